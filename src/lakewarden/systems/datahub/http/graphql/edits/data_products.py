@@ -14,8 +14,16 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import domain_of, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.shown import shown
+from lakewarden.systems.datahub.http.graphql.edits import domain_of, page_edit, shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
+    change,
+    creation,
+    deletion,
+    exists,
+    one,
+    reference,
+    references,
+)
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -23,62 +31,31 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _TYPE: Final = "dataProduct"
 _ASPECT: Final = "dataProductProperties"
+_PRODUCTS: Final = "dataProductUrns"
 
 
-def _create(_: object, info: Info, input: Input) -> Entity | None:
-    product = targets.made(_TYPE, input.get("id"))
-    domain = targets.parsed("domainUrn", input["domainUrn"], "domain")
-    properties = input["properties"]
-    value: Value = {"name": targets.text("name", properties["name"])}
-    if properties.get("description") is not None:
-        value["description"] = properties["description"]
-
-    def task(edit: Edit) -> None:
-        edit.ask("data_product.create", domain)
-        targets.check_named(edit, "domainUrn", domain)
-        targets.check_new(edit, product)
-        edit.put(product, _ASPECT, value)
-        domain_of.put(edit, product, domain)
-        edit.own(product, "data_product.create")
-
-    authorization.edit(info.context, task)
-    return shown(info.context, product)
+def _read_properties(_: Call, argument: str, input: Input) -> Value:
+    properties = input[argument]
+    return {"name": targets.text("name", properties["name"]), **shapes.description(properties)}
 
 
-def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
-    product = targets.parsed("urn", urn, _TYPE)
+def _create(edit: Edit, product: Entity, input: Input) -> None:
+    edit.put(product, _ASPECT, dict(input["properties"]))
+    domain_of.put(edit, product, input["domainUrn"])
+
+
+def _update(edit: Edit, product: Entity, input: Input) -> None:
     given = {key: input[key] for key in ("name", "description") if input.get(key) is not None}
-    if "name" in given:
-        targets.text("name", given["name"])
-
-    def task(edit: Edit) -> None:
-        edit.ask("data_product.update", product)
-        targets.check_there(edit, product)
-        edit.put(product, _ASPECT, {**edit.value(product, _ASPECT), **given})
-
-    authorization.edit(info.context, task)
-    return shown(info.context, product)
-
-
-def _delete(_: object, info: Info, urn: str) -> bool:
-    product = targets.parsed("urn", urn, _TYPE)
-
-    def task(edit: Edit) -> bool:
-        edit.ask("data_product.delete", product)
-        targets.check_there(edit, product)
-        edit.drop(product)
-        return True
-
-    return authorization.edit(info.context, task)
+    edit.put(product, _ASPECT, {**edit.value(product, _ASPECT), **given})
 
 
 def _set(_: object, info: Info, input: Input) -> bool:
-    """An asset is then in this product alone; what it leaves is asked about as such."""
+    """An asset is then in this product alone; the products that it leaves are changed too."""
     assets = _assets(info.context, input)
     urn = input.get("dataProductUrn")
     product = None if urn is None else targets.parsed("dataProductUrn", urn, _TYPE)
 
-    def task(edit: Edit) -> bool:
+    def set_product(edit: Edit) -> bool:
         if product is None:
             _ask_of_assets(edit, assets)
         else:
@@ -92,31 +69,30 @@ def _set(_: object, info: Info, input: Input) -> bool:
             _add(edit, product, assets)
         return True
 
-    return authorization.edit(info.context, task)
+    return authorization.edit(info.context, set_product)
 
 
-def _changing(*, adds: bool) -> Callable[..., bool]:
-    def change(_: object, info: Info, input: Input) -> bool:
+def _batch(write: Callable[[Edit, Entity, Sequence[Entity]], None]) -> Callable[..., bool]:
+    def resolve(_: object, info: Info, input: Input) -> bool:
         assets = _assets(info.context, input)
-        urns = targets.bounded(info.context, "dataProductUrns", input["dataProductUrns"])
-        products = targets.all_parsed("dataProductUrns", urns, _TYPE)
+        products = references(_TYPE)(info.context, _PRODUCTS, input)
 
-        def task(edit: Edit) -> bool:
+        def change_products(edit: Edit) -> bool:
             _ask_of_assets(edit, assets)
             targets.check_there(edit, *assets)
-            targets.check_named(edit, "dataProductUrns", *products)
+            targets.check_named(edit, _PRODUCTS, *products)
             for product in products:
-                (_add if adds else _remove)(edit, product, assets)
+                write(edit, product, assets)
             return True
 
-        return authorization.edit(info.context, task)
+        return authorization.edit(info.context, change_products)
 
-    return change
+    return resolve
 
 
 def _assets(call: Call, input: Input) -> list[Entity]:
-    urns = targets.bounded(call, "resourceUrns", input["resourceUrns"])
-    return targets.all_parsed("resourceUrns", urns)
+    assets: list[Entity] = references()(call, "resourceUrns", input)
+    return assets
 
 
 def _ask_of_assets(edit: Edit, assets: Iterable[Entity]) -> None:
@@ -142,9 +118,9 @@ def _add(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
 
 
 def _remove(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
-    value, gone = edit.value(product, _ASPECT), {one.name for one in assets}
-    kept = [one for one in shapes.members(value, "assets") if _name(one) not in gone]
-    edit.put(product, _ASPECT, {**value, "assets": kept})
+    value, names = edit.value(product, _ASPECT), {one.name for one in assets}
+    staying = [one for one in shapes.members(value, "assets") if _name(one) not in names]
+    edit.put(product, _ASPECT, {**value, "assets": staying})
 
 
 def _association(edit: Edit, asset: Entity) -> Value:
@@ -155,13 +131,26 @@ def _name(association: object) -> object:
     return untagged(association.get("destinationUrn")) if isinstance(association, dict) else None
 
 
+_ROWS: Final = {
+    "createDataProduct": creation(
+        _TYPE,
+        "data_product.create",
+        _create,
+        about="domainUrn",
+        reads={"domainUrn": reference("domain"), "properties": _read_properties},
+        check=exists("domainUrn"),
+    ),
+    "updateDataProduct": change(
+        one(_TYPE), "data_product.update", _update, reads={"name": page_edit.name}
+    ),
+    "deleteDataProduct": deletion(one(_TYPE), "data_product.delete"),
+}
+
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "createDataProduct": _create,
-        "updateDataProduct": _update,
-        "deleteDataProduct": _delete,
+        **page_edit.resolvers(_ROWS)["Mutation"],
         "batchSetDataProduct": _set,
-        "batchAddToDataProducts": _changing(adds=True),
-        "batchRemoveFromDataProducts": _changing(adds=False),
+        "batchAddToDataProducts": _batch(_add),
+        "batchRemoveFromDataProducts": _batch(_remove),
     }
 }

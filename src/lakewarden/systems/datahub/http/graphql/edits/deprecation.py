@@ -1,4 +1,4 @@
-"""Whether something is deprecated. Of a column it is kept with the column's own entity.
+"""Whether something is deprecated. Of a column it is stored with the column's own entity.
 
 SOURCE: DeprecationUtils.
 """
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import targets
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, targets
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ASPECT: Final = "deprecation"
@@ -34,42 +34,30 @@ def put(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, _ASPECT, value)
 
 
-def _change(call: Call, places: Sequence[Place], input: Input) -> bool:
-    urn = input.get("replacement")
-    replacement = None if urn is None else targets.parsed("replacement", urn)
-    kept = [_kept(place) for place in places]
-
-    def task(edit: Edit) -> bool:
-        for place in places:
-            edit.ask("deprecation.edit", place.entity)
-        targets.check_places(edit, places)
-        if replacement is not None:
-            targets.check_named(edit, "replacement", replacement)
-        for entity in kept:
-            put(edit, entity, input)
-        return True
-
-    return authorization.edit(call, task)
+def _places(call: Call, input: Input) -> Sequence[Place]:
+    urn = input.get("urn")
+    places = targets.places(call, input if urn is None else {**input, "resourceUrn": urn})
+    for place in places:
+        _holder(place)
+    return places
 
 
-def _kept(place: Place) -> Entity:
-    """Where it is kept that the place is deprecated."""
+def _holder(place: Place) -> Entity:
+    """The entity whose aspect says whether the place is deprecated; raises `Failure` 400."""
     if not place.column:
         return place.entity
     urn = f"urn:li:schemaField:({place.entity.name},{place.column})"
     return targets.parsed("subResource", urn, "schemaField")
 
 
-def _update(_: object, info: Info, input: Input) -> bool:
-    place = targets.place({**input, "resourceUrn": input["urn"]})
-    return _change(info.context, [place], input)
+_UPDATE: Final = PageEdit(
+    _places,
+    lambda edit, place, _: edit.ask("deprecation.edit", place.entity),
+    lambda edit, place, input: put(edit, _holder(place), input["input"]),
+    reads={"replacement": page_edit.reference()},
+    check=page_edit.exists("replacement"),
+)
 
-
-def _update_many(_: object, info: Info, input: Input) -> bool:
-    call: Call = info.context
-    return _change(call, targets.places(call, input), input)
-
-
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {"updateDeprecation": _update, "batchUpdateDeprecation": _update_many}
-}
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {"updateDeprecation": _UPDATE, "batchUpdateDeprecation": _UPDATE}
+)

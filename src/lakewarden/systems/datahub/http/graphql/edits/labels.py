@@ -7,18 +7,17 @@ from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
-from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, exists, references
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 
 class Label(NamedTuple):
-    """A kind of labels: where they are kept, and what changing them asks."""
+    """A kind of labels: the list of an aspect that has them, and what changing them asks."""
 
-    argument: str
     type: str
     aspect: str
     list: str
@@ -27,13 +26,13 @@ class Label(NamedTuple):
     column_operation: str
 
 
-TAG: Final = Label("tagUrn", "tag", "globalTags", "tags", "tag", "tags.edit", "column.tags.edit")
+TAG: Final = Label("tag", "globalTags", "tags", "tag", "tags.edit", "column.tags.edit")
 TERM: Final = Label(
-    "termUrn", "glossaryTerm", "glossaryTerms", "terms", "urn", "terms.edit", "column.terms.edit"
+    "glossaryTerm", "glossaryTerms", "terms", "urn", "terms.edit", "column.terms.edit"
 )
 
 Change = Callable[[Label, Value, Sequence[Entity]], None]
-"""Changes the labels in what holds them: an aspect, or a part of one."""
+"""Changes the labels in the record that holds them: an aspect, or a member of one."""
 
 
 def add(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
@@ -46,9 +45,9 @@ def add(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
 
 def remove(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
     """Takes labels away; what else is there stays."""
-    gone = {one.name for one in wanted}
+    names = {one.name for one in wanted}
     there = shapes.members(holder, label.list)
-    holder[label.list] = [one for one in there if _name(label, one) not in gone]
+    holder[label.list] = [one for one in there if _name(label, one) not in names]
 
 
 def _name(label: Label, member: object) -> object:
@@ -82,43 +81,38 @@ def put(edit: Edit, label: Label, place: Place, change: Change, wanted: Sequence
 
 
 def ask(edit: Edit, label: Label, place: Place) -> None:
-    """Which tags come or go is asked about when the edit is finished."""
+    """Asks the operation; the tags that come or go are asked about when the edit finishes."""
     edit.ask(label.column_operation if place.column else label.operation, place.entity)
 
 
-def _resolver(label: Label, change: Change) -> Callable[..., bool]:
-    def resolve(_: object, info: Info, input: Input) -> bool:
-        argument = f"{label.argument}s" if f"{label.argument}s" in input else label.argument
-        urns = input[argument] if argument.endswith("s") else [input[argument]]
-        wanted = targets.all_parsed(
-            argument, targets.bounded(info.context, argument, urns), label.type
-        )
-        places = targets.places(info.context, input)
+def _editing(label: Label, change: Change, argument: str) -> PageEdit:
+    def ask_each(edit: Edit, place: Place, input: Input) -> None:
+        ask(edit, label, place)
+        if label is TAG:
+            # Also for a tag that is there already, or is not: nothing else would ask then.
+            operation = label.column_operation if place.column else label.operation
+            edit.ask(operation, place.entity, subresources=tuple(input[argument]))
 
-        def task(edit: Edit) -> bool:
-            for place in places:
-                ask(edit, label, place)
-                if label is TAG:
-                    # Also for a tag that is there already, or is not: nothing else would ask then.
-                    operation = label.column_operation if place.column else label.operation
-                    edit.ask(operation, place.entity, subresources=tuple(wanted))
-            targets.check_places(edit, places)
-            if change is add:
-                targets.check_named(edit, argument, *wanted)
-            for place in places:
-                put(edit, label, place, change, wanted)
-            return True
-
-        return authorization.edit(info.context, task)
-
-    return resolve
+    return PageEdit(
+        targets.places,
+        ask_each,
+        lambda edit, place, input: put(edit, label, place, change, input[argument]),
+        {argument: references(label.type)},
+        exists(argument) if change is add else None,
+    )
 
 
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {
-        **dict.fromkeys(("addTag", "addTags", "batchAddTags"), _resolver(TAG, add)),
-        **dict.fromkeys(("removeTag", "batchRemoveTags"), _resolver(TAG, remove)),
-        **dict.fromkeys(("addTerm", "addTerms", "batchAddTerms"), _resolver(TERM, add)),
-        **dict.fromkeys(("removeTerm", "batchRemoveTerms"), _resolver(TERM, remove)),
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
+        "addTag": _editing(TAG, add, "tagUrn"),
+        "addTags": _editing(TAG, add, "tagUrns"),
+        "batchAddTags": _editing(TAG, add, "tagUrns"),
+        "removeTag": _editing(TAG, remove, "tagUrn"),
+        "batchRemoveTags": _editing(TAG, remove, "tagUrns"),
+        "addTerm": _editing(TERM, add, "termUrn"),
+        "addTerms": _editing(TERM, add, "termUrns"),
+        "batchAddTerms": _editing(TERM, add, "termUrns"),
+        "removeTerm": _editing(TERM, remove, "termUrn"),
+        "batchRemoveTerms": _editing(TERM, remove, "termUrns"),
     }
-}
+)

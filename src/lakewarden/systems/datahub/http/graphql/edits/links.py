@@ -9,18 +9,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ASPECT: Final = "institutionalMemory"
 
-_ACTING: Final = ("data:", "javascript:", "vbscript:")
-"""Addresses that would act in the page that shows them."""
+_SCRIPTS: Final = ("data:", "javascript:", "vbscript:")
+"""Addresses that would run in the page that shows them."""
 
 Links = list[Any]
 Change = Callable[[Edit, Links, Input], Links]
@@ -29,19 +30,19 @@ Change = Callable[[Edit, Links, Input], Links]
 def checked(argument: str, address: str) -> str:
     """An address that a page may show; raises `Failure` 400."""
     plain = "".join(address.split()).lower()
-    if not plain or plain.startswith(_ACTING) or any(ord(one) < ord(" ") for one in address):
+    if not plain or plain.startswith(_SCRIPTS) or any(ord(one) < ord(" ") for one in address):
         raise bad(f"`{argument}`: expected the address of a page")
     return address
 
 
 def put(edit: Edit, entity: Entity, links: Links) -> None:
-    """These links from now on."""
+    """Replaces the links of an entity."""
     value = shapes.begun(edit, entity, _ASPECT)
     edit.put(entity, _ASPECT, {**value, "elements": links})
 
 
 def new(edit: Edit, address: str, label: str) -> Value:
-    """A link that the caller makes."""
+    """A link that the caller adds."""
     return {"url": address, "description": label, "createStamp": edit.stamp}
 
 
@@ -53,20 +54,15 @@ def _add(edit: Edit, links: Links, input: Input) -> Links:
 
 def _update(edit: Edit, links: Links, input: Input) -> Links:
     address = input.get("currentUrl") or input["linkUrl"]
-    at = [n for n, one in enumerate(links) if _is(one, address, input.get("currentLabel"))]
-    if not at:
+    matching = (n for n, link in enumerate(links) if _is(link, address, input.get("currentLabel")))
+    at = next(matching, None)
+    if at is None:
         raise Failure(404, f"there is no link to `{address}`")
-    others = links[: at[0]] + links[at[0] + 1 :]
-    if any(_is(one, input["linkUrl"], input["label"]) for one in others):
+    before, after = links[:at], links[at + 1 :]
+    if any(_is(link, input["linkUrl"], input["label"]) for link in (*before, *after)):
         raise Failure(409, f"the link to `{input['linkUrl']}` is there already")
-    changed = {
-        **links[at[0]],
-        "url": input["linkUrl"],
-        "description": input["label"],
-        "updateStamp": edit.stamp,
-        **_settings(input),
-    }
-    return [*links[: at[0]], changed, *links[at[0] + 1 :]]
+    changes = {"url": input["linkUrl"], "description": input["label"], "updateStamp": edit.stamp}
+    return [*before, {**links[at], **changes, **_settings(input)}, *after]
 
 
 def _remove(_: Edit, links: Links, input: Input) -> Links:
@@ -81,33 +77,31 @@ def _is(link: object, address: str, label: str | None) -> bool:
 
 
 def _settings(input: Input) -> Value:
-    given = input.get("settings")
-    shown = None if given is None else given.get("showInAssetPreview")
-    return {} if shown is None else {"settings": {"showInAssetPreview": shown}}
+    is_shown = (input.get("settings") or {}).get("showInAssetPreview")
+    return {} if is_shown is None else {"settings": {"showInAssetPreview": is_shown}}
 
 
-def _resolver(change: Change) -> Callable[..., bool]:
-    def resolve(_: object, info: Info, input: Input) -> bool:
-        entity = targets.place(input).entity
-        if change is not _remove:
-            checked("linkUrl", input["linkUrl"])
+def _editing(change: Change) -> PageEdit:
+    def edit_links(edit: Edit, entity: Entity, input: Input) -> None:
+        links = shapes.members(edit.value(entity, _ASPECT), "elements")
+        put(edit, entity, change(edit, links, input))
 
-        def task(edit: Edit) -> bool:
-            edit.ask("links.edit", entity)
-            targets.check_there(edit, entity)
-            links = shapes.members(edit.value(entity, _ASPECT), "elements")
-            put(edit, entity, change(edit, links, input))
-            return True
-
-        return authorization.edit(info.context, task)
-
-    return resolve
+    reads = {} if change is _remove else {"linkUrl": _address}
+    return page_edit.change(_entities, "links.edit", edit_links, reads=reads)
 
 
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {
-        "addLink": _resolver(_add),
-        "updateLink": _resolver(_update),
-        "removeLink": _resolver(_remove),
+def _entities(_: Call, input: Input) -> list[Entity]:
+    return [targets.place(input).entity]
+
+
+def _address(_: Call, argument: str, input: Input) -> str:
+    return checked(argument, input[argument])
+
+
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
+        "addLink": _editing(_add),
+        "updateLink": _editing(_update),
+        "removeLink": _editing(_remove),
     }
-}
+)

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.edits import targets
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql.edits import page_edit
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import change, exists, one, reference
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases.aspects import Value
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ASPECT: Final = "logicalParent"
+_PARENT: Final = "parentUrn"
 _TYPES: Final = ("dataset", "schemaField")
 
 
-def _set(_: object, info: Info, input: Input) -> bool:
-    child = targets.parsed("resourceUrn", input["resourceUrn"], *_TYPES)
-    urn = input.get("parentUrn")
-    parent = None if urn is None else targets.parsed("parentUrn", urn, *_TYPES)
-
-    def task(edit: Edit) -> bool:
-        if parent is None:
-            edit.ask("logical_parent.clear", child)
-            targets.check_there(edit, child)
-            if edit.has(child, _ASPECT):
-                edit.put(child, _ASPECT, {})
-            return True
+def _ask(edit: Edit, child: Entity, input: Input) -> None:
+    parent = input.get(_PARENT)
+    if parent is None:
+        edit.ask("logical_parent.clear", child)
+    else:
         edit.ask("logical_parent.set", child, targets={"logical": parent})
-        targets.check_there(edit, child)
-        targets.check_named(edit, "parentUrn", parent)
-        edge: Value = {"destinationUrn": parent.name, "sourceUrn": child.name}
+
+
+def _set(edit: Edit, child: Entity, input: Input) -> None:
+    parent = input.get(_PARENT)
+    if parent is not None:
         stamps = {"created": edit.stamp, "lastModified": edit.stamp}
-        edit.put(child, _ASPECT, {"parent": {**edge, **stamps}})
-        return True
+        edge = {"destinationUrn": parent.name, "sourceUrn": child.name, **stamps}
+        edit.put(child, _ASPECT, {"parent": edge})
+    elif edit.has(child, _ASPECT):
+        edit.put(child, _ASPECT, {})
 
-    return authorization.edit(info.context, task)
 
-
-RESOLVERS: Final[Resolvers] = {"Mutation": {"setLogicalParent": _set}}
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
+        "setLogicalParent": change(
+            one(*_TYPES, of="resourceUrn"),
+            _ask,
+            _set,
+            reads={_PARENT: reference(*_TYPES)},
+            check=exists(_PARENT),
+        )
+    }
+)

@@ -1,21 +1,22 @@
-"""Owners: made, and their ownership ended.
+"""Owners: added, replaced and removed.
 
 An ownership type is a URN; the older words stand for the types that every DataHub has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
-from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, change
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -23,19 +24,20 @@ _ACTORS: Final = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
 _URNS: Final[Mapping[str, str]] = {word: urn for urn, word in SYSTEM_TYPES.items()}
 _TYPE: Final = "ownershipType"
 _NONE: Final = "NONE"
+_EDIT: Final = "owners.edit"
 
 
 def owners_of(inputs: Iterable[Input], otherwise: str | None = None) -> list[Value]:
-    """Owners as the aspect keeps them; `otherwise`: the type of those that say none."""
-    found: list[Value] = []
+    """Owners as members of the aspect; `otherwise`: the type of those that give none."""
+    owners: list[Value] = []
     for input in inputs:
         word = input.get("ownerEntityType")
         types = _ACTORS.values() if word is None else (_ACTORS[word],)
         argument = "owner" if "owner" in input else "ownerUrn"
         owner = targets.parsed(argument, input[argument], *types)
         type = _typed(input.get("type"), input.get("ownershipTypeUrn"), otherwise)
-        found.append({"owner": owner.name, **type, "source": {"type": "MANUAL"}})
-    return found
+        owners.append({"owner": owner.name, **type, "source": {"type": "MANUAL"}})
+    return owners
 
 
 def _typed(word: str | None, urn: str | None, otherwise: str | None) -> Value:
@@ -44,14 +46,14 @@ def _typed(word: str | None, urn: str | None, otherwise: str | None) -> Value:
     if urn is not None:
         named = targets.parsed("ownershipTypeUrn", urn, _TYPE)
         return {"type": SYSTEM_TYPES.get(named.name, "CUSTOM"), "typeUrn": named.name}
-    said = word or _NONE
-    if said == "CUSTOM":
+    word = word or _NONE
+    if word == "CUSTOM":
         raise bad("`type`: an ownership type of one's own is given by `ownershipTypeUrn`")
-    return {"type": said, **({"typeUrn": _URNS[said]} if said in _URNS else {})}
+    return {"type": word, **({"typeUrn": _URNS[word]} if word in _URNS else {})}
 
 
 def check(edit: Edit, owners: Iterable[Value]) -> None:
-    """Raises `Failure` 400 for an owner or an ownership type that is not there."""
+    """Raises `Failure` 400 for an owner or an ownership type that does not exist."""
     for one in owners:
         targets.check_named(edit, "ownerUrn", targets.parsed("ownerUrn", one["owner"]))
         check_type(edit, one.get("typeUrn"))
@@ -76,25 +78,25 @@ def add(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
 def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
     """These owners alone; those that were there stay as they are."""
     value = shapes.begun(edit, entity, "ownership")
-    kept = [
+    staying = [
         old
         for old in shapes.members(value, "owners")
         if any(_is(old, one["owner"], _type_of(one)) for one in owners)
     ]
-    _put(edit, entity, value, kept)
+    _put(edit, entity, value, staying)
     add(edit, entity, owners)
 
 
 def remove(edit: Edit, entity: Entity, owners: Iterable[Entity], type: str | None) -> None:
     """Ends ownerships: of the type, or of all types."""
     value = shapes.begun(edit, entity, "ownership")
-    gone = {one.name for one in owners}
-    kept = [
+    names = {one.name for one in owners}
+    staying = [
         old
         for old in shapes.members(value, "owners")
-        if not any(_is(old, name, _type_of(old) if type is None else type) for name in gone)
+        if not any(_is(old, name, _type_of(old) if type is None else type) for name in names)
     ]
-    _put(edit, entity, value, kept)
+    _put(edit, entity, value, staying)
 
 
 def _put(edit: Edit, entity: Entity, value: Value, owners: list[Any]) -> None:
@@ -115,52 +117,37 @@ def _type_of(owner: Mapping[str, Any]) -> str:
     return str(untagged(owner.get("typeUrn")) or _URNS.get(word, word))
 
 
-def _adding(_: object, info: Info, input: Input) -> bool:
-    found = targets.entities(info.context, input)
-    given = targets.bounded(info.context, "owners", input.get("owners", [input]))
-    owners = owners_of(given, input.get("ownershipTypeUrn"))
-
-    def task(edit: Edit) -> bool:
-        for entity in found:
-            edit.ask("owners.edit", entity)
-        targets.check_there(edit, *found)
-        check(edit, owners)
-        for entity in found:
-            add(edit, entity, owners)
-        return True
-
-    return authorization.edit(info.context, task)
+def _given(call: Call, argument: str, input: Input) -> list[Value]:
+    """Owners of an input: those of its list `owners`, or the one that it names itself."""
+    inputs = targets.bounded(call, argument, input[argument]) if argument == "owners" else [input]
+    return owners_of(inputs, input.get("ownershipTypeUrn"))
 
 
-def _removing(argument: str) -> Callable[..., bool]:
-    def resolve(_: object, info: Info, input: Input) -> bool:
-        found = targets.entities(info.context, input)
-        urns = input[argument] if argument == "ownerUrns" else [input[argument]]
-        given = targets.bounded(info.context, argument, urns)
-        owners = targets.all_parsed(argument, given, *_ACTORS.values())
-        type = input.get("ownershipTypeUrn")
-        if type is not None:
-            targets.parsed("ownershipTypeUrn", type, _TYPE)
-
-        def task(edit: Edit) -> bool:
-            for entity in found:
-                edit.ask("owners.edit", entity)
-            targets.check_there(edit, *found)
-            for entity in found:
-                remove(edit, entity, owners, type)
-            return True
-
-        return authorization.edit(info.context, task)
-
-    return resolve
+def _adding(argument: str) -> PageEdit:
+    return change(
+        targets.entities,
+        _EDIT,
+        lambda edit, entity, input: add(edit, entity, input[argument]),
+        reads={argument: _given},
+        check=lambda edit, input: check(edit, input[argument]),
+    )
 
 
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {
-        "addOwner": _adding,
-        "addOwners": _adding,
-        "batchAddOwners": _adding,
+def _removing(argument: str) -> PageEdit:
+    def write(edit: Edit, entity: Entity, input: Input) -> None:
+        remove(edit, entity, input[argument], input["input"].get("ownershipTypeUrn"))
+
+    owners = page_edit.references(*_ACTORS.values())
+    reads = {argument: owners, "ownershipTypeUrn": page_edit.reference(_TYPE)}
+    return change(targets.entities, _EDIT, write, reads=reads)
+
+
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
+        "addOwner": _adding("ownerUrn"),
+        "addOwners": _adding("owners"),
+        "batchAddOwners": _adding("owners"),
         "removeOwner": _removing("ownerUrn"),
         "batchRemoveOwners": _removing("ownerUrns"),
     }
-}
+)

@@ -5,67 +5,59 @@ SOURCE: CorpUserType, CorpGroupType.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.links import checked
-from lakewarden.systems.datahub.http.graphql.edits.shown import shown
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, change, one
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _CONTACT: Final = ("slack", "phone", "email")
-_KEYS: Final[Mapping[str, str]] = {"platformUrns": "platforms", "personaUrn": "persona"}
-"""Fields of an input that the aspect calls otherwise."""
+_MEMBERS: Final[Mapping[str, str]] = {"platformUrns": "platforms", "personaUrn": "persona"}
+"""Members of an input that have another name in the aspect."""
 
 
-def _updating(type: str, aspect: str, operation: str) -> Callable[..., Entity | None]:
+def _updating(type: str, aspect: str, operation: str) -> PageEdit:
     """`operation` is asked for everything but contacts, and where nothing is given."""
 
-    def update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
-        entity = targets.parsed("urn", urn, type)
-        given = {key: value for key, value in input.items() if value is not None}
-        _check(given)
+    def ask(edit: Edit, entity: Entity, input: Input) -> None:
+        contacts = input["input"].keys() & set(_CONTACT)
+        if not contacts or input["input"].keys() - contacts:
+            edit.ask(operation, entity)
+        if contacts:
+            edit.ask("contact.edit", entity)
 
-        def task(edit: Edit) -> None:
-            for asked in _asked(given, operation):
-                edit.ask(asked, entity)
-            targets.check_there(edit, entity)
-            if not given:
-                raise bad("`input`: expected something to be changed")
-            new = {_KEYS.get(key, key): value for key, value in given.items()}
-            edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **new})
+    def update(edit: Edit, entity: Entity, input: Input) -> None:
+        if not input["input"]:
+            raise bad("`input`: expected something to be changed")
+        changed = {_MEMBERS.get(key, key): value for key, value in input["input"].items()}
+        edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **changed})
 
-        authorization.edit(info.context, task)
-        return shown(info.context, entity)
-
-    return update
+    return change(one(type), ask, update, reads={"input": _provided})
 
 
-def _asked(given: Iterable[str], operation: str) -> list[str]:
-    keys = set(given)
-    asked = ["contact.edit"] if keys & set(_CONTACT) else []
-    return asked if keys and keys <= set(_CONTACT) else [operation, *asked]
+def _provided(_: Call, argument: str, input: Input) -> Input:
+    """The members of the input that are given; raises `Failure` 400 for what no page could show."""
+    provided = {key: value for key, value in input[argument].items() if value is not None}
+    if "pictureLink" in provided:
+        checked("pictureLink", provided["pictureLink"])
+    targets.all_parsed("platformUrns", provided.get("platformUrns", ()), "dataPlatform")
+    if "personaUrn" in provided:
+        targets.parsed("personaUrn", provided["personaUrn"], "dataHubPersona")
+    return provided
 
 
-def _check(given: Input) -> None:
-    """Raises `Failure` 400 for what a page could not show."""
-    if "pictureLink" in given:
-        checked("pictureLink", given["pictureLink"])
-    targets.all_parsed("platformUrns", given.get("platformUrns", ()), "dataPlatform")
-    if "personaUrn" in given:
-        targets.parsed("personaUrn", given["personaUrn"], "dataHubPersona")
-
-
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
         "updateCorpUserProperties": _updating(
             "corpuser", "corpUserEditableInfo", "user.profile.edit"
         ),
         "updateCorpGroupProperties": _updating("corpGroup", "corpGroupEditableInfo", "docs.edit"),
     }
-}
+)

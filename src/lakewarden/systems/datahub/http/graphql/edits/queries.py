@@ -10,94 +10,83 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
-from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.shown import shown
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
+    PageEdit,
+    change,
+    deletion,
+    exists,
+    one,
+)
+from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _TYPE: Final = "query"
 _PROPERTIES: Final = "queryProperties"
-_SUBJECTS: Final = "querySubjects"
-_ARGUMENT: Final = "subjects"
+_ASPECT: Final = "querySubjects"
+_SUBJECTS: Final = "subjects"
 
 
-def _subjects(call: Call, given: Iterable[Input]) -> list[Entity]:
-    urns = targets.bounded(call, _ARGUMENT, [one["datasetUrn"] for one in given])
-    return targets.all_parsed(_ARGUMENT, urns, "dataset", "schemaField")
+def _subjects(call: Call, argument: str, input: Input) -> list[Entity]:
+    urns = targets.bounded(call, argument, [subject["datasetUrn"] for subject in input[argument]])
+    return targets.all_parsed(argument, urns, "dataset", "schemaField")
 
 
 def _put_subjects(edit: Edit, query: Entity, subjects: Iterable[Entity]) -> None:
-    """What is kept of a subject that stays, stays."""
-    value = edit.value(query, _SUBJECTS)
-    kept = (one for one in shapes.members(value, _ARGUMENT) if isinstance(one, dict))
-    there = {untagged(one.get("entity")): one for one in kept}
-    members = [there.get(one.name, {"entity": one.name}) for one in subjects]
-    edit.put(query, _SUBJECTS, {**value, _ARGUMENT: members})
-
-
-def _said(properties: Input) -> Value:
-    said: Value = {
-        key: properties[key] for key in ("name", "description") if properties.get(key) is not None
+    """A subject that stays, stays as it is."""
+    value = edit.value(query, _ASPECT)
+    before = {
+        untagged(subject.get("entity")): subject
+        for subject in shapes.members(value, _SUBJECTS)
+        if isinstance(subject, dict)
     }
-    statement = properties.get("statement")
+    after = [before.get(one.name, {"entity": one.name}) for one in subjects]
+    edit.put(query, _ASPECT, {**value, _SUBJECTS: after})
+
+
+def _properties(input: Input) -> Value:
+    given = input.get("properties") or {}
+    value = {key: given[key] for key in ("name", "description") if given.get(key) is not None}
+    statement = given.get("statement")
     if statement is not None:
-        said["statement"] = {"value": statement["value"], "language": statement["language"]}
-    return said
+        value["statement"] = {key: statement[key] for key in ("value", "language")}
+    return value
 
 
-def _create(_: object, info: Info, input: Input) -> Entity | None:
-    query = targets.made(_TYPE, None)
-    subjects = _subjects(info.context, input[_ARGUMENT])
-
-    def task(edit: Edit) -> None:
-        edit.ask("query.create", query, lists={"subjects": tuple(subjects)})
-        targets.check_named(edit, _ARGUMENT, *subjects)
-        stamps = {"created": edit.stamp, "lastModified": edit.stamp}
-        value = {**_said(input["properties"]), "source": "MANUAL", **stamps}
-        edit.put(query, _PROPERTIES, value)
-        _put_subjects(edit, query, subjects)
-
-    authorization.edit(info.context, task)
-    return shown(info.context, query)
+def _ask_create(edit: Edit, query: Entity, input: Input) -> None:
+    edit.ask("query.create", query, lists={"subjects": tuple(input[_SUBJECTS])})
 
 
-def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
-    query = targets.parsed("urn", urn, _TYPE)
-    given, properties = input.get(_ARGUMENT), input.get("properties") or {}
-    subjects = None if given is None else _subjects(info.context, given)
-
-    def task(edit: Edit) -> None:
-        edit.ask("query.update", query)
-        if subjects is not None:
-            edit.ask("query.create", query, lists={"subjects": tuple(subjects)})
-        targets.check_there(edit, query)
-        if subjects is not None:
-            targets.check_named(edit, _ARGUMENT, *subjects)
-            _put_subjects(edit, query, subjects)
-        begun = {"source": "MANUAL", "created": edit.stamp, **edit.value(query, _PROPERTIES)}
-        value = {**begun, **_said(properties), "lastModified": edit.stamp}
-        edit.put(query, _PROPERTIES, value)
-
-    authorization.edit(info.context, task)
-    return shown(info.context, query)
+def _ask_update(edit: Edit, query: Entity, input: Input) -> None:
+    edit.ask("query.update", query)
+    if input.get(_SUBJECTS) is not None:
+        _ask_create(edit, query, input)
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    query = targets.parsed("urn", urn, _TYPE)
-
-    def task(edit: Edit) -> bool:
-        edit.ask("query.delete", query)
-        targets.check_there(edit, query)
-        edit.drop(query)
-        return True
-
-    return authorization.edit(info.context, task)
+def _put(edit: Edit, query: Entity, input: Input) -> None:
+    if input.get(_SUBJECTS) is not None:
+        _put_subjects(edit, query, input[_SUBJECTS])
+    begun = {"source": "MANUAL", "created": edit.stamp, **edit.value(query, _PROPERTIES)}
+    value = {**begun, **_properties(input), "lastModified": edit.stamp}
+    edit.put(query, _PROPERTIES, value)
 
 
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {"createQuery": _create, "updateQuery": _update, "deleteQuery": _delete}
-}
+_READS: Final = {_SUBJECTS: _subjects}
+
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
+        "createQuery": PageEdit(
+            lambda *_: [Place(targets.new(_TYPE, None))],
+            lambda edit, place, input: _ask_create(edit, place.entity, input),
+            lambda edit, place, input: _put(edit, place.entity, input),
+            _READS,
+            check=exists(_SUBJECTS),
+            creates=True,
+        ),
+        "updateQuery": change(one(_TYPE), _ask_update, _put, reads=_READS, check=exists(_SUBJECTS)),
+        "deleteQuery": deletion(one(_TYPE), "query.delete"),
+    }
+)

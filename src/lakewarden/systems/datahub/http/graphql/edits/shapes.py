@@ -1,4 +1,4 @@
-"""Aspects that an edit begins, where there are none yet, and what lies in them.
+"""Aspects as an edit finds or begins them, and the members of their records.
 
 SOURCE: schemas of acryl-datahub 1.7.0.17.
 """
@@ -27,7 +27,7 @@ NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "glossaryNode": ("glossaryNodeInfo", "name"),
     "glossaryTerm": ("glossaryTermInfo", "name"),
 }
-"""The aspect and the field that hold the name of an entity, by its type."""
+"""The aspect and the member that hold the name of an entity, by its type."""
 
 STAMPED: Final = (
     "editableChartProperties",
@@ -43,7 +43,7 @@ STAMPED: Final = (
 
 
 def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
-    """The aspect as it is, with what it has to have; to be changed and put."""
+    """The aspect as it is, with the members that it must have; to be changed and put."""
     value = {**required.begun(aspect, edit.stamp), **edit.value(entity, aspect)}
     if aspect in _NAMED:
         value.setdefault("name", datahub.key_parts(entity.name)[-1])
@@ -56,12 +56,18 @@ def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
 
 def members(holder: Mapping[str, Any], key: str) -> list[Any]:
     """A list within an aspect, of plain members; empty where there is none."""
-    found = untagged(holder.get(key))
-    return [untagged(one) for one in found] if isinstance(found, list) else []
+    listed = untagged(holder.get(key))
+    return [untagged(one) for one in listed] if isinstance(listed, list) else []
+
+
+def description(input: Mapping[str, Any]) -> Value:
+    """The description that an input gives, as a member; nothing where it gives none."""
+    given = input.get("description")
+    return {} if given is None else {"description": given}
 
 
 def column(schema: Value, path: str) -> Value:
-    """What was edited of a column, in `editableSchemaMetadata`, to be changed in its place."""
+    """The edits of a column, in `editableSchemaMetadata`, to be changed in place."""
     columns = schema["editableSchemaFieldInfo"] = members(schema, "editableSchemaFieldInfo")
     for one in columns:
         if isinstance(one, dict) and untagged(one.get("fieldPath")) == path:

@@ -1,4 +1,4 @@
-"""Tags themselves: made, described, coloured and deleted.
+"""Tags themselves: created, described, coloured and deleted.
 
 SOURCE: CreateTagResolver, TagType, DeleteTagResolver, SetTagColorResolver.
 """
@@ -9,12 +9,18 @@ import re
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.edits import owners, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.shown import shown
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit, shapes
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
+    change,
+    creation,
+    deletion,
+    name,
+    one,
+)
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -23,77 +29,56 @@ _ASPECT: Final = "tagProperties"
 _COLOR: Final = re.compile(r"#?[0-9A-Fa-f]{3,8}")
 
 
-def _create(_: object, info: Info, input: Input) -> str:
-    tag = targets.made(_TYPE, input.get("id"))
-    value: Value = {"name": targets.text("name", input["name"])}
-    if input.get("description") is not None:
-        value["description"] = input["description"]
-
-    def task(edit: Edit) -> str:
-        edit.ask("tag.create")
-        targets.check_new(edit, tag)
-        edit.put(tag, _ASPECT, value)
-        edit.own(tag, "tag.create")
-        return tag.name
-
-    return authorization.edit(info.context, task)
+def _create(edit: Edit, tag: Entity, input: Input) -> None:
+    edit.put(tag, _ASPECT, {"name": input["name"], **shapes.description(input)})
 
 
-def _update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
-    tag = targets.parsed("urn", urn, _TYPE)
-    if input["urn"] != urn:
-        raise bad(f"`input`: expected the URN `{urn}`, got `{input['urn']}`")
-    name, ownership = targets.text("name", input["name"]), input.get("ownership")
-    wanted = None if ownership is None else owners.owners_of(ownership["owners"])
-
-    def task(edit: Edit) -> None:
-        edit.ask("docs.edit", tag)
-        if wanted is not None:
-            edit.ask("owners.edit", tag)
-        targets.check_there(edit, tag)
-        value = {**shapes.begun(edit, tag, _ASPECT), "name": name}
-        if input.get("description") is not None:
-            value["description"] = input["description"]
-        edit.put(tag, _ASPECT, value)
-        if wanted is not None:
-            owners.check(edit, wanted)
-            owners.replace(edit, tag, wanted)
-
-    authorization.edit(info.context, task)
-    return shown(info.context, tag)
+def _same_urn(_: Call, argument: str, input: Input) -> Input:
+    given: Input = input[argument]
+    if given["urn"] != input["urn"]:
+        raise bad(f"`{argument}`: expected the URN `{input['urn']}`, got `{given['urn']}`")
+    return given
 
 
-def _delete(_: object, info: Info, urn: str) -> bool:
-    tag = targets.parsed("urn", urn, _TYPE)
-
-    def task(edit: Edit) -> bool:
-        edit.ask("tag.delete", tag)
-        targets.check_there(edit, tag)
-        edit.drop(tag)
-        return True
-
-    return authorization.edit(info.context, task)
+def _ownership(_: Call, argument: str, input: Input) -> list[Value]:
+    return owners.owners_of(input[argument]["owners"])
 
 
-def _color(_: object, info: Info, urn: str, colorHex: str) -> bool:  # noqa: N803 — as the schema has it
-    tag = targets.parsed("urn", urn, _TYPE)
-    if not _COLOR.fullmatch(colorHex):
-        raise bad(f"`colorHex`: expected a color as `#RRGGBB`, got `{colorHex}`")
-
-    def task(edit: Edit) -> bool:
-        edit.ask("tag.color", tag)
-        targets.check_there(edit, tag)
-        edit.put(tag, _ASPECT, {**shapes.begun(edit, tag, _ASPECT), "colorHex": colorHex})
-        return True
-
-    return authorization.edit(info.context, task)
+def _ask_update(edit: Edit, tag: Entity, input: Input) -> None:
+    edit.ask("docs.edit", tag)
+    if input.get("ownership") is not None:
+        edit.ask("owners.edit", tag)
 
 
-RESOLVERS: Final[Resolvers] = {
-    "Mutation": {
-        "createTag": _create,
-        "updateTag": _update,
-        "deleteTag": _delete,
-        "setTagColor": _color,
+def _update(edit: Edit, tag: Entity, input: Input) -> None:
+    value = {**shapes.begun(edit, tag, _ASPECT), "name": input["name"], **shapes.description(input)}
+    edit.put(tag, _ASPECT, value)
+    if input.get("ownership") is not None:
+        owners.check(edit, input["ownership"])
+        owners.replace(edit, tag, input["ownership"])
+
+
+def _color(_: Call, argument: str, input: Input) -> str:
+    color: str = input[argument]
+    if not _COLOR.fullmatch(color):
+        raise bad(f"`{argument}`: expected a color as `#RRGGBB`, got `{color}`")
+    return color
+
+
+def _set_color(edit: Edit, tag: Entity, input: Input) -> None:
+    edit.put(tag, _ASPECT, {**shapes.begun(edit, tag, _ASPECT), "colorHex": input["colorHex"]})
+
+
+RESOLVERS: Final[Resolvers] = page_edit.resolvers(
+    {
+        "createTag": creation(_TYPE, "tag.create", _create),
+        "updateTag": change(
+            one(_TYPE),
+            _ask_update,
+            _update,
+            reads={"input": _same_urn, "name": name, "ownership": _ownership},
+        ),
+        "deleteTag": deletion(one(_TYPE), "tag.delete"),
+        "setTagColor": change(one(_TYPE), "tag.color", _set_color, reads={"colorHex": _color}),
     }
-}
+)

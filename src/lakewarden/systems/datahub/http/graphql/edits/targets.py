@@ -1,7 +1,7 @@
-"""What the input of an edit names: what is to be edited, and what is named with it.
+"""What the input of an edit refers to: what is to be edited, and what its arguments name.
 
-URNs are read before anything is asked. Whether something is there is told only afterwards: what
-is to be edited is then missing, and what is named with it is an argument that makes no sense.
+URNs are read before anything is asked. Whether an entity exists is said only afterwards: what is
+to be edited is then missing (404), and what an argument names makes no sense (400).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes
 from lakewarden.systems.datahub.http.graphql.entities import is_known
@@ -33,13 +33,9 @@ class Place(NamedTuple):
 def parsed(argument: str, urn: str, *types: str) -> Entity:
     """The entity of a URN, of one of the types if any are given; raises `Failure` 400."""
     try:
-        found = datahub.parse("", urn)
-    except BadInput as error:
+        return calls.entity(urn, *types)
+    except Failure as error:
         raise bad(f"`{argument}`: {error}") from None
-    if types and found.type not in types:
-        expected = " or ".join(f"`{type}`" for type in types)
-        raise bad(f"`{argument}`: expected a URN of type {expected}, got `{urn}`")
-    return found
 
 
 def all_parsed(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
@@ -48,7 +44,7 @@ def all_parsed(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
 
 
 def place(input: Input) -> Place:
-    """What `resourceUrn`, `subResourceType` and `subResource` name together."""
+    """The place that `resourceUrn`, `subResourceType` and `subResource` name together."""
     entity = parsed("resourceUrn", input["resourceUrn"])
     kind, column = input.get("subResourceType"), input.get("subResource")
     if kind is None and column is None:
@@ -61,7 +57,7 @@ def place(input: Input) -> Place:
 
 
 def places(call: Call, input: Input) -> list[Place]:
-    """What an edit of one place, or of several `resources`, is about; each once."""
+    """The place of an edit, or those of its `resources`; each once."""
     if "resources" not in input:
         return [place(input)]
     resources = bounded(call, "resources", input["resources"])
@@ -71,11 +67,11 @@ def places(call: Call, input: Input) -> list[Place]:
 
 
 def entities(call: Call, input: Input) -> list[Entity]:
-    """As `places`, of an edit that is about whole entities."""
-    found = places(call, input)
-    if any(one.column for one in found):
+    """As `places`, of an edit of whole entities."""
+    whole = places(call, input)
+    if any(one.column for one in whole):
         raise bad("`subResource`: only entities are edited so, not their columns")
-    return [one.entity for one in found]
+    return [one.entity for one in whole]
 
 
 def bounded(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
@@ -86,18 +82,17 @@ def bounded(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
     return items
 
 
-def check_there(edit: Edit, *found: Entity) -> None:
-    """Raises `Failure` 404 for the first that is not there."""
-    for entity in found:
-        if not _is_there(edit, entity):
+def check_there(edit: Edit, *entities: Entity) -> None:
+    """Raises `Failure` 404 for the first that does not exist."""
+    for entity in entities:
+        if not _exists(edit, entity):
             raise missing(entity.name)
 
 
-def check_places(edit: Edit, found: Iterable[Place]) -> None:
-    """Raises `Failure` 404 for an entity, 400 for a column that is not there."""
-    whole = list(found)
-    edit.read(one.entity for one in whole)
-    for one in whole:
+def check_places(edit: Edit, places: Sequence[Place]) -> None:
+    """Raises `Failure` 404 for an entity, 400 for a column that does not exist."""
+    edit.read(one.entity for one in places)
+    for one in places:
         check_there(edit, one.entity)
         if one.column:
             check_column(edit, one.entity, one.column, "subResource")
@@ -109,35 +104,35 @@ def check_column(edit: Edit, dataset: Entity, column: str, argument: str) -> Non
         raise bad(f"`{argument}`: `{dataset.name}` has no column `{column}`")
 
 
-def check_named(edit: Edit, argument: str, *named: Entity) -> None:
-    """Raises `Failure` 400 for the first thing named in an argument that is not there."""
-    for entity in named:
-        if not _is_there(edit, entity):
+def check_named(edit: Edit, argument: str, *entities: Entity) -> None:
+    """Raises `Failure` 400 for the first entity of an argument that does not exist."""
+    for entity in entities:
+        if not _exists(edit, entity):
             raise bad(f"`{argument}`: `{entity.name}` does not exist")
 
 
 def check_new(edit: Edit, entity: Entity) -> None:
-    """Raises `Failure` 409 for what is there already."""
-    if _is_there(edit, entity):
+    """Raises `Failure` 409 where the entity exists already."""
+    if _exists(edit, entity):
         raise Failure(409, f"`{entity.name}` is there already")
 
 
-def made(type: str, id: str | None) -> Entity:
-    """The entity that is going to be made; without an id, one is made up."""
+def new(type: str, id: str | None) -> Entity:
+    """The entity that is going to be created; without an id, it gets a random one."""
     return parsed("id", f"urn:li:{type}:{uuid4() if id is None else id}", type)
 
 
 def text(argument: str, value: str) -> str:
-    """A name that says something; raises `Failure` 400."""
+    """A name that is not blank; raises `Failure` 400."""
     if not value.strip():
         raise bad(f"`{argument}`: expected a name")
     return value
 
 
-def _is_there(edit: Edit, entity: Entity) -> bool:
+def _exists(edit: Edit, entity: Entity) -> bool:
     if is_known(edit.state, entity) or aspects.is_there(entity, edit.state.matrix.snapshot):
         return True
-    # A column that nobody said anything about is there by the schema of its dataset.
+    # A column without aspects of its own exists by the schema of its dataset.
     dataset = datahub.parent(entity) if entity.type == "schemaField" else None
     return dataset is not None and _has_column(edit, dataset, datahub.key_parts(entity.name)[1])
 

@@ -1,13 +1,13 @@
 """The older mutations, one for each type of entities: each part asks for what it would ask alone.
 
 CHOICE: a part replaces what it is about and nothing beside it, so that columns that are not named
-keep what is said of them.
+keep their descriptions and tags.
 SOURCE: DatasetType, ChartType and the other types that can be updated whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -23,121 +23,101 @@ from lakewarden.systems.datahub.http.graphql.edits import (
     targets,
 )
 from lakewarden.systems.datahub.http.graphql.edits.labels import TAG
-from lakewarden.systems.datahub.http.graphql.edits.shown import shown
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import shown
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 Put = Callable[[Edit], None]
-"""Puts one part of an update, once everything was asked."""
+"""Puts one part of an update, once all parts were asked about."""
 
 
-def _planned(edit: Edit, entity: Entity, input: Input) -> list[Put]:
-    """Asks for each part that is there, and says how to put it."""
-    plans: list[Put] = []
-    for key, plan in _PARTS.items():
+def _asked(edit: Edit, entity: Entity, input: Input) -> list[Put]:
+    """Asks about each part that is given; how to put them, in order."""
+    puts: list[Put] = []
+    for key, ask in _PARTS.items():
         if input.get(key) is not None:
-            plans += plan(edit, entity, input[key])
-    if not plans:
+            puts += ask(edit, entity, input[key])
+    if not puts:
         raise bad("`input`: expected something to be changed")
-    return plans
+    return puts
 
 
-def _ownership(edit: Edit, entity: Entity, part: Input) -> list[Put]:
-    wanted = owners.owners_of(part["owners"])
+def _ownership(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
+    owned = owners.owners_of(part["owners"])
     edit.ask("owners.edit", entity)
-
-    def put(edit: Edit) -> None:
-        owners.check(edit, wanted)
-        owners.replace(edit, entity, wanted)
-
-    return [put]
+    yield lambda edit: owners.check(edit, owned)
+    yield lambda edit: owners.replace(edit, entity, owned)
 
 
-def _deprecation(edit: Edit, entity: Entity, part: Input) -> list[Put]:
+def _deprecation(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     edit.ask("deprecation.edit", entity)
-    return [lambda edit: deprecation.put(edit, entity, part)]
+    yield lambda edit: deprecation.put(edit, entity, part)
 
 
-def _links(edit: Edit, entity: Entity, part: Input) -> list[Put]:
+def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     given = [
         (links.checked("url", one["url"]), one.get("description") or "") for one in part["elements"]
     ]
     edit.ask("links.edit", entity)
 
     def put(edit: Edit) -> None:
-        there = shapes.members(edit.value(entity, "institutionalMemory"), "elements")
-        kept = {(one.get("url"), one.get("description")): one for one in there}
-        links.put(edit, entity, [kept.get(one) or links.new(edit, *one) for one in given])
+        members = shapes.members(edit.value(entity, "institutionalMemory"), "elements")
+        before = {(one.get("url"), one.get("description")): one for one in members}
+        links.put(edit, entity, [before.get(one) or links.new(edit, *one) for one in given])
 
-    return [put]
+    yield put
 
 
-def _tags_of(part: Input) -> list[Entity]:
+def _tags_of(edit: Edit, place: Place, part: Input) -> Iterator[Put]:
     urns = (one["tag"]["urn"] for one in part.get("tags") or ())
-    return targets.all_parsed("tags", urns, "tag")
-
-
-def _tagged(edit: Edit, place: Place, part: Input) -> Put:
-    wanted = _tags_of(part)
+    tags = targets.all_parsed("tags", urns, "tag")
     labels.ask(edit, TAG, place)
+    if place.column:
+        yield lambda edit: targets.check_column(edit, place.entity, place.column, "fieldPath")
+    yield lambda edit: targets.check_named(edit, "tags", *tags)
+    yield lambda edit: labels.put(edit, TAG, place, labels.replace, tags)
 
+
+def _tags(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
+    return _tags_of(edit, Place(entity), part)
+
+
+def _columns(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
+    for column in part["editableSchemaFieldInfo"]:
+        place = Place(entity, column["fieldPath"])
+        if column.get("description") is not None:
+            edit.ask("column.docs.edit", entity)
+            yield _description(place, column["description"])
+        if column.get("globalTags") is not None:
+            yield from _tags_of(edit, place, column["globalTags"])
+
+
+def _description(place: Place, text: str) -> Put:
     def put(edit: Edit) -> None:
-        targets.check_named(edit, "tags", *wanted)
-        labels.put(edit, TAG, place, labels.replace, wanted)
+        targets.check_column(edit, place.entity, place.column, "fieldPath")
+        descriptions.put_column(edit, place.entity, place.column, text)
 
     return put
 
 
-def _tags(edit: Edit, entity: Entity, part: Input) -> list[Put]:
-    return [_tagged(edit, Place(entity), part)]
-
-
-def _schema(edit: Edit, entity: Entity, part: Input) -> list[Put]:
-    plans: list[Put] = []
-    for one in part["editableSchemaFieldInfo"]:
-        plans += _column(edit, Place(entity, one["fieldPath"]), one)
-    return plans
-
-
-def _column(edit: Edit, place: Place, part: Input) -> Iterable[Put]:
-    text, tags = part.get("description"), part.get("globalTags")
-    if text is not None:
-        edit.ask("column.docs.edit", place.entity)
-
-        def put(edit: Edit) -> None:
-            targets.check_column(edit, place.entity, place.column, "fieldPath")
-            descriptions.put_column(edit, place.entity, place.column, text)
-
-        yield put
-    if tags is not None:
-        tagged = _tagged(edit, place, tags)
-
-        def put_tags(edit: Edit) -> None:
-            targets.check_column(edit, place.entity, place.column, "fieldPath")
-            tagged(edit)
-
-        yield put_tags
-
-
-def _properties(edit: Edit, entity: Entity, part: Input) -> list[Put]:
+def _properties(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     name = part.get("name")
     edit.ask("docs.edit", entity)
-    plans: list[Put] = [lambda edit: descriptions.put(edit, entity, part["description"])]
+    yield lambda edit: descriptions.put(edit, entity, part["description"])
     if name is not None:
         edit.ask("entity.rename", entity)
-        plans.append(lambda edit: names.put(edit, entity, name))
-    return plans
+        yield lambda edit: names.put(edit, entity, name)
 
 
-_PARTS: Final[dict[str, Callable[[Edit, Entity, Any], list[Put]]]] = {
+_PARTS: Final[Mapping[str, Callable[[Edit, Entity, Any], Iterator[Put]]]] = {
     "ownership": _ownership,
     "deprecation": _deprecation,
     "institutionalMemory": _links,
     "globalTags": _tags,
     "tags": _tags,
-    "editableSchemaMetadata": _schema,
+    "editableSchemaMetadata": _columns,
     "editableProperties": _properties,
 }
 
@@ -145,7 +125,7 @@ _PARTS: Final[dict[str, Callable[[Edit, Entity, Any], list[Put]]]] = {
 def _updating(type: str) -> Callable[..., Entity | None]:
     def update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
         entity = targets.parsed("urn", urn, type)
-        _edit(info, [(entity, input)])
+        _update(info, [(entity, input)])
         return shown(info.context, entity)
 
     return update
@@ -156,19 +136,18 @@ def _update_many(_: object, info: Info, input: list[Input]) -> list[Entity | Non
         (targets.parsed("urn", one["urn"], "dataset"), one["update"])
         for one in targets.bounded(info.context, "input", input)
     ]
-    _edit(info, updates)
+    _update(info, updates)
     return [shown(info.context, entity) for entity, _ in updates]
 
 
-def _edit(info: Info, updates: list[tuple[Entity, Input]]) -> None:
-    def task(edit: Edit) -> None:
-        plans = [(entity, _planned(edit, entity, input)) for entity, input in updates]
-        targets.check_there(edit, *(entity for entity, _ in plans))
-        for _, puts in plans:
-            for put in puts:
-                put(edit)
+def _update(info: Info, updates: list[tuple[Entity, Input]]) -> None:
+    def update(edit: Edit) -> None:
+        puts = [put for entity, input in updates for put in _asked(edit, entity, input)]
+        targets.check_there(edit, *(entity for entity, _ in updates))
+        for put in puts:
+            put(edit)
 
-    authorization.edit(info.context, task)
+    authorization.edit(info.context, update)
 
 
 RESOLVERS: Final[Resolvers] = {

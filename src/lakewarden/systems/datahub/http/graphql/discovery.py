@@ -1,0 +1,20 @@
+"""The resolvers of a package: those of all its modules, found by their constant `RESOLVERS`."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
+
+
+def resolvers_in(folders: Iterable[str], package: str) -> Resolvers:
+    """By type and field; `folders` is the package's `__path__`."""
+    found: dict[str, dict[str, Callable[..., Any]]] = {}
+    for module in pkgutil.iter_modules(folders, f"{package}."):
+        resolvers: Resolvers = getattr(import_module(module.name), "RESOLVERS", {})
+        for type, fields in resolvers.items():
+            found.setdefault(type, {}).update(fields)
+    return found

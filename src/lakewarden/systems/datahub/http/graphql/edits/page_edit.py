@@ -1,0 +1,202 @@
+"""Edits of pages as rows of a table: what each is about, which operation it asks, what it writes.
+
+Every row is run in one order. Its arguments are read (400); the operation is asked about each
+place (403); the places must be there, or not yet (404, 409); what the arguments refer to must be
+there (400); then `write` puts aspects. What the mutation returns is said by the schema.
+
+    "setTagColor": change(one("tag"), "tag.color", _set_color, reads={"colorHex": _color})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import GraphQLBoolean, GraphQLString, get_named_type
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.edits import targets
+from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.page_edits import Edit
+
+Read = Callable[[Call, str, Input], Any]
+"""Reads an argument that is given, before anything is asked; raises `Failure` 400."""
+
+Entities = Callable[[Call, Input], Sequence[Entity]]
+"""Reads what a mutation is about; raises `Failure` 400."""
+
+Ask = Callable[[Edit, Entity, Input], None]
+"""Asks what an edit of an entity takes, where that is more than one operation."""
+
+Check = Callable[[Edit, Input], None]
+"""Raises `Failure` 400 where something that the arguments refer to does not exist."""
+
+Write = Callable[[Edit, Entity, Input], None]
+"""Puts aspects of an entity; `input` has the mutation's arguments and the members of `input`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageEdit:
+    """A row: a mutation.
+
+    `places`: what it is about. `reads`: how its arguments are read, by name, where they are more
+    than plain values. `check`: what they refer to must exist. `creates`: the place must not.
+    """
+
+    places: Callable[[Call, Input], Sequence[Place]]
+    ask: Callable[[Edit, Place, Input], None]
+    write: Callable[[Edit, Place, Input], None]
+    reads: Mapping[str, Read] = field(default_factory=dict)
+    check: Check | None = None
+    creates: bool = False
+
+
+def creation(
+    type: str,
+    operation: str,
+    write: Write,
+    *,
+    about: str = "",
+    reads: Mapping[str, Read] | None = None,
+    check: Check | None = None,
+) -> PageEdit:
+    """An entity is created, and owned where the operation says so.
+
+    The operation is asked about the entity that the argument `about` refers to.
+    """
+
+    def ask(edit: Edit, _: Place, input: Input) -> None:
+        edit.ask(operation, input.get(about) or NO_RESOURCE)
+
+    def write_owned(edit: Edit, place: Place, input: Input) -> None:
+        edit.own(place.entity, operation)
+        write(edit, place.entity, input)
+
+    return PageEdit(
+        lambda _, input: [Place(targets.new(type, input.get("id")))],
+        ask,
+        write_owned,
+        {"name": name, **(reads or {})},
+        check,
+        creates=True,
+    )
+
+
+def change(
+    entities: Entities,
+    asks: str | Ask,
+    write: Write,
+    *,
+    reads: Mapping[str, Read] | None = None,
+    check: Check | None = None,
+) -> PageEdit:
+    """Entities are changed alike, each if its caller may: all of them, or none."""
+
+    def ask(edit: Edit, place: Place, input: Input) -> None:
+        if isinstance(asks, str):
+            edit.ask(asks, place.entity)
+        else:
+            asks(edit, place.entity, input)
+
+    return PageEdit(
+        lambda call, input: [Place(one) for one in entities(call, input)],
+        ask,
+        lambda edit, place, input: write(edit, place.entity, input),
+        reads or {},
+        check,
+    )
+
+
+def deletion(entities: Entities, operation: str, check: Write | None = None) -> PageEdit:
+    """An entity is deleted, with what refers to it; `check` raises `Failure` where it must stay."""
+
+    def drop(edit: Edit, entity: Entity, input: Input) -> None:
+        if check is not None:
+            check(edit, entity, input)
+        edit.drop(entity)
+
+    return change(entities, operation, drop)
+
+
+def one(*types: str, of: str = "urn") -> Entities:
+    """The entity, of one of the types if any are given, whose URN an argument has."""
+    return lambda _, input: [targets.parsed(of, input[of], *types)]
+
+
+def reference(*types: str) -> Read:
+    """Reads the URN of an entity of one of the types, of any type if there are none."""
+    return lambda _, argument, input: targets.parsed(argument, input[argument], *types)
+
+
+def references(*types: str) -> Read:
+    """Reads one URN, or a list of them that is neither empty nor too long; each entity once."""
+
+    def read(call: Call, argument: str, input: Input) -> list[Entity]:
+        given = input[argument]
+        urns = [given] if isinstance(given, str) else targets.bounded(call, argument, given)
+        return targets.all_parsed(argument, urns, *types)
+
+    return read
+
+
+def exists(argument: str) -> Check:
+    """Checks the entity, or the entities, that an argument refers to if it is given."""
+
+    def check(edit: Edit, input: Input) -> None:
+        given = input.get(argument) or ()
+        targets.check_named(edit, argument, *([given] if isinstance(given, Entity) else given))
+
+    return check
+
+
+def name(_: Call, argument: str, input: Input) -> str:
+    """Reads a name that is not blank."""
+    return targets.text(argument, input[argument])
+
+
+def resolvers(rows: Mapping[str, PageEdit]) -> Resolvers:
+    """The rows as resolvers, by mutation."""
+    return {"Mutation": {mutation: _resolver(row) for mutation, row in rows.items()}}
+
+
+def _resolver(row: PageEdit) -> Callable[..., object]:
+    def resolve(_: object, info: Info, **arguments: Any) -> object:
+        call: Call = info.context
+        input: dict[str, Any] = {**(arguments.get("input") or {}), **arguments}
+        places = row.places(call, input)
+        for argument, read in row.reads.items():
+            if input.get(argument) is not None:
+                input[argument] = read(call, argument, input)
+        authorization.edit(call, lambda edit: _run(row, edit, places, input))
+        return _answer(info, places[0].entity)
+
+    return resolve
+
+
+def _run(row: PageEdit, edit: Edit, places: Sequence[Place], input: Input) -> None:
+    for place in places:
+        row.ask(edit, place, input)
+    if row.creates:
+        targets.check_new(edit, places[0].entity)
+    else:
+        targets.check_places(edit, places)
+    if row.check is not None:
+        row.check(edit, input)
+    for place in places:
+        row.write(edit, place, input)
+
+
+def _answer(info: Info, entity: Entity) -> object:
+    type = get_named_type(info.return_type)
+    if type == GraphQLBoolean:
+        return True
+    return entity.name if type == GraphQLString else shown(info.context, entity)
+
+
+def shown(call: Call, entity: Entity) -> Entity | None:
+    """The entity, if the caller may be shown its page."""
+    return entity if authorization.visible(call, [entity]) else None

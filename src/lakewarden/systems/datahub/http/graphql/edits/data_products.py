@@ -16,11 +16,11 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import domain_of, page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
+    by_urn,
     change,
     creation,
     deletion,
     exists,
-    one,
     reference,
     references,
 )
@@ -141,9 +141,9 @@ _ROWS: Final = {
         check=exists("domainUrn"),
     ),
     "updateDataProduct": change(
-        one(_TYPE), "data_product.update", _update, reads={"name": page_edit.name}
+        by_urn(_TYPE), "data_product.update", _update, reads={"name": page_edit.name}
     ),
-    "deleteDataProduct": deletion(one(_TYPE), "data_product.delete"),
+    "deleteDataProduct": deletion(by_urn(_TYPE), "data_product.delete"),
 }
 
 RESOLVERS: Final[Resolvers] = {

@@ -10,9 +10,9 @@ from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, tar
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
     Entities,
     PageEdit,
+    by_urn,
     change,
     exists,
-    one,
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
@@ -49,8 +49,8 @@ def _setting(entities: Entities) -> PageEdit:
 
 RESOLVERS: Final[Resolvers] = page_edit.resolvers(
     {
-        "setDomain": _setting(one(of="entityUrn")),
-        "unsetDomain": _setting(one(of="entityUrn")),
+        "setDomain": _setting(by_urn(of="entityUrn")),
+        "unsetDomain": _setting(by_urn(of="entityUrn")),
         "batchSetDomain": _setting(targets.entities),
     }
 )

@@ -16,11 +16,11 @@ from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit, sha
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
     Ask,
     PageEdit,
+    by_urn,
     change,
     creation,
     deletion,
     exists,
-    one,
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
@@ -134,7 +134,7 @@ def _moving(asks: str | Ask, *types: str) -> PageEdit:
     level = LEVELS[types[0]]
     reads = {level.parent: reference(level.parent_type)}
     return change(
-        one(*types, of="resourceUrn"), asks, _move, reads=reads, check=exists(level.parent)
+        by_urn(*types, of="resourceUrn"), asks, _move, reads=reads, check=exists(level.parent)
     )
 
 
@@ -180,14 +180,14 @@ RESOLVERS: Final[Resolvers] = page_edit.resolvers(
     {
         "createDomain": _creation(_DOMAIN, "domain.create", shapes.description),
         "moveDomain": _moving("domain.move", _DOMAIN),
-        "deleteDomain": deletion(one(_DOMAIN), "domain.delete", _check_empty),
+        "deleteDomain": deletion(by_urn(_DOMAIN), "domain.delete", _check_empty),
         "createGlossaryTerm": _creation(_TERM, "glossary.create", _definition, "parentNode"),
         "createGlossaryNode": _creation(_GROUP, "glossary.create", _definition, "parentNode"),
         "updateParentNode": _moving(_ask_move, _TERM, _GROUP),
-        "deleteGlossaryEntity": deletion(one(_TERM, _GROUP), _CHANGE),
+        "deleteGlossaryEntity": deletion(by_urn(_TERM, _GROUP), _CHANGE),
         "addRelatedTerms": change(
-            one(_TERM), _CHANGE, _relate, reads={"termUrns": _terms}, check=exists("termUrns")
+            by_urn(_TERM), _CHANGE, _relate, reads={"termUrns": _terms}, check=exists("termUrns")
         ),
-        "removeRelatedTerms": change(one(_TERM), _CHANGE, _unrelate, reads={"termUrns": _terms}),
+        "removeRelatedTerms": change(by_urn(_TERM), _CHANGE, _unrelate, reads={"termUrns": _terms}),
     }
 )

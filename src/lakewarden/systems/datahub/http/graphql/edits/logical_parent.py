@@ -6,7 +6,12 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.edits import page_edit
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import change, exists, one, reference
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
+    by_urn,
+    change,
+    exists,
+    reference,
+)
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -37,7 +42,7 @@ def _set(edit: Edit, child: Entity, input: Input) -> None:
 RESOLVERS: Final[Resolvers] = page_edit.resolvers(
     {
         "setLogicalParent": change(
-            one(*_TYPES, of="resourceUrn"),
+            by_urn(*_TYPES, of="resourceUrn"),
             _ask,
             _set,
             reads={_PARENT: reference(*_TYPES)},

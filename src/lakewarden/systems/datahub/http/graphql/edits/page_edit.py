@@ -4,7 +4,7 @@ Every row is run in one order. Its arguments are read (400); the operation is as
 place (403); the places must be there, or not yet (404, 409); what the arguments refer to must be
 there (400); then `write` puts aspects. What the mutation returns is said by the schema.
 
-    "setTagColor": change(one("tag"), "tag.color", _set_color, reads={"colorHex": _color})
+    "setTagColor": change(by_urn("tag"), "tag.color", _set_color, reads={"colorHex": _color})
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def deletion(entities: Entities, operation: str, check: Write | None = None) -> 
     return change(entities, operation, drop)
 
 
-def one(*types: str, of: str = "urn") -> Entities:
+def by_urn(*types: str, of: str = "urn") -> Entities:
     """The entity, of one of the types if any are given, whose URN an argument has."""
     return lambda _, input: [targets.parsed(of, input[of], *types)]
 

@@ -12,7 +12,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.links import checked
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, change, one
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, by_urn, change
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
@@ -39,7 +39,7 @@ def _updating(type: str, aspect: str, operation: str) -> PageEdit:
         changed = {_MEMBERS.get(key, key): value for key, value in input["input"].items()}
         edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **changed})
 
-    return change(one(type), ask, update, reads={"input": _provided})
+    return change(by_urn(type), ask, update, reads={"input": _provided})
 
 
 def _provided(_: Call, argument: str, input: Input) -> Input:

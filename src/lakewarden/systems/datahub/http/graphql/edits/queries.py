@@ -14,10 +14,10 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
     PageEdit,
+    by_urn,
     change,
     deletion,
     exists,
-    one,
 )
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
@@ -86,7 +86,9 @@ RESOLVERS: Final[Resolvers] = page_edit.resolvers(
             check=exists(_SUBJECTS),
             creates=True,
         ),
-        "updateQuery": change(one(_TYPE), _ask_update, _put, reads=_READS, check=exists(_SUBJECTS)),
-        "deleteQuery": deletion(one(_TYPE), "query.delete"),
+        "updateQuery": change(
+            by_urn(_TYPE), _ask_update, _put, reads=_READS, check=exists(_SUBJECTS)
+        ),
+        "deleteQuery": deletion(by_urn(_TYPE), "query.delete"),
     }
 )

@@ -12,11 +12,11 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit, shapes
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
+    by_urn,
     change,
     creation,
     deletion,
     name,
-    one,
 )
 from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
@@ -73,12 +73,12 @@ RESOLVERS: Final[Resolvers] = page_edit.resolvers(
     {
         "createTag": creation(_TYPE, "tag.create", _create),
         "updateTag": change(
-            one(_TYPE),
+            by_urn(_TYPE),
             _ask_update,
             _update,
             reads={"input": _same_urn, "name": name, "ownership": _ownership},
         ),
-        "deleteTag": deletion(one(_TYPE), "tag.delete"),
-        "setTagColor": change(one(_TYPE), "tag.color", _set_color, reads={"colorHex": _color}),
+        "deleteTag": deletion(by_urn(_TYPE), "tag.delete"),
+        "setTagColor": change(by_urn(_TYPE), "tag.color", _set_color, reads={"colorHex": _color}),
     }
 )

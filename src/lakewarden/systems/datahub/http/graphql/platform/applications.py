@@ -5,7 +5,7 @@ SOURCE: datahub reference 1.2; datahub-project/datahub:…/resolvers/application
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -19,14 +19,17 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.assets import or_key
 from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, custom_properties
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import (
-    Draft,
-    given,
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Kind,
+    creation,
+    deletion,
     limited,
-    named,
-    write_all,
+    reference,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.records import Input, Member
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
 from lakewarden.systems.datahub.search.neighbours import Neighbours
@@ -35,9 +38,7 @@ _ASPECT: Final = "applicationProperties"
 _ON_ASSETS: Final = "applications"
 _TYPE: Final = "application"
 _MANAGE: Final = "entity.manage"
-_PUT: Final = "applications.edit"
-_ALL: Final = Entity(_TYPE, "")
-"""The type: what the right to manage applications is asked about."""
+_URN: Final = "applicationUrn"
 
 HAVING_APPLICATIONS: Final = (
     *("Chart", "Container", "Dashboard", "DataFlow", "DataJob", "DataProduct", "Dataset"),
@@ -50,66 +51,60 @@ _HAVING_LISTS: Final = (
 """Those that show it as a list alone."""
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    application = named(_TYPE, input.get("id"))
-    domain = None if input.get("domainUrn") is None else calls.entity(input["domainUrn"], "domain")
-
-    def asks(_: Draft) -> list[Ask]:
-        of_domain = [] if domain is None else [Ask("domain.edit", application)]
-        return [Ask(_MANAGE, _ALL), *of_domain]
-
-    def task(draft: Draft) -> Entity:
-        draft.check_new(application)
-        value = {"customProperties": {}, **given(input["properties"], "name", "description")}
-        draft.put(application, _ASPECT, value)
-        if domain is not None:
-            draft.check_there(domain)
-            draft.put(application, "domains", {"domains": [domain.name]})
-        return application
-
-    return write_all(info.context, asks, task, {"application": application.name})
+_KIND: Final = Kind(
+    _TYPE,
+    _ASPECT,
+    (
+        Member("name", of="properties.name"),
+        Member("description", of="properties.description"),
+        Member("customProperties", default={}),
+    ),
+    audited_as="application",
+    about=Entity(_TYPE, ""),
+)
+"""The right to manage applications is asked about their type."""
 
 
-def _set(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    """Adds an application to assets; none: they belong to no application any more."""
-    urn = input.get("applicationUrn")
-    application = None if urn is None else calls.entity(urn, _TYPE)
-
-    def changed(there: list[str]) -> list[str]:
-        return [] if application is None else list(dict.fromkeys([*there, application.name]))
-
-    return _change(info, input["resourceUrns"], application, changed)
+def _asks_creation(_: AspectChanges, application: Entity, input: Input) -> list[Ask]:
+    of_domain = [Ask("domain.edit", application)] if input.get("domainUrn") is not None else []
+    return [Ask(_MANAGE, Entity(_TYPE, "")), *of_domain]
 
 
-def _unset(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    application = calls.entity(input["applicationUrn"], _TYPE)
-
-    def changed(there: list[str]) -> list[str]:
-        return [urn for urn in there if urn != application.name]
-
-    return _change(info, input["resourceUrns"], None, changed)
+def _put_domain(changes: AspectChanges, application: Entity, input: Input) -> None:
+    domain = input.get("domainUrn")
+    if domain is not None:
+        changes.check_there(domain)
+        changes.put(application, "domains", {"domains": [domain.name]})
 
 
-def _change(
-    info: Info,
-    urns: Iterable[str],
-    wanted: Entity | None,
-    changed: Callable[[list[str]], list[str]],
-) -> bool:
-    named = dict.fromkeys(calls.entity(urn) for urn in urns)
-    assets = limited(info.context, list(named), "resourceUrns")
+def _resources(call: Call, input: Input) -> list[Entity]:
+    named = dict.fromkeys(calls.entity(urn) for urn in input["resourceUrns"])
+    assets = limited(call, list(named), "resourceUrns")
     if not assets:
         raise bad("expected `resourceUrns`: the assets that are meant")
+    return assets
 
-    def task(draft: Draft) -> bool:
-        draft.check_there(*assets, *(() if wanted is None else (wanted,)))
-        for asset in assets:
-            value = draft.value(asset, _ON_ASSETS)
-            there = shapes.texts(value.get("applications"))
-            draft.put(asset, _ON_ASSETS, {**value, "applications": changed(there)})
-        return True
 
-    return write_all(info.context, lambda _: [Ask(_PUT, asset) for asset in assets], task)
+def _set(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> None:
+    """Adds an application to assets; without one, they belong to no application any more."""
+    application = input.get(_URN)
+    changes.check_there(*assets, *(() if application is None else (application,)))
+    for asset in assets:
+        before = shapes.texts(changes.value(asset, _ON_ASSETS).get("applications"))
+        urns = [] if application is None else list(dict.fromkeys([*before, application.name]))
+        changes.merge(asset, _ON_ASSETS, applications=urns)
+
+
+def _unset(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> None:
+    changes.check_there(*assets)
+    for asset in assets:
+        before = shapes.texts(changes.value(asset, _ON_ASSETS).get("applications"))
+        urns = [urn for urn in before if urn != input[_URN].name]
+        changes.merge(asset, _ON_ASSETS, applications=urns)
+
+
+def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Ask]:
+    return [Ask("applications.edit", asset) for asset in assets]
 
 
 def _assets(properties: Part, info: Info) -> int:
@@ -134,9 +129,12 @@ def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "createApplication": _create,
-        "batchSetApplication": _set,
-        "batchUnsetApplication": _unset,
+        "createApplication": creation(
+            _KIND, _asks_creation, then=_put_domain, reads={"domainUrn": reference("domain")}
+        ),
+        "deleteApplication": deletion(_KIND, _MANAGE),
+        "batchSetApplication": AspectWrite(_resources, _asks, _set, {_URN: reference(_TYPE)}),
+        "batchUnsetApplication": AspectWrite(_resources, _asks, _unset, {_URN: reference(_TYPE)}),
     },
     "Application": {"properties": aspect(_ASPECT)},
     "ApplicationProperties": {

@@ -6,128 +6,134 @@ SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/assertion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Kind,
+    by_urn,
+    deletion,
+    mutation,
+    new,
+)
 from lakewarden.systems.datahub.http.graphql.platform.assertion_output import ASPECT, TYPE, about
 from lakewarden.systems.datahub.http.graphql.platform.columns import column, dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.records import (
+    Input,
+    Member,
+    entries,
+    members,
+    provided,
+)
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _EDIT: Final = "assertions.edit"
-_PLATFORM: Final = "dataPlatformInstance"
-_RUN: Final = "assertionRunEvent"
 
 
-def _upsert(_: object, info: Info, input: Mapping[str, Any], urn: str | None = None) -> Entity:
-    assertion = named(TYPE, None) if urn is None else calls.entity(urn, TYPE)
+def _entities(_: Call, input: Input) -> list[Entity]:
+    """The assertion that is meant, which may be new; its asset; the columns that it is about."""
+    urn, path = input.get("urn"), input.get("fieldPath")
+    assertion = new(TYPE, None) if urn is None else calls.entity(urn, TYPE)
     asset = calls.entity(input["entityUrn"])
-    value = _custom(asset, input)
-    platform = _platform(input["platform"])
-
-    def asks(draft: Draft) -> list[Ask]:
-        before = [] if urn is None or not draft.is_there(assertion) else _asked(draft, assertion)
-        return [*before, Ask(_EDIT, asset)]
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(asset)
-        if urn is not None:
-            draft.check_there(assertion)
-        before = draft.value(assertion, ASPECT)
-        source = before.get("source") or {"type": "EXTERNAL", "created": draft.stamp()}
-        told = {"source": source, "lastUpdated": draft.stamp(), "customProperties": {}}
-        draft.put(assertion, ASPECT, {**before, **told, **value})
-        kept = draft.value(assertion, _PLATFORM)
-        draft.put(assertion, _PLATFORM, {**kept, "platform": platform.name})
-        return assertion
-
-    return write_all(info.context, asks, task, {"assertion": assertion.name})
-
-
-def _custom(asset: Entity, input: Mapping[str, Any]) -> dict[str, Any]:
-    one = input.get("fieldPath")
-    paths = list(input.get("fieldPaths") or ([] if one is None else [one]))
+    paths = list(input.get("fieldPaths") or ([] if path is None else [path]))
     if paths and asset.type != "dataset":
         raise bad("`fieldPaths`: only datasets have columns")
-    fields = [column(asset, path).name for path in paths]
-    custom: dict[str, Any] = {
-        "type": input["type"],
-        "entity": asset.name,
-        **given(input, "logic", "scope", "aggregation", "operator", "parameters", "nativeType"),
-    }
-    if fields:
-        custom |= {"field": fields[0], "fields": fields}
-    if input.get("nativeParameters") is not None:
-        custom["nativeParameters"] = _map(input["nativeParameters"])
-    return {
+    return [assertion, asset, *(column(asset, one) for one in paths)]
+
+
+def _asks_upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> list[Ask]:
+    assertion, asset, *_ = entities
+    before = _asks(changes, assertion, input) if changes.is_there(assertion) else []
+    return [*before, Ask(_EDIT, asset)]
+
+
+def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
+    assertion, asset, *columns = entities
+    changes.check_there(asset, *([] if input.get("urn") is None else [assertion]))
+    before, stamp = changes.value(assertion, ASPECT), changes.stamp
+    custom = {**provided(_CUSTOM, input), "entity": asset.name}
+    if columns:
+        custom |= {"field": columns[0].name, "fields": [one.name for one in columns]}
+    value = {
+        **before,
+        "source": before.get("source") or {"type": "EXTERNAL", "created": stamp},
+        "lastUpdated": stamp,
+        "customProperties": {},
         "type": "CUSTOM",
         "customAssertion": custom,
         "description": input["description"],
         "externalUrl": input.get("externalUrl"),
     }
+    changes.put(assertion, ASPECT, value)
+    changes.merge(assertion, "dataPlatformInstance", platform=input["platform"].name)
 
 
-def _map(entries: list[Mapping[str, Any]]) -> dict[str, str]:
-    return {one["key"]: one.get("value") or "" for one in entries}
+_CUSTOM: Final = (
+    *members("type", "logic", "scope", "aggregation", "operator", "parameters", "nativeType"),
+    Member("nativeParameters", read=entries),
+)
 
 
-def _platform(input: Mapping[str, Any]) -> Entity:
-    urn, name = input.get("urn"), input.get("name")
+def _platform(_: Call, argument: str, input: Input) -> Entity:
+    urn, name = input[argument].get("urn"), input[argument].get("name")
     if urn is None and not name:
         raise bad("`platform`: expected its `urn` or its `name`")
     return calls.entity(urn or f"urn:li:dataPlatform:{name}", "dataPlatform")
 
 
-def _asked(draft: Draft, assertion: Entity) -> list[Ask]:
-    """What a change of an assertion asks: about its asset, or about itself if it has none."""
-    found = about(draft.value(assertion, ASPECT))
-    return [Ask(_EDIT, assertion if found is None else dataset_of(found))]
+def _asks(changes: AspectChanges, assertion: Entity, _: Input) -> list[Ask]:
+    """A change is asked about the assertion's asset, or about itself if it has none."""
+    asset = about(changes.value(assertion, ASPECT))
+    return [Ask(_EDIT, assertion if asset is None else dataset_of(asset))]
 
 
-def _report(_: object, info: Info, urn: str, result: Mapping[str, Any]) -> bool:
-    assertion = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(assertion)
-        asset = about(draft.value(assertion, ASPECT))
-        if asset is None:
-            raise bad(f"`{urn}` does not say what it is about")
-        time = result.get("timestampMillis")
-        value = {
-            "timestampMillis": draft.now_ms if time is None else time,
-            "assertionUrn": assertion.name,
-            "asserteeUrn": asset.name,
-            "runId": f"lakewarden-{draft.now_ms}",
-            "status": "COMPLETE",
-            "result": _result(result),
-        }
-        draft.put(assertion, _RUN, value)
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, assertion), task)
+def _report(changes: AspectChanges, assertion: Entity, input: Input) -> None:
+    changes.check_there(assertion)
+    asset = about(changes.value(assertion, ASPECT))
+    if asset is None:
+        raise bad(f"`{assertion.name}` does not say what it is about")
+    time, now = input["result"].get("timestampMillis"), changes.now_ms
+    value = {
+        "timestampMillis": now if time is None else time,
+        "assertionUrn": assertion.name,
+        "asserteeUrn": asset.name,
+        "runId": f"lakewarden-{now}",
+        "status": "COMPLETE",
+        "result": _result(input["result"]),
+    }
+    changes.put(assertion, "assertionRunEvent", value)
 
 
-def _result(input: Mapping[str, Any]) -> dict[str, Any]:
-    value: dict[str, Any] = {"type": input["type"], **given(input, "externalUrl")}
-    if input["type"] == "FAILURE":
-        value |= given(input, "severity")
-    if input.get("properties") is not None:
-        value["nativeResults"] = _map(input["properties"])
-    if input.get("error") is not None:
-        error = input["error"]
-        value["error"] = {"type": error["type"], "properties": {"message": error["message"]}}
+def _result(input: Input) -> Value:
+    value = provided(_RESULT, input)
+    if input["type"] != "FAILURE":
+        value.pop("severity", None)
     return value
 
 
+_RESULT: Final = (
+    *members("type", "externalUrl", "severity"),
+    Member("nativeResults", of="properties", read=entries),
+    Member(
+        "error",
+        read=lambda error: {"type": error["type"], "properties": {"message": error["message"]}},
+    ),
+)
+
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "upsertCustomAssertion": _upsert,
-        "reportAssertionResult": _report,
-        "deleteAssertion": deleting(TYPE, _asked),
+        "upsertCustomAssertion": AspectWrite(
+            _entities, _asks_upsert, _upsert, {"platform": _platform}, audited_as="assertion"
+        ),
+        "reportAssertionResult": mutation(by_urn(TYPE), _asks, _report),
+        "deleteAssertion": deletion(Kind(TYPE, ASPECT), _asks),
     },
 }

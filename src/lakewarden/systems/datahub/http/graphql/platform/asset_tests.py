@@ -1,4 +1,4 @@
-"""Metadata tests: conditions that assets pass or fail. They are kept here, and run elsewhere.
+"""Metadata tests: conditions that assets pass or fail. They are stored here, and run elsewhere.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/test.
 """
@@ -8,15 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    Kind,
+    change,
+    creation,
+    deletion,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.records import Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "testInfo"
@@ -25,31 +31,16 @@ _MANAGE: Final = "test.manage"
 _VIEW: Final = "test.view"
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    test = named(_TYPE, input.get("id"))
-
-    def task(draft: Draft) -> str:
-        draft.check_new(test)
-        draft.put(test, _ASPECT, _value(input))
-        return test.name
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"test": test.name})
+def _definition_of(input: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "JSON", **provided(members("json"), input)}
 
 
-def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
-    test = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> str:
-        draft.check_there(test)
-        draft.put(test, _ASPECT, {**draft.value(test, _ASPECT), **_value(input)})
-        return urn
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"test": test.name})
-
-
-def _value(input: Mapping[str, Any]) -> dict[str, Any]:
-    definition = {"type": "JSON", **given(input["definition"], "json")}
-    return {**given(input, "name", "category", "description"), "definition": definition}
+_KIND: Final = Kind(
+    _TYPE,
+    _ASPECT,
+    (*members("name", "category", "description"), Member("definition", read=_definition_of)),
+    audited_as="test",
+)
 
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -92,7 +83,11 @@ def _of_result(result: Part, info: Info) -> Entity | None:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listTests": _list, "test": _test},
-    "Mutation": {"createTest": _create, "updateTest": _update},
+    "Mutation": {
+        "createTest": creation(_KIND, _MANAGE),
+        "updateTest": change(_KIND, _MANAGE),
+        "deleteTest": deletion(_KIND, _MANAGE),
+    },
     "Test": {
         "name": _member("name"),
         "category": _member("category"),

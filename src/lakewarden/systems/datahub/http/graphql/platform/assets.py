@@ -1,4 +1,4 @@
-"""What is noted of single assets here: what their pages embed, their summary, what was done.
+"""Single assets: what their pages embed, their summary, and operations on them that are reported.
 
 SOURCE: datahub reference 1.2, 1.3; datahub-project/datahub:…/resolvers/{embed,settings,operation}.
 """
@@ -10,77 +10,75 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, write
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    by_urn,
+    mutation,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.records import (
+    Input,
+    Member,
+    entries,
+    members,
+    provided,
+)
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
-_EMBED: Final = "embed"
 _SETTINGS: Final = "assetSettings"
-_OPERATION: Final = "operation"
 _TEMPLATE: Final = "dataHubPageTemplate"
 
 HAVING_SETTINGS: Final = ("DataProduct", "Dataset", "Domain", "GlossaryNode", "GlossaryTerm")
 """The types of assets that have a summary."""
 
 
-def _embed(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    asset = calls.entity(input["urn"], "dataset", "dashboard", "chart")
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(asset)
-        value = {**draft.value(asset, _EMBED), "renderUrl": input.get("renderUrl")}
-        draft.put(asset, _EMBED, value)
-        return True
-
-    return write(info.context, "embed.edit", asset, task)
+def _embed(changes: AspectChanges, asset: Entity, input: Input) -> None:
+    changes.check_there(asset)
+    changes.merge(asset, "embed", renderUrl=input.get("renderUrl"))
 
 
-def _settings(_: object, info: Info, input: Mapping[str, Any]) -> Part:
-    asset = calls.entity(input["urn"])
-
-    def task(draft: Draft) -> Part:
-        draft.check_there(asset)
-        value = draft.value(asset, _SETTINGS)
-        if input.get("summary") is not None:
-            template = calls.entity(input["summary"]["template"], _TEMPLATE)
-            draft.check_there(template)
-            summary = shapes.mapping(value.get("assetSummary"))
-            templates = [{"template": template.name}]
-            value["assetSummary"] = {**summary, "templates": templates}
-        draft.put(asset, _SETTINGS, value)
-        return Part(asset, value)
-
-    return write(info.context, "asset_summary.edit", asset, task)
+def _set(changes: AspectChanges, asset: Entity, input: Input) -> None:
+    changes.check_there(asset)
+    value = changes.value(asset, _SETTINGS)
+    if input.get("summary") is not None:
+        template = calls.entity(input["summary"]["template"], _TEMPLATE)
+        changes.check_there(template)
+        summary = shapes.mapping(value.get("assetSummary"))
+        value["assetSummary"] = {**summary, "templates": [{"template": template.name}]}
+    changes.put(asset, _SETTINGS, value)
 
 
-def _report(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    asset = calls.entity(input["urn"], "dataset")
-    if (input["operationType"] == "CUSTOM") != (input.get("customOperationType") is not None):
+_REPORT: Final = (
+    *members("operationType", "customOperationType", "sourceType", "numAffectedRows"),
+    Member("customProperties", read=entries),
+    Member(
+        "partitionSpec",
+        of="partition",
+        read=lambda partition: {"type": "PARTITION", "partition": partition},
+    ),
+)
+
+
+def _operation_type(_: Call, argument: str, input: Input) -> str:
+    if (input[argument] == "CUSTOM") != (input.get("customOperationType") is not None):
         raise bad("`customOperationType` is for operations of type `CUSTOM`, and for all of them")
+    return str(input[argument])
 
-    def task(draft: Draft) -> str:
-        draft.check_there(asset)
-        time = input.get("timestampMillis")
-        done = draft.now_ms if time is None else time
-        value: dict[str, Any] = {
-            "timestampMillis": draft.now_ms,
-            "lastUpdatedTimestamp": done,
-            "actor": draft.call.actor.name,
-            **given(input, "operationType", "customOperationType", "sourceType"),
-            **given(input, "numAffectedRows"),
-        }
-        if input.get("customProperties") is not None:
-            entries = input["customProperties"]
-            value["customProperties"] = {one["key"]: one.get("value") or "" for one in entries}
-        if input.get("partition") is not None:
-            value["partitionSpec"] = {"type": "PARTITION", "partition": input["partition"]}
-        draft.put(asset, _OPERATION, value)
-        return "true"
 
-    return write(info.context, "operations.edit", asset, task)
+def _report(changes: AspectChanges, asset: Entity, input: Input) -> None:
+    changes.check_there(asset)
+    time, now = input.get("timestampMillis"), changes.now_ms
+    value = {
+        "timestampMillis": now,
+        "lastUpdatedTimestamp": now if time is None else time,
+        "actor": changes.call.actor.name,
+        **provided(_REPORT, input),
+    }
+    changes.put(asset, "operation", value)
 
 
 def _templates(summary: Part, info: Info) -> list[Mapping[str, Any]]:
@@ -91,9 +89,20 @@ def _templates(summary: Part, info: Info) -> list[Mapping[str, Any]]:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "updateEmbed": _embed,
-        "updateAssetSettings": _settings,
-        "reportOperation": _report,
+        "updateEmbed": mutation(by_urn("dataset", "dashboard", "chart"), "embed.edit", _embed),
+        "updateAssetSettings": mutation(
+            by_urn(),
+            "asset_summary.edit",
+            _set,
+            answer=lambda asset, info: Part(asset, info.context.aspect(asset, _SETTINGS)),
+        ),
+        "reportOperation": mutation(
+            by_urn("dataset"),
+            "operations.edit",
+            _report,
+            reads={"operationType": _operation_type},
+            answer=lambda *_: "true",
+        ),
     },
     **{type: {"settings": aspect(_SETTINGS)} for type in HAVING_SETTINGS},
     "AssetSummarySettings": {"templates": _templates},

@@ -5,35 +5,38 @@ SOURCE: datahub reference 1.1, 1.3; datahub-project/datahub:…/resolvers/busine
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure
 from lakewarden.systems.datahub.http.graphql.pages.part import Part
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.columns import column_of
-from lakewarden.systems.datahub.http.graphql.platform.draft import (
-    Draft,
-    given,
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Kind,
+    change,
+    creation,
+    deletion,
     limited,
-    named,
-    write,
-    write_all,
+    reference,
 )
+from lakewarden.systems.datahub.http.graphql.platform.columns import column_of
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, shown, stored
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 TYPE: Final = "businessAttribute"
 ASPECT: Final = "businessAttributeInfo"
 
 _ON_COLUMNS: Final = "businessAttributes"
 _MANAGE: Final = "business_attribute.manage"
-_PUT: Final = "column.business_attribute.edit"
+_URN: Final = "businessAttributeUrn"
 
 _DATA_TYPES: Final = {
     "ARRAY": "ArrayType",
@@ -53,102 +56,63 @@ _DATA_TYPES: Final = {
 """The record that stands for a type of columns in an aspect."""
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    attribute = named(TYPE, input.get("id"))
-
-    def task(draft: Draft) -> Entity:
-        draft.check_new(attribute)
-        _check_name(draft, attribute, input["name"])
-        stamp = draft.stamp()
-        value = {
-            "fieldPath": input["name"],
-            "name": input["name"],
-            "customProperties": {},
-            "created": stamp,
-            "lastModified": stamp,
-            **given(input, "description"),
-            **_data_type(input),
-        }
-        draft.put(attribute, ASPECT, value)
-        return attribute
-
-    told = {"businessAttribute": attribute.name}
-    return write(info.context, "business_attribute.create", NO_RESOURCE, task, told)
+def _named(changes: AspectChanges, attribute: Entity, value: Value, input: Input) -> None:
+    if input.get("name") is not None:
+        _check_name(changes.call, attribute, input["name"])
+        value["fieldPath"] = input["name"]
 
 
-def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> Entity:
-    attribute = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(attribute)
-        value = draft.value(attribute, ASPECT)
-        if input.get("name") is not None:
-            _check_name(draft, attribute, input["name"])
-            value["fieldPath"] = input["name"]
-        value |= {**given(input, "name", "description"), **_data_type(input)}
-        draft.put(attribute, ASPECT, {**value, "lastModified": draft.stamp()})
-        return attribute
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"businessAttribute": attribute.name})
-
-
-def _check_name(draft: Draft, attribute: Entity, name: str) -> None:
+def _check_name(call: Call, attribute: Entity, name: str) -> None:
     """Raises `Failure` 409 where another attribute has the name."""
-    call = draft.call
     for other in stored(call, TYPE):
         if other != attribute and call.aspect(other, ASPECT).get("name") == name:
             raise Failure(409, f"there is a business attribute `{name}` already")
 
 
-def _data_type(input: Mapping[str, Any]) -> dict[str, Any]:
-    word = input.get("type")
-    if word is None:
-        return {}
-    return {"type": {"type": {f"com.linkedin.schema.{_DATA_TYPES[word]}": {}}}}
+def _data_type(word: str) -> Value:
+    return {"type": {f"com.linkedin.schema.{_DATA_TYPES[word]}": {}}}
 
 
-def _put(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    attribute = calls.entity(input["businessAttributeUrn"], TYPE)
-    columns = limited(info.context, _columns(input), "resourceUrn")
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(attribute, *_datasets(columns))
-        for column in columns:
-            value = draft.value(column, _ON_COLUMNS)
-            value["businessAttribute"] = {"businessAttributeUrn": attribute.name}
-            draft.put(column, _ON_COLUMNS, value)
-        return True
-
-    return write_all(info.context, lambda _: _asks(columns), task)
+_KIND: Final = Kind(
+    TYPE,
+    ASPECT,
+    (
+        *members("name", "description"),
+        Member("type", read=_data_type),
+        Member("customProperties", default={}),
+    ),
+    stamps=("created", "lastModified"),
+    audited_as="businessAttribute",
+)
 
 
-def _take(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    attribute = calls.entity(input["businessAttributeUrn"], TYPE)
-    columns = limited(info.context, _columns(input), "resourceUrn")
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(*_datasets(columns))
-        for column in columns:
-            value = draft.value(column, _ON_COLUMNS)
-            there = shapes.mapping(value.get("businessAttribute"))
-            if there.get("businessAttributeUrn") == attribute.name:
-                draft.put(column, _ON_COLUMNS, None)
-        return True
-
-    return write_all(info.context, lambda _: _asks(columns), task)
+def _columns(call: Call, input: Input) -> list[Entity]:
+    named = [column_of(one, "resourceUrn") for one in input["resourceUrn"]]
+    return limited(call, named, "resourceUrn")
 
 
-def _columns(input: Mapping[str, Any]) -> list[Entity]:
-    return [column_of(one, "resourceUrn") for one in input["resourceUrn"]]
+def _datasets(columns: Iterable[Entity]) -> list[Entity]:
+    parents = (datahub.parent(column) for column in columns)
+    return list(dict.fromkeys(one for one in parents if one is not None))
 
 
-def _datasets(columns: list[Entity]) -> list[Entity]:
-    found = (datahub.parent(column) for column in columns)
-    return list(dict.fromkeys(one for one in found if one is not None))
+def _asks(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Ask]:
+    return [Ask("column.business_attribute.edit", dataset) for dataset in _datasets(columns)]
 
 
-def _asks(columns: list[Entity]) -> list[Ask]:
-    return [Ask(_PUT, dataset) for dataset in _datasets(columns)]
+def _add(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> None:
+    attribute = input[_URN]
+    changes.check_there(attribute, *_datasets(columns))
+    for column in columns:
+        changes.merge(column, _ON_COLUMNS, businessAttribute={_URN: attribute.name})
+
+
+def _remove(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> None:
+    changes.check_there(*_datasets(columns))
+    for column in columns:
+        association = shapes.mapping(changes.value(column, _ON_COLUMNS).get("businessAttribute"))
+        if association.get(_URN) == input[_URN].name:
+            changes.put(column, _ON_COLUMNS, None)
 
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -199,9 +163,10 @@ RESOLVERS: Final[Resolvers] = {
     "BusinessAttribute": {"properties": _properties},
     "SchemaFieldEntity": {"businessAttributes": _of_column},
     "Mutation": {
-        "createBusinessAttribute": _create,
-        "updateBusinessAttribute": _update,
-        "addBusinessAttribute": _put,
-        "removeBusinessAttribute": _take,
+        "createBusinessAttribute": creation(_KIND, "business_attribute.create", _named),
+        "updateBusinessAttribute": change(_KIND, _MANAGE, _named),
+        "deleteBusinessAttribute": deletion(_KIND, _MANAGE),
+        "addBusinessAttribute": AspectWrite(_columns, _asks, _add, {_URN: reference(TYPE)}),
+        "removeBusinessAttribute": AspectWrite(_columns, _asks, _remove, {_URN: reference(TYPE)}),
     },
 }

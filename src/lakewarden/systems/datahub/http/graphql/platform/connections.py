@@ -1,4 +1,4 @@
-"""Connections to other platforms: their details are kept sealed, and never given back.
+"""Connections to other platforms: their details are stored sealed, and never given back.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/connection.
 """
@@ -15,7 +15,14 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import sealed, shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    Kind,
+    deletion,
+    mutation,
+    new,
+)
+from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "dataHubConnectionDetails"
@@ -32,38 +39,32 @@ def _connection(_: object, info: Info, urn: str) -> Entity | None:
     return connection if is_known(call.state, connection) else None
 
 
-def _upsert(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    connection = named(_TYPE, input.get("id"))
-    if input.get("json") is None:
-        raise bad("expected `json`: the details of the connection")
-
-    def task(draft: Draft) -> Entity:
-        _put(draft, connection, input)
-        return connection
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"connection": connection.name})
-
-
-def _update(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    connection = calls.entity(input["urn"], _TYPE)
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(connection)
-        _put(draft, connection, input)
-        return connection
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"connection": connection.name})
-
-
-def _put(draft: Draft, connection: Entity, input: Mapping[str, Any]) -> None:
-    details = sealed.written(draft, connection, _ASPECT)
-    draft.put(connection, _ASPECT, {**details, "type": "JSON", **given(input, "name")})
+def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
+    if "urn" in input:
+        changes.check_there(connection)
+    details = sealed.written(changes, connection, _ASPECT)
+    given = provided(members("name"), input)
+    changes.put(connection, _ASPECT, {**details, "type": "JSON", **given})
     if input.get("platformUrn") is not None:
         platform = calls.entity(input["platformUrn"], "dataPlatform")
-        kept = draft.value(connection, _PLATFORM)
-        draft.put(connection, _PLATFORM, {**kept, "platform": platform.name})
-    if input.get("json") is not None:
-        sealed.seal(draft, connection, _KEY, input["json"]["blob"])
+        changes.merge(connection, _PLATFORM, platform=platform.name)
+    if input.get(_KEY) is not None:
+        sealed.seal(changes, connection, _KEY, input[_KEY]["blob"])
+
+
+def _connection_of(_: Call, input: Input) -> list[Entity]:
+    """The connection that is meant; a new one needs its details."""
+    if "urn" in input:
+        return [calls.entity(input["urn"], _TYPE)]
+    connection = new(_TYPE, input.get("id"))
+    if input.get(_KEY) is None:
+        raise bad("expected `json`: the details of the connection")
+    return [connection]
+
+
+_UPSERT: Final = mutation(
+    _connection_of, _MANAGE, _upsert, about=NO_RESOURCE, audited_as="connection"
+)
 
 
 def _details(connection: Entity, info: Info) -> Mapping[str, Any]:
@@ -85,8 +86,9 @@ def _platform(connection: Entity, info: Info) -> Entity | None:
 RESOLVERS: Final[Resolvers] = {
     "Query": {"connection": _connection},
     "Mutation": {
-        "upsertConnection": _upsert,
-        "updateConnection": _update,
+        "upsertConnection": _UPSERT,
+        "updateConnection": _UPSERT,
+        "deleteConnection": deletion(Kind(_TYPE, _ASPECT, audited_as="connection"), _MANAGE),
     },
     "DataHubConnection": {"details": _details, "platform": _platform},
     "DataHubConnectionDetails": {"json": _json},

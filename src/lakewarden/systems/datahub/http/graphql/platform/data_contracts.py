@@ -5,8 +5,8 @@ SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/datacontrac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
@@ -15,10 +15,16 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import assertion_output, shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    new,
+)
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, named, write_all
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "dataContractProperties"
 _STATUS: Final = "dataContractStatus"
@@ -33,50 +39,46 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 """The parts of a contract, and the types of assertions that each is made of."""
 
 
-def _upsert(_: object, info: Info, input: Mapping[str, Any], urn: str | None = None) -> Entity:
-    call: Call = info.context
-    dataset = calls.entity(input["entityUrn"], "dataset")
-    contract = _named(call, dataset, urn, input.get("id"))
-
-    def asks(draft: Draft) -> list[Ask]:
-        before = shapes.entity(draft.value(contract, _ASPECT).get("entity"), "dataset")
-        moved = [] if before is None or before == dataset else [Ask(_EDIT, before)]
-        return [*moved, Ask(_EDIT, dataset)]
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(dataset)
-        if urn is not None:
-            draft.check_there(contract)
-        value = {**draft.value(contract, _ASPECT), "entity": dataset.name}
-        for member, types in _KINDS.items():
-            asked = [one["assertionUrn"] for one in input.get(member) or ()]
-            value[member] = [_clause(draft, dataset, one, member, types) for one in asked]
-        draft.put(contract, _ASPECT, value)
-        status = {"customProperties": {}, **draft.value(contract, _STATUS)}
-        draft.put(contract, _STATUS, {**status, "state": input.get("state") or "ACTIVE"})
-        return contract
-
-    return write_all(call, asks, task, {"contract": contract.name})
-
-
-def _named(call: Call, dataset: Entity, urn: str | None, id: str | None) -> Entity:
-    """The contract that is meant: one that is named, that of the dataset, or a new one."""
+def _entities(call: Call, input: Input) -> list[Entity]:
+    """The contract that is named, that of the dataset or a new one; and the dataset."""
+    dataset, urn = calls.entity(input["entityUrn"], "dataset"), input.get("urn")
     if urn is not None:
-        return calls.entity(urn, _TYPE)
-    return _of_datasets(call).get(dataset) or named(_TYPE, id)
+        return [calls.entity(urn, _TYPE), dataset]
+    return [_of_datasets(call).get(dataset) or new(_TYPE, input.get("id")), dataset]
 
 
-def _clause(
-    draft: Draft, dataset: Entity, urn: str, member: str, types: tuple[str, ...]
-) -> dict[str, str]:
+def _asks(changes: AspectChanges, entities: Sequence[Entity], _: Input) -> list[Ask]:
+    contract, dataset = entities
+    before = shapes.entity(changes.value(contract, _ASPECT).get("entity"), "dataset")
+    moved = [] if before is None or before == dataset else [Ask(_EDIT, before)]
+    return [*moved, Ask(_EDIT, dataset)]
+
+
+def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
+    contract, dataset = entities
+    changes.check_there(dataset, *([] if input.get("urn") is None else [contract]))
+    clauses = {
+        member: [
+            _clause(changes, dataset, one["assertionUrn"], member)
+            for one in input.get(member) or ()
+        ]
+        for member in _KINDS
+    }
+    changes.merge(contract, _ASPECT, entity=dataset.name, **clauses)
+    status = {"customProperties": {}, **changes.value(contract, _STATUS)}
+    changes.put(contract, _STATUS, {**status, "state": input.get("state") or "ACTIVE"})
+
+
+def _clause(changes: AspectChanges, dataset: Entity, urn: str, member: str) -> Value:
     """A clause, if the assertion is about the dataset and of a type that the part is made of."""
     assertion = calls.entity(urn, assertion_output.TYPE)
-    value = draft.value(assertion, assertion_output.ASPECT)
-    found = assertion_output.about(value)
-    if found is None or dataset_of(found) != dataset:
+    value = changes.value(assertion, assertion_output.ASPECT)
+    asset = assertion_output.about(value)
+    if asset is None or dataset_of(asset) != dataset:
         raise bad(f"`{member}`: `{urn}` is not an assertion about `{dataset.name}`")
-    if value.get("type") not in types:
-        raise bad(f"`{member}`: `{urn}` is of another type than {' or '.join(types)}")
+    if value.get("type") not in _KINDS[member]:
+        expected = " or ".join(_KINDS[member])
+        raise bad(f"`{member}`: `{urn}` is of another type than {expected}")
     return {"assertion": assertion.name}
 
 
@@ -108,7 +110,9 @@ def _assertion(of: Part, info: Info) -> Entity | None:
 _CLAUSES: Final = ("FreshnessContract", "SchemaContract", "DataQualityContract")
 
 RESOLVERS: Final[Resolvers] = {
-    "Mutation": {"upsertDataContract": _upsert},
+    "Mutation": {
+        "upsertDataContract": AspectWrite(_entities, _asks, _upsert, audited_as="contract")
+    },
     "Dataset": {"contract": _contract},
     "DataContract": {"properties": aspect(_ASPECT), "status": aspect(_STATUS)},
     "DataContractProperties": {"entityUrn": _entity_urn},

@@ -1,17 +1,26 @@
-"""Documents: texts that are kept beside the assets, in a hierarchy of their own.
+"""Documents: texts that are stored beside the assets, in a hierarchy of their own.
 
 SOURCE: datahub reference 1.1, 5.4; datahub-project/datahub:…/resolvers/knowledge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import document_output, shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    Kind,
+    Read,
+    change,
+    creation,
+    deletion,
+)
 from lakewarden.systems.datahub.http.graphql.platform.document_output import (
     ASPECT,
     SETTINGS,
@@ -19,159 +28,126 @@ from lakewarden.systems.datahub.http.graphql.platform.document_output import (
     TYPE,
     parent_of,
 )
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _CHANGE: Final = "document.change"
+_PARENT: Final = "parentDocument"
 _TECHNICAL: Final = "urn:li:ownershipType:__system__technical_owner"
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    document = named(TYPE, input.get("id"))
-    owners = [_owner(one) for one in input.get("owners") or ()]
-
-    def task(draft: Draft) -> str:
-        draft.check_new(document)
-        stamp = draft.stamp()
-        value = {
-            "status": {"state": input.get("state") or "UNPUBLISHED"},
-            "source": {"sourceType": "NATIVE"},
-            "contents": {"text": input["contents"]["text"]},
-            "created": stamp,
-            "lastModified": stamp,
-            "customProperties": {},
-            **given(input, "title"),
-            **_related(input),
-        }
-        if input.get("parentDocument") is not None:
-            value["parentDocument"] = _parent(draft, document, input["parentDocument"])
-        draft.put(document, ASPECT, value)
-        if input.get("subType") is not None:
-            draft.put(document, SUBTYPES, {"typeNames": [input["subType"]]})
-        shown = (input.get("settings") or {}).get("showInGlobalContext") is not False
-        draft.put(document, SETTINGS, {"showInGlobalContext": shown, "lastModified": stamp})
-        maker = {"owner": draft.call.actor.name, "type": "TECHNICAL_OWNER", "typeUrn": _TECHNICAL}
-        draft.put(document, "ownership", {"owners": owners or [maker], "lastModified": stamp})
-        return document.name
-
-    return write(info.context, "entity.create", document, task)
+def _owners(_: Call, argument: str, input: Input) -> list[Value]:
+    return [_owner(one) for one in input[argument]]
 
 
-def _owner(input: Mapping[str, Any]) -> dict[str, Any]:
+def _owner(input: Input) -> Value:
     owner = calls.entity(input["ownerUrn"], "corpuser", "corpGroup")
     type = input.get("ownershipTypeUrn")
     typed = {} if type is None else {"typeUrn": calls.entity(type, "ownershipType").name}
     return {"owner": owner.name, "type": input.get("type") or "NONE", **typed}
 
 
-def _related(input: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if input.get("relatedAssets") is not None:
-        assets = [calls.entity(urn) for urn in input["relatedAssets"]]
-        found["relatedAssets"] = [{"asset": one.name} for one in assets]
-    if input.get("relatedDocuments") is not None:
-        documents = [calls.entity(urn, TYPE) for urn in input["relatedDocuments"]]
-        found["relatedDocuments"] = [{"document": one.name} for one in documents]
-    return found
+def _place(changes: AspectChanges, document: Entity, value: Value, input: Input) -> None:
+    if input.get(_PARENT) is not None:
+        value[_PARENT] = _parent(changes, document, input[_PARENT])
 
 
-def _parent(draft: Draft, document: Entity, urn: str) -> dict[str, str]:
+def _put_beside(changes: AspectChanges, document: Entity, input: Input) -> None:
+    _put_given_subtype(changes, document, input)
+    is_shown = (input.get("settings") or {}).get("showInGlobalContext") is not False
+    stamp = {"lastModified": changes.stamp}
+    changes.put(document, SETTINGS, {"showInGlobalContext": is_shown, **stamp})
+    creator = {"owner": changes.call.actor.name, "type": "TECHNICAL_OWNER", "typeUrn": _TECHNICAL}
+    changes.put(document, "ownership", {"owners": input.get("owners") or [creator], **stamp})
+
+
+def _listed(member: str, *types: str) -> Callable[[Iterable[str]], list[Value]]:
+    return lambda urns: [{member: calls.entity(urn, *types).name} for urn in urns]
+
+
+def _parent(changes: AspectChanges, document: Entity, urn: str) -> Value:
     """What lies above, which is not the document itself, nor below it."""
     parent = calls.entity(urn, TYPE)
-    draft.check_there(parent)
+    changes.check_there(parent)
     above: Entity | None = parent
     seen: set[Entity] = set()
     while above is not None and above not in seen:
         if above == document:
             raise bad("`parentDocument`: a document does not lie in itself")
         seen.add(above)
-        above = parent_of(draft.value(above, ASPECT))
+        above = parent_of(changes.value(above, ASPECT))
     return {"document": parent.name}
 
 
-Change = Callable[[Draft, dict[str, Any]], None]
+def _put_subtype(changes: AspectChanges, document: Entity, input: Input) -> None:
+    type = input.get("subType")
+    changes.put(document, SUBTYPES, {"typeNames": [] if type is None else [type]})
 
 
-def _changed(info: Info, urn: str, change: Change) -> bool:
-    """Changes what is said of a document, for whoever may edit it."""
-    document = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(document)
-        value = draft.value(document, ASPECT)
-        change(draft, value)
-        draft.put(document, ASPECT, {**value, "lastModified": draft.stamp()})
-        return True
-
-    return write(info.context, _CHANGE, document, task)
+def _put_given_subtype(changes: AspectChanges, document: Entity, input: Input) -> None:
+    if input.get("subType") is not None:
+        _put_subtype(changes, document, input)
 
 
-def _contents(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    def change(draft: Draft, value: dict[str, Any]) -> None:
-        value |= given(input, "title")
-        if input.get("contents") is not None:
-            value["contents"] = {"text": input["contents"]["text"]}
-        if input.get("subType") is not None:
-            _put_subtype(draft, input["urn"], input["subType"])
-
-    return _changed(info, input["urn"], change)
+def _set_state(_: AspectChanges, __: Entity, value: Value, input: Input) -> None:
+    value["status"] = {**shapes.mapping(value.get("status")), "state": input["state"]}
 
 
-def _put_subtype(draft: Draft, urn: str, type: str | None) -> None:
-    document = calls.entity(urn, TYPE)
-    draft.put(document, SUBTYPES, {"typeNames": [] if type is None else [type]})
+def _move(changes: AspectChanges, document: Entity, value: Value, input: Input) -> None:
+    value.pop(_PARENT, None)
+    _place(changes, document, value, input)
 
 
-def _subtype(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    def change(draft: Draft, _: dict[str, Any]) -> None:
-        _put_subtype(draft, input["urn"], input.get("subType"))
-
-    return _changed(info, input["urn"], change)
+def _put_settings(changes: AspectChanges, document: Entity, input: Input) -> None:
+    is_shown = input["showInGlobalContext"]
+    changes.merge(document, SETTINGS, showInGlobalContext=is_shown, lastModified=changes.stamp)
 
 
-def _relate(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    related = _related(input)
-    return _changed(info, input["urn"], lambda _, value: value.update(related))
+_RELATED: Final = (
+    Member("relatedAssets", read=_listed("asset")),
+    Member("relatedDocuments", read=_listed("document", TYPE)),
+)
+_TEXTS: Final = (Member("title"), Member("contents", read=lambda given: {"text": given["text"]}))
+_STATE: Final = Member(
+    "status", of="state", read=lambda state: {"state": state}, default={"state": "UNPUBLISHED"}
+)
+_NATIVE: Final = Member("source", default={"sourceType": "NATIVE"})
+_PROPERTIES: Final = Member("customProperties", default={})
 
 
-def _status(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    def change(_: Draft, value: dict[str, Any]) -> None:
-        value["status"] = {**shapes.mapping(value.get("status")), "state": input["state"]}
-
-    return _changed(info, input["urn"], change)
+def _kind(*record: Member) -> Kind:
+    return Kind(TYPE, ASPECT, record, stamps=("created", "lastModified"), about=None)
 
 
-def _move(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    document = calls.entity(input["urn"], TYPE)
+def _checked(member: Member) -> Read:
+    """Reads an argument as a member already before anything is asked."""
 
-    def change(draft: Draft, value: dict[str, Any]) -> None:
-        value.pop("parentDocument", None)
-        if input.get("parentDocument") is not None:
-            value["parentDocument"] = _parent(draft, document, input["parentDocument"])
+    def read(_: Call, argument: str, input: Input) -> object:
+        provided([member], input)
+        return input[argument]
 
-    return _changed(info, input["urn"], change)
-
-
-def _settings(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    document = calls.entity(input["urn"], TYPE)
-
-    def change(draft: Draft, _: dict[str, Any]) -> None:
-        value = draft.value(document, SETTINGS)
-        told = {"showInGlobalContext": input["showInGlobalContext"], "lastModified": draft.stamp()}
-        draft.put(document, SETTINGS, {**value, **told})
-
-    return _changed(info, input["urn"], change)
+    return read
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "createDocument": _create,
-        "updateDocumentContents": _contents,
-        "updateDocumentRelatedEntities": _relate,
-        "updateDocumentStatus": _status,
-        "updateDocumentSubType": _subtype,
-        "updateDocumentSettings": _settings,
-        "moveDocument": _move,
+        "createDocument": creation(
+            _kind(_STATE, _NATIVE, _PROPERTIES, *_TEXTS, *_RELATED),
+            "entity.create",
+            _place,
+            reads={"owners": _owners},
+            then=_put_beside,
+        ),
+        "updateDocumentContents": change(_kind(*_TEXTS), _CHANGE, then=_put_given_subtype),
+        "updateDocumentRelatedEntities": change(
+            _kind(*_RELATED), _CHANGE, reads={one.name: _checked(one) for one in _RELATED}
+        ),
+        "updateDocumentStatus": change(_kind(), _CHANGE, _set_state),
+        "updateDocumentSubType": change(_kind(), _CHANGE, then=_put_subtype),
+        "updateDocumentSettings": change(_kind(), _CHANGE, then=_put_settings),
+        "moveDocument": change(_kind(), _CHANGE, _move),
+        "deleteDocument": deletion(_kind(), "entity.delete"),
     },
     **document_output.RESOLVERS,
 }

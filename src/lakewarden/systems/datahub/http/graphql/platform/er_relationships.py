@@ -5,12 +5,13 @@ SOURCE: datahub reference 1.3; datahub-project/datahub:…/types/ermodelrelation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.part import (
     Part,
@@ -20,10 +21,17 @@ from lakewarden.systems.datahub.http.graphql.pages.part import (
     typed,
 )
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Kind,
+    deletion,
+    new,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "erModelRelationshipProperties"
 _EDITABLE: Final = "editableERModelRelationshipProperties"
@@ -32,69 +40,71 @@ _EDIT: Final = "er_model_relationship.create"
 _ENDS: Final = ("source", "destination")
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    relationship = named(_TYPE, None)
-    properties = input.get("properties")
-    if properties is None:
-        raise bad("expected `properties`: the datasets that are joined")
-    ends = _named_ends(properties)
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(*ends)
-        value = {"customProperties": {}, "cardinality": "N_N", "created": draft.stamp()}
-        _put(draft, relationship, value, input)
-        return relationship
-
-    told = {"relationship": relationship.name}
-    return write_all(info.context, lambda _: [Ask(_EDIT, end) for end in ends], task, told)
-
-
-def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> bool:
-    relationship = calls.entity(urn, _TYPE)
-    properties, editable = input.get("properties"), input.get("editableProperties")
-    new = [] if properties is None else _named_ends(properties)
-
-    def asks(draft: Draft) -> list[Ask]:
-        of_ends = [] if properties is None else _asked(draft, relationship)
-        of_text = [] if editable is None else [Ask("docs.edit", relationship)]
-        return [*of_ends, *(Ask(_EDIT, end) for end in new), *of_text]
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(relationship, *new)
-        _put(draft, relationship, draft.value(relationship, _ASPECT), input)
-        return True
-
-    return write_all(info.context, asks, task)
-
-
-def _named_ends(properties: Mapping[str, Any]) -> list[Entity]:
+def _datasets(properties: Input) -> list[Entity]:
     return list(dict.fromkeys(calls.entity(properties[end], "dataset") for end in _ENDS))
 
 
-def _asked(draft: Draft, relationship: Entity) -> list[Ask]:
-    """What a change asks: about both ends, or about itself where it does not say them."""
-    value = draft.value(relationship, _ASPECT)
-    found = [shapes.entity(value.get(end), "dataset") for end in _ENDS]
-    ends = [end for end in dict.fromkeys(found) if end is not None]
-    return [Ask(_EDIT, end) for end in ends] or [Ask("entity.update", relationship)]
+def _created(_: Call, input: Input) -> list[Entity]:
+    """The new relationship, and the datasets that it joins."""
+    if input.get("properties") is None:
+        raise bad("expected `properties`: the datasets that are joined")
+    return [new(_TYPE, None), *_datasets(input["properties"])]
 
 
-def _put(
-    draft: Draft, relationship: Entity, value: dict[str, Any], input: Mapping[str, Any]
-) -> None:
+def _updated(_: Call, input: Input) -> list[Entity]:
+    properties = input.get("properties")
+    new_ends = () if properties is None else _datasets(properties)
+    return [calls.entity(input["urn"], _TYPE), *new_ends]
+
+
+def _asks_create(_: AspectChanges, entities: Sequence[Entity], __: Input) -> list[Ask]:
+    return [Ask(_EDIT, dataset) for dataset in entities[1:]]
+
+
+def _asks_update(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> list[Ask]:
+    before, text = [], []
+    if input.get("properties") is not None:
+        before = _asks_change(changes, entities[0], input)
+    if input.get("editableProperties") is not None:
+        text = [Ask("docs.edit", entities[0])]
+    return [*before, *_asks_create(changes, entities, input), *text]
+
+
+def _asks_change(changes: AspectChanges, relationship: Entity, _: Input) -> list[Ask]:
+    """A change is asked about both ends, or about itself where it does not say them."""
+    value = changes.value(relationship, _ASPECT)
+    ends = dict.fromkeys(shapes.entity(value.get(end), "dataset") for end in _ENDS)
+    datasets = [end for end in ends if end is not None]
+    return [Ask(_EDIT, end) for end in datasets] or [Ask("entity.update", relationship)]
+
+
+def _create(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
+    relationship, *datasets = entities
+    changes.check_there(*datasets)
+    value = {"customProperties": {}, "cardinality": "N_N", "created": changes.stamp}
+    _put(changes, relationship, value, input)
+
+
+def _update(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
+    changes.check_there(*entities)
+    _put(changes, entities[0], changes.value(entities[0], _ASPECT), input)
+
+
+def _put(changes: AspectChanges, relationship: Entity, value: Value, input: Input) -> None:
     properties, editable = input.get("properties"), input.get("editableProperties")
-    stamp = draft.stamp()
+    stamp = changes.stamp
     if properties is not None:
         fields = [
-            given(one, "sourceField", "destinationField")
+            provided(members("sourceField", "destinationField"), one)
             for one in properties.get("relationshipFieldmappings") or ()
         ]
-        told = {**given(properties, "name", *_ENDS), "relationshipFieldMappings": fields}
-        draft.put(relationship, _ASPECT, {**value, **told, "lastModified": stamp})
+        given = provided(members("name", *_ENDS), properties)
+        given |= {"relationshipFieldMappings": fields, "lastModified": stamp}
+        changes.put(relationship, _ASPECT, {**value, **given})
     if editable is not None:
-        before = draft.value(relationship, _EDITABLE) or {"created": stamp}
-        told = {**given(editable, "name", "description"), "lastModified": stamp}
-        draft.put(relationship, _EDITABLE, {**before, **told})
+        before = changes.value(relationship, _EDITABLE) or {"created": stamp}
+        given = {**provided(members("name", "description"), editable), "lastModified": stamp}
+        changes.put(relationship, _EDITABLE, {**before, **given})
 
 
 def _end(key: str) -> Callable[..., Any]:
@@ -114,9 +124,11 @@ def _id(relationship: Entity, _info: Info) -> str:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "createERModelRelationship": _create,
-        "updateERModelRelationship": _update,
-        "deleteERModelRelationship": deleting(_TYPE, _asked),
+        "createERModelRelationship": AspectWrite(
+            _created, _asks_create, _create, audited_as="relationship"
+        ),
+        "updateERModelRelationship": AspectWrite(_updated, _asks_update, _update),
+        "deleteERModelRelationship": deletion(Kind(_TYPE, _ASPECT), _asks_change),
     },
     "ERModelRelationship": {
         "id": _id,

@@ -1,4 +1,4 @@
-"""Requests to run a recipe: kept for executors, which read them and write what came of them.
+"""Requests to run a recipe: stored for executors, which read them and write their results.
 
 SOURCE: datahub-project/datahub:…/resolvers/ingest/execution.
 """
@@ -11,14 +11,26 @@ from typing import Any, Final
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, named, write
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Change,
+    Entities,
+    by_urn,
+    mutation,
+    new,
+    reference,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 EXECUTOR: Final = "default"
 """The executor that runs what names none."""
@@ -31,68 +43,63 @@ _RESULT: Final = "dataHubExecutionRequestResult"
 _SIGNAL: Final = "dataHubExecutionRequestSignal"
 _INFO: Final = "dataHubIngestionSourceInfo"
 _MANAGE: Final = "ingestion.manage"
-_EXECUTE: Final = "ingestion.execute"
+_SOURCE_URN: Final = "ingestionSourceUrn"
 
 
-def _run(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    source = calls.entity(input["ingestionSourceUrn"], SOURCE)
-    request = named(_TYPE, None)
-
-    def task(draft: Draft) -> str:
-        draft.check_there(source)
-        config = shapes.mapping(draft.value(source, _INFO).get("config"))
-        args = {
-            "recipe": shapes.text(config.get("recipe")) or "",
-            "version": shapes.text(config.get("version")) or "",
-            "debug_mode": "true" if config.get("debugMode") is True else "false",
-        }
-        value = {
-            "task": "RUN_INGEST",
-            "args": args,
-            "executorId": shapes.text(config.get("executorId")) or EXECUTOR,
-            "source": {"type": "MANUAL_INGESTION_SOURCE", "ingestionSource": source.name},
-            "requestedAt": draft.now_ms,
-            "actorUrn": draft.call.actor.name,
-        }
-        draft.put(request, _INPUT, value)
-        return request.name
-
-    return write(info.context, _EXECUTE, source, task, {"run": request.name})
+def _request_of(
+    changes: AspectChanges, task: str, args: Mapping[str, str], source: Value, executor: str = ""
+) -> Value:
+    return {
+        "task": task,
+        "args": args,
+        "executorId": executor or EXECUTOR,
+        "source": source,
+        "requestedAt": changes.now_ms,
+        "actorUrn": changes.call.actor.name,
+    }
 
 
-def _try(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    request = named(_TYPE, None)
-
-    def task(draft: Draft) -> str:
-        value = {
-            "task": "TEST_CONNECTION",
-            "args": {"recipe": input["recipe"], "version": input.get("version") or ""},
-            "executorId": EXECUTOR,
-            "source": {"type": "MANUAL_TEST_CONNECTION"},
-            "requestedAt": draft.now_ms,
-            "actorUrn": draft.call.actor.name,
-        }
-        draft.put(request, _INPUT, value)
-        return request.name
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"run": request.name})
+def _run(changes: AspectChanges, request: Entity, input: Input) -> None:
+    source = input[_SOURCE_URN]
+    changes.check_there(source)
+    config = shapes.mapping(changes.value(source, _INFO).get("config"))
+    args = {
+        "recipe": shapes.text(config.get("recipe")) or "",
+        "version": shapes.text(config.get("version")) or "",
+        "debug_mode": "true" if config.get("debugMode") is True else "false",
+    }
+    origin = {"type": "MANUAL_INGESTION_SOURCE", "ingestionSource": source.name}
+    executor = shapes.text(config.get("executorId")) or ""
+    changes.put(request, _INPUT, _request_of(changes, "RUN_INGEST", args, origin, executor))
 
 
-def _cancel(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    source = calls.entity(input["ingestionSourceUrn"], SOURCE)
-    request = calls.entity(input["executionRequestUrn"], _TYPE)
+def _test_connection(changes: AspectChanges, request: Entity, input: Input) -> None:
+    args = {"recipe": input["recipe"], "version": input.get("version") or ""}
+    origin = {"type": "MANUAL_TEST_CONNECTION"}
+    changes.put(request, _INPUT, _request_of(changes, "TEST_CONNECTION", args, origin))
 
-    def task(draft: Draft) -> str:
-        draft.check_there(source, request)
-        asked = draft.value(request, _INPUT)
-        if shapes.mapping(asked.get("source")).get("ingestionSource") != source.name:
-            raise bad(f"`executionRequestUrn` is not a run of `{source.name}`")
-        signal = {"signal": "KILL", "createdAt": draft.stamp()}
-        executor = shapes.text(asked.get("executorId"))
-        draft.put(request, _SIGNAL, {**signal, "executorId": executor or EXECUTOR})
-        return request.name
 
-    return write(info.context, _EXECUTE, source, task, {"run": request.name})
+def _cancel(changes: AspectChanges, request: Entity, input: Input) -> None:
+    source = input[_SOURCE_URN]
+    changes.check_there(source, request)
+    value = changes.value(request, _INPUT)
+    if shapes.mapping(value.get("source")).get("ingestionSource") != source.name:
+        raise bad(f"`executionRequestUrn` is not a run of `{source.name}`")
+    executor = shapes.text(value.get("executorId")) or EXECUTOR
+    signal = {"signal": "KILL", "createdAt": changes.stamp, "executorId": executor}
+    changes.put(request, _SIGNAL, signal)
+
+
+def _executing(entities: Entities, write: Change) -> AspectWrite:
+    def asks(_: AspectChanges, __: Entity, input: Input) -> list[Ask]:
+        return [Ask("ingestion.execute", input[_SOURCE_URN])]
+
+    reads = {_SOURCE_URN: reference(SOURCE)}
+    return mutation(entities, asks, write, reads=reads, audited_as="run")
+
+
+def _new(_: Call, __: Input) -> list[Entity]:
+    return [new(_TYPE, None)]
 
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -205,9 +212,13 @@ def _source(request: Entity, info: Info) -> Entity | None:
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listExecutionRequests": _list, "executionRequest": _request},
     "Mutation": {
-        "createIngestionExecutionRequest": _run,
-        "createTestConnectionRequest": _try,
-        "cancelIngestionExecutionRequest": _cancel,
+        "createIngestionExecutionRequest": _executing(_new, _run),
+        "createTestConnectionRequest": mutation(
+            _new, _MANAGE, _test_connection, about=NO_RESOURCE, audited_as="run"
+        ),
+        "cancelIngestionExecutionRequest": _executing(
+            by_urn(_TYPE, of="executionRequestUrn"), _cancel
+        ),
     },
     "ExecutionRequest": {"id": _id, "input": _input, "result": _result, "source": _source},
 }

@@ -7,54 +7,67 @@ SOURCE: datahub-project/datahub:…/resolvers/form, FormService.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import forms, property_values, shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    by_urn,
+    mutation,
+    reference,
+)
 from lakewarden.systems.datahub.http.graphql.platform.columns import column
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, write, write_all
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-
-_OF_COLUMNS: Final = "FIELDS_STRUCTURED_PROPERTY"
-
-
-def _submit(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> bool:
-    asset = calls.entity(urn)
-    form = calls.entity(input["formUrn"], forms.TYPE)
-    columns = [column(calls.entity(urn, "dataset"), path) for path in _paths(input)]
-
-    def asks(_: Draft) -> list[Ask]:
-        if input["type"] == "OWNERSHIP":
-            return [Ask("owners.edit", asset)]
-        return property_values.asks(columns[0] if columns else asset)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(asset, form)
-        prompt = _prompt(draft, form, input)
-        _write(draft, asset, columns, input)
-        _mark(draft, asset, form, prompt, _paths(input))
-        return True
-
-    return write_all(info.context, asks, task, {"form": form.name})
+from lakewarden.systems.datahub.http.graphql.records import Input
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 
-def _paths(input: Mapping[str, Any]) -> list[str]:
+def _answered(_: Call, input: Input) -> list[Entity]:
+    """The form, the asset, and the columns that the answer is about."""
+    asset, form = calls.entity(input["urn"]), calls.entity(input["formUrn"], forms.TYPE)
+    columns = [column(calls.entity(asset.name, "dataset"), path) for path in _paths(input)]
+    return [form, asset, *columns]
+
+
+def _asks(_: AspectChanges, entities: Sequence[Entity], input: Input) -> Sequence[Ask]:
+    _form, asset, *columns = entities
+    if input["type"] == "OWNERSHIP":
+        return [Ask("owners.edit", asset)]
+    return property_values.asks(columns[0] if columns else asset)
+
+
+def _submit(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
+    form, asset, *columns = entities
+    changes.check_there(asset, form)
+    prompt = _prompt(changes, form, input)
+    if input["type"] == "OWNERSHIP":
+        _own(changes, asset, input.get("ownershipParams"))
+    else:
+        for one in columns or [asset]:
+            property_values.put(changes, one, [input["structuredPropertyParams"]])
+    _note(changes, asset, form, prompt, _paths(input))
+
+
+def _paths(input: Input) -> list[str]:
     """The columns that an answer is about."""
-    if input["type"] != _OF_COLUMNS:
+    if input["type"] != "FIELDS_STRUCTURED_PROPERTY":
         return []
     one = input.get("fieldPath")
-    found = list(input.get("fieldPaths") or ([] if one is None else [one]))
-    if not found:
+    paths = list(input.get("fieldPaths") or ([] if one is None else [one]))
+    if not paths:
         raise bad("expected `fieldPaths`: the columns that the answer is about")
-    return found
+    return paths
 
 
-def _prompt(draft: Draft, form: Entity, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    for prompt in shapes.objects(draft.value(form, forms.ASPECT).get("prompts")):
+def _prompt(changes: AspectChanges, form: Entity, input: Input) -> Input:
+    for prompt in shapes.objects(changes.value(form, forms.ASPECT).get("prompts")):
         if prompt.get("id") == input["promptId"] and prompt.get("type") == input["type"]:
             wanted = shapes.mapping(prompt.get("structuredPropertyParams")).get("urn")
             answer = input.get("structuredPropertyParams") or {}
@@ -64,21 +77,11 @@ def _prompt(draft: Draft, form: Entity, input: Mapping[str, Any]) -> Mapping[str
     raise bad(f"`promptId`: `{form.name}` has no such prompt of this type")
 
 
-def _write(
-    draft: Draft, asset: Entity, columns: Iterable[Entity], input: Mapping[str, Any]
-) -> None:
-    if input["type"] == "OWNERSHIP":
-        _own(draft, asset, input.get("ownershipParams"))
-        return
-    for one in list(columns) or [asset]:
-        property_values.put(draft, one, [input["structuredPropertyParams"]])
-
-
-def _own(draft: Draft, asset: Entity, params: Mapping[str, Any] | None) -> None:
+def _own(changes: AspectChanges, asset: Entity, params: Input | None) -> None:
     if params is None:
         raise bad("expected `ownershipParams`: the owners")
     type = calls.entity(params["ownershipTypeUrn"], "ownershipType").name
-    value = draft.value(asset, "ownership")
+    value = changes.value(asset, "ownership")
     owners = shapes.objects(value.get("owners"))
     there = {(one.get("owner"), one.get("typeUrn")) for one in owners}
     added = [
@@ -86,87 +89,80 @@ def _own(draft: Draft, asset: Entity, params: Mapping[str, Any] | None) -> None:
         for owner in (calls.entity(urn, "corpuser", "corpGroup").name for urn in params["owners"])
         if (owner, type) not in there
     ]
-    stamp = draft.stamp()
-    draft.put(asset, "ownership", {**value, "owners": [*owners, *added], "lastModified": stamp})
+    stamp = changes.stamp
+    changes.put(asset, "ownership", {**value, "owners": [*owners, *added], "lastModified": stamp})
 
 
-def _mark(
-    draft: Draft,
-    asset: Entity,
-    form: Entity,
-    prompt: Mapping[str, Any],
-    paths: Iterable[str],
+def _note(
+    changes: AspectChanges, asset: Entity, form: Entity, prompt: Input, paths: list[str]
 ) -> None:
     """Notes the answer; the form is complete once nothing that it requires is open."""
-    value = draft.value(asset, forms.ASSIGNED)
+    value = changes.value(asset, forms.ASSIGNED)
     lists = {name: shapes.objects(value.get(name)) for name in forms.LISTS}
-    found = [one for name in forms.LISTS for one in lists[name] if one.get("urn") == form.name]
-    if not found:
+    assigned = [one for name in forms.LISTS for one in lists[name] if one.get("urn") == form.name]
+    if not assigned:
         raise bad(f"`{form.name}` is not asked about `{asset.name}`")
-    entry = _answered(draft, asset, found[0], prompt, list(paths))
-    info = draft.value(form, forms.ASPECT)
-    required = {
-        one.get("id") for one in shapes.objects(info.get("prompts")) if one.get("required") is True
-    }
+    entry = _with_answer(changes, asset, assigned[0], prompt, paths)
+    prompts = shapes.objects(changes.value(form, forms.ASPECT).get("prompts"))
+    required = {one.get("id") for one in prompts if one.get("required") is True}
     is_open = any(one.get("id") in required for one in entry["incompletePrompts"])
     for name in forms.LISTS:
         lists[name] = [one for one in lists[name] if one.get("urn") != form.name]
     lists["incompleteForms" if is_open else "completedForms"].append(entry)
-    draft.put(asset, forms.ASSIGNED, {"verifications": [], **value, **lists})
+    changes.put(asset, forms.ASSIGNED, {"verifications": [], **value, **lists})
 
 
-def _answered(
-    draft: Draft,
-    asset: Entity,
-    entry: Mapping[str, Any],
-    prompt: Mapping[str, Any],
-    paths: list[str],
-) -> dict[str, Any]:
-    id, stamp = prompt.get("id"), draft.stamp()
+def _with_answer(
+    changes: AspectChanges, asset: Entity, entry: Input, prompt: Input, paths: list[str]
+) -> Value:
+    id, stamp = prompt.get("id"), changes.stamp
     open_, done = (
         shapes.objects(entry.get(name)) for name in ("incompletePrompts", "completedPrompts")
     )
-    before: Mapping[str, Any] = next((one for one in (*open_, *done) if one.get("id") == id), {})
-    mark: dict[str, Any] = {"id": id, "lastModified": stamp}
+    before: Input = next((one for one in (*open_, *done) if one.get("id") == id), {})
+    answer: Value = {"id": id, "lastModified": stamp}
     is_done = True
     if paths:
         noted = shapes.mapping(before.get("fieldAssociations")).get("completedFieldPrompts")
         answered = {str(one.get("fieldPath")): one for one in shapes.objects(noted)}
         answered |= {path: {"fieldPath": path, "lastModified": stamp} for path in paths}
-        mark["fieldAssociations"] = {"completedFieldPrompts": list(answered.values())}
-        is_done = _columns(draft, asset) <= answered.keys()
+        answer["fieldAssociations"] = {"completedFieldPrompts": list(answered.values())}
+        is_done = _columns(changes, asset) <= answered.keys()
     open_ = [one for one in open_ if one.get("id") != id]
     done = [one for one in done if one.get("id") != id]
-    (done if is_done else open_).append(mark)
+    (done if is_done else open_).append(answer)
     return {**entry, "incompletePrompts": open_, "completedPrompts": done}
 
 
-def _columns(draft: Draft, dataset: Entity) -> set[str]:
-    fields = shapes.objects(draft.value(dataset, "schemaMetadata").get("fields"))
+def _columns(changes: AspectChanges, dataset: Entity) -> set[str]:
+    fields = shapes.objects(changes.value(dataset, "schemaMetadata").get("fields"))
     return {str(one.get("fieldPath")) for one in fields}
 
 
-def _verify(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    asset = calls.entity(input["entityUrn"])
-    form = calls.entity(input["formUrn"], forms.TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(asset, form)
-        if draft.value(form, forms.ASPECT).get("type") != "VERIFICATION":
-            raise bad(f"`formUrn`: `{form.name}` verifies nothing")
-        value = draft.value(asset, forms.ASSIGNED)
-        complete = shapes.objects(value.get("completedForms"))
-        if not any(one.get("urn") == form.name for one in complete):
-            raise bad(f"`{form.name}` is not complete for `{asset.name}`")
-        there = shapes.objects(value.get("verifications"))
-        others = [one for one in there if one.get("form") != form.name]
-        added = {"form": form.name, "lastModified": draft.stamp()}
-        draft.put(asset, forms.ASSIGNED, {**value, "verifications": [*others, added]})
-        return True
-
-    return write(info.context, "properties.edit", asset, task, {"form": form.name})
+def _verify(changes: AspectChanges, form: Entity, input: Input) -> None:
+    asset = input["entityUrn"]
+    changes.check_there(asset, form)
+    if changes.value(form, forms.ASPECT).get("type") != "VERIFICATION":
+        raise bad(f"`formUrn`: `{form.name}` verifies nothing")
+    value = changes.value(asset, forms.ASSIGNED)
+    complete = shapes.objects(value.get("completedForms"))
+    if not any(one.get("urn") == form.name for one in complete):
+        raise bad(f"`{form.name}` is not complete for `{asset.name}`")
+    there = shapes.objects(value.get("verifications"))
+    others = [one for one in there if one.get("form") != form.name]
+    added = {"form": form.name, "lastModified": changes.stamp}
+    changes.put(asset, forms.ASSIGNED, {**value, "verifications": [*others, added]})
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Mutation": {"submitFormPrompt": _submit, "verifyForm": _verify},
+    "Mutation": {
+        "submitFormPrompt": AspectWrite(_answered, _asks, _submit, audited_as="form"),
+        "verifyForm": mutation(
+            by_urn(forms.TYPE, of="formUrn"),
+            lambda _, __, input: [Ask("properties.edit", input["entityUrn"])],
+            _verify,
+            reads={"entityUrn": reference()},
+            audited_as="form",
+        ),
+    },
 }

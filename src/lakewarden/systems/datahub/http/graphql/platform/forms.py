@@ -11,95 +11,78 @@ from uuid import uuid4
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.criteria import alternatives
-from lakewarden.systems.datahub.http.graphql.platform.draft import (
-    Draft,
-    given,
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Change,
+    Kind,
+    by_urn,
+    change,
+    creation,
+    deletion,
     limited,
-    named,
-    write,
+    mutation,
+    urns,
 )
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.platform.criteria import alternatives
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 ASPECT: Final = "formInfo"
 ASSIGNED: Final = "forms"
 TYPE: Final = "form"
 
-_CRITERIA: Final = "dynamicFormAssignment"
+_ASSETS: Final = "entityUrns"
 _MANAGE: Final = "form.manage"
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    form = named(TYPE, input.get("id"))
-    actors = input.get("actors") or {}
-
-    def task(draft: Draft) -> Entity:
-        draft.check_new(form)
-        value = {
-            "name": input["name"],
-            "type": input.get("type") or "COMPLETION",
-            "prompts": _prompts(input.get("prompts") or ()),
-            "actors": {
-                "owners": actors.get("owners") is not False,
-                **_people(actors, "users", "corpuser"),
-                **_people(actors, "groups", "corpGroup"),
-            },
-            **given(input, "description"),
-        }
-        draft.put(form, ASPECT, value)
-        return form
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"form": form.name})
+def _actors(input: Mapping[str, Any]) -> Value:
+    return {
+        "owners": input.get("owners") is not False,
+        **_people(input, "users", "corpuser"),
+        **_people(input, "groups", "corpGroup"),
+    }
 
 
-def _update(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    form = calls.entity(input["urn"], TYPE)
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(form)
-        value = {**draft.value(form, ASPECT), **given(input, "name", "description", "type")}
-        prompts = shapes.objects(value.get("prompts"))
-        if input.get("prompts") is not None:
-            prompts = list(_prompts(input["prompts"]))
-        gone = set(input.get("promptsToRemove") or ())
-        kept = [prompt for prompt in prompts if prompt.get("id") not in gone]
-        value["prompts"] = [*kept, *_prompts(input.get("promptsToAdd") or ())]
-        if input.get("actors") is not None:
-            value["actors"] = _assigned(shapes.mapping(value.get("actors")), input["actors"])
-        draft.put(form, ASPECT, value)
-        return form
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"form": form.name})
+def _changed(changes: AspectChanges, form: Entity, value: Value, input: Input) -> None:
+    before = changes.value(form, ASPECT)
+    prompts = value["prompts"] if "prompts" in value else before.get("prompts")
+    removed = set(input.get("promptsToRemove") or ())
+    staying = [one for one in shapes.objects(prompts) if one.get("id") not in removed]
+    value["prompts"] = [*staying, *_prompts(input.get("promptsToAdd") or ())]
+    if input.get("actors") is not None:
+        value["actors"] = _assigned(shapes.mapping(before.get("actors")), input["actors"])
 
 
-def _assigned(before: Mapping[str, Any], input: Mapping[str, Any]) -> dict[str, Any]:
-    value = {**before, **given(input, "owners")}
+def _assigned(before: Mapping[str, Any], input: Mapping[str, Any]) -> Value:
+    value = {**before, **provided(members("owners"), input)}
     for member, type in (("users", "corpuser"), ("groups", "corpGroup")):
         there = _people(input, member, type).get(member, shapes.texts(before.get(member)))
         added = _people(input, f"{member}ToAdd", type).get(f"{member}ToAdd", [])
-        gone = set(input.get(f"{member}ToRemove") or ())
-        value[member] = [urn for urn in dict.fromkeys([*there, *added]) if urn not in gone]
+        removed = set(input.get(f"{member}ToRemove") or ())
+        value[member] = [urn for urn in dict.fromkeys([*there, *added]) if urn not in removed]
     return value
 
 
 def _people(input: Mapping[str, Any], member: str, type: str) -> dict[str, list[str]]:
-    urns = input.get(member)
-    return {} if urns is None else {member: [calls.entity(urn, type).name for urn in urns]}
+    return provided([Member(member, read=urns(type))], input)
 
 
-def _prompts(inputs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _prompts(inputs: Iterable[Mapping[str, Any]]) -> list[Value]:
     return [_prompt(one) for one in inputs]
 
 
-def _prompt(input: Mapping[str, Any]) -> dict[str, Any]:
+def _prompt(input: Mapping[str, Any]) -> Value:
     value = {
         "id": input.get("id") or str(uuid4()),
         "type": input["type"],
         "title": input["title"],
         "required": input.get("required") is True,
-        **given(input, "description"),
+        **provided(members("description"), input),
     }
     if input["type"] == "OWNERSHIP":
         params = input.get("ownershipParams") or {}
@@ -111,71 +94,77 @@ def _prompt(input: Mapping[str, Any]) -> dict[str, Any]:
     return {**value, "structuredPropertyParams": {"urn": property.name}}
 
 
-def _assign(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    form, assets = _form_and_assets(info, input)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(form, *assets)
-        prompts = shapes.objects(draft.value(form, ASPECT).get("prompts"))
-        open_ = [{"id": one.get("id"), "lastModified": draft.stamp()} for one in prompts]
-        for asset in assets:
-            value = draft.value(asset, ASSIGNED)
-            lists = {name: shapes.objects(value.get(name)) for name in LISTS}
-            if any(one.get("urn") == form.name for name in LISTS for one in lists[name]):
-                continue
-            added = {"urn": form.name, "incompletePrompts": open_, "completedPrompts": []}
-            lists["incompleteForms"] = [*lists["incompleteForms"], added]
-            draft.put(asset, ASSIGNED, {"verifications": [], **value, **lists})
-        return True
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"form": form.name})
+def _assets(call: Call, argument: str, input: Input) -> list[Entity]:
+    assets = list(dict.fromkeys(calls.entity(urn) for urn in input[argument]))
+    if not limited(call, assets, argument):
+        raise bad(f"`{argument}`: expected URNs, one at least")
+    return assets
 
 
 LISTS: Final = ("incompleteForms", "completedForms")
-"""Where an asset has the forms that are asked about it."""
+"""The lists of an asset's forms."""
 
 
-def _unassign(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    form, assets = _form_and_assets(info, input)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(*assets)
-        for asset in assets:
-            value = draft.value(asset, ASSIGNED)
-            for name, key in (*((name, "urn") for name in LISTS), ("verifications", "form")):
-                there = shapes.objects(value.get(name))
-                value[name] = [one for one in there if one.get(key) != form.name]
-            draft.put(asset, ASSIGNED, value)
-        return True
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"form": form.name})
+def _assign(changes: AspectChanges, form: Entity, input: Input) -> None:
+    changes.check_there(form, *input[_ASSETS])
+    prompts = shapes.objects(changes.value(form, ASPECT).get("prompts"))
+    open_ = [{"id": one.get("id"), "lastModified": changes.stamp} for one in prompts]
+    added = {"urn": form.name, "incompletePrompts": open_, "completedPrompts": []}
+    for asset in input[_ASSETS]:
+        value = changes.value(asset, ASSIGNED)
+        lists = {name: shapes.objects(value.get(name)) for name in LISTS}
+        if not any(one.get("urn") == form.name for name in LISTS for one in lists[name]):
+            lists["incompleteForms"] = [*lists["incompleteForms"], added]
+            changes.put(asset, ASSIGNED, {"verifications": [], **value, **lists})
 
 
-def _form_and_assets(info: Info, input: Mapping[str, Any]) -> tuple[Entity, list[Entity]]:
-    assets = dict.fromkeys(calls.entity(urn) for urn in input["entityUrns"])
-    few = limited(info.context, list(assets), "entityUrns")
-    if not few:
-        raise bad("`entityUrns`: expected URNs, one at least")
-    return calls.entity(input["formUrn"], TYPE), few
+def _unassign(changes: AspectChanges, form: Entity, input: Input) -> None:
+    changes.check_there(*input[_ASSETS])
+    for asset in input[_ASSETS]:
+        value = changes.value(asset, ASSIGNED)
+        for name, key in (*((name, "urn") for name in LISTS), ("verifications", "form")):
+            there = shapes.objects(value.get(name))
+            value[name] = [one for one in there if one.get(key) != form.name]
+        changes.put(asset, ASSIGNED, value)
 
 
-def _assign_matching(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    form = calls.entity(input["formUrn"], TYPE)
+def _assign_matching(changes: AspectChanges, form: Entity, input: Input) -> None:
+    changes.check_there(form)
+    criteria = {"filter": {"or": alternatives(input["orFilters"])}}
+    changes.put(form, "dynamicFormAssignment", criteria)
 
-    def task(draft: Draft) -> bool:
-        draft.check_there(form)
-        draft.put(form, _CRITERIA, {"filter": {"or": alternatives(input["orFilters"])}})
-        return True
 
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"form": form.name})
+def _assigning(write: Change) -> AspectWrite:
+    return mutation(
+        by_urn(TYPE, of="formUrn"),
+        _MANAGE,
+        write,
+        about=NO_RESOURCE,
+        reads={_ASSETS: _assets},
+        audited_as="form",
+    )
+
+
+_KIND: Final = Kind(
+    TYPE,
+    ASPECT,
+    (
+        *members("name", "description"),
+        Member("type", default="COMPLETION"),
+        Member("prompts", read=_prompts, default=[]),
+        Member("actors", read=_actors, default={"owners": True}),
+    ),
+    audited_as="form",
+)
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "createForm": _create,
-        "updateForm": _update,
-        "batchAssignForm": _assign,
-        "batchRemoveForm": _unassign,
-        "createDynamicFormAssignment": _assign_matching,
+        "createForm": creation(_KIND, _MANAGE),
+        "updateForm": change(_KIND, _MANAGE, _changed),
+        "deleteForm": deletion(_KIND, _MANAGE),
+        "batchAssignForm": _assigning(_assign),
+        "batchRemoveForm": _assigning(_unassign),
+        "createDynamicFormAssignment": _assigning(_assign_matching),
     },
 }

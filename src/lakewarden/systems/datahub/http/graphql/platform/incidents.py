@@ -6,7 +6,7 @@ SOURCE: datahub reference 1.2; datahub-project/datahub:…/resolvers/incident.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -17,20 +17,26 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages.part import Part, of_aspect, stamp, typed
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.draft import (
-    Draft,
-    given,
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    by_urn,
     limited,
-    named,
-    write_all,
+    mutation,
+    new,
+    urns,
 )
+from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "incidentInfo"
 _TYPE: Final = "incident"
 _EDIT: Final = "incidents.edit"
+_ASSETS: Final = "resourceUrns"
+_ACTORS: Final = ("corpuser", "corpGroup")
 
 _PRIORITIES: Final = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The words of priorities; an aspect has their place here."""
@@ -40,100 +46,72 @@ HAVING_INCIDENTS: Final = ("Chart", "Dashboard", "DataFlow", "DataJob", "Dataset
 """The types of assets that show their incidents."""
 
 
-def _raise(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    incident = named(_TYPE, None)
-    one = input.get("resourceUrn")
-    assets = _assets(info, input.get("resourceUrns") or ([] if one is None else [one]))
-
-    def task(draft: Draft) -> str:
-        draft.check_there(*assets)
-        value: dict[str, Any] = {
-            "type": input["type"],
-            "entities": [asset.name for asset in assets],
-            "status": _status(draft, input.get("status") or {"state": "ACTIVE"}),
-            "source": {"type": (input.get("source") or {}).get("type", "MANUAL")},
-            "created": draft.stamp(),
-            **given(input, "customType", "title", "description", "startedAt"),
-            **_priority(input),
-            **_assignees(draft, input),
-        }
-        draft.put(incident, _ASPECT, value)
-        return incident.name
-
-    return write_all(info.context, lambda _: _asks(assets), task, {"incident": incident.name})
-
-
-def _assets(info: Info, urns: Iterable[str]) -> list[Entity]:
-    named = dict.fromkeys(calls.entity(urn) for urn in urns)
-    found = limited(info.context, list(named), "resourceUrns")
-    if not found:
+def _assets_of(call: Call, input: Input) -> list[Entity]:
+    single = input.get("resourceUrn")
+    urns = input.get(_ASSETS) or ([] if single is None else [single])
+    assets = limited(call, list(dict.fromkeys(calls.entity(urn) for urn in urns)), _ASSETS)
+    if not assets:
         raise bad("expected `resourceUrns`: the assets that the incident is about")
-    return found
+    return assets
+
+
+def _assets(call: Call, _: str, input: Input) -> list[Entity]:
+    return _assets_of(call, {_ASSETS: input[_ASSETS]})
 
 
 def _asks(assets: Iterable[Entity]) -> list[Ask]:
     return [Ask(_EDIT, dataset_of(asset)) for asset in assets]
 
 
-def _asked(draft: Draft, incident: Entity) -> list[Ask]:
-    """What a change asks: about its assets, or about itself where it has none."""
-    assets = shapes.entities(draft.value(incident, _ASPECT).get("entities"))
-    return _asks(assets or [incident])
+def _asks_change(changes: AspectChanges, incident: Entity, input: Input) -> list[Ask]:
+    """A change is asked about its assets, or about itself where it has none, and about new ones."""
+    assets = shapes.entities(changes.value(incident, _ASPECT).get("entities"))
+    return _asks([*(assets or [incident]), *(input.get(_ASSETS) or ())])
 
 
-def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> bool:
-    incident = calls.entity(urn, _TYPE)
-    named = input.get("resourceUrns")
-    assets = [] if named is None else _assets(info, named)
-
-    def asks(draft: Draft) -> list[Ask]:
-        return [*_asked(draft, incident), *_asks(assets)]
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(incident, *assets)
-        value = draft.value(incident, _ASPECT)
-        value |= {
-            **given(input, "title", "description", "startedAt"),
-            **_priority(input),
-            **_assignees(draft, input),
-        }
-        if assets:
-            value["entities"] = [asset.name for asset in assets]
-        if input.get("status") is not None:
-            value["status"] = _status(draft, input["status"])
-        draft.put(incident, _ASPECT, value)
-        return True
-
-    return write_all(info.context, asks, task)
+def _raise(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
+    incident, *assets = entities
+    changes.check_there(*assets)
+    value: Value = {
+        "type": input["type"],
+        **provided(members("customType"), input),
+        "source": {"type": (input.get("source") or {}).get("type", "MANUAL")},
+        "created": changes.stamp,
+    }
+    given = {**input, "status": input.get("status") or {"state": "ACTIVE"}, _ASSETS: assets}
+    changes.put(incident, _ASPECT, {**value, **_provided(changes, given)})
 
 
-def _set_status(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> bool:
-    incident = calls.entity(urn, _TYPE)
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(incident)
-        value = draft.value(incident, _ASPECT)
-        draft.put(incident, _ASPECT, {**value, "status": _status(draft, input)})
-        return True
-
-    return write_all(info.context, lambda draft: _asked(draft, incident), task)
+def _update(changes: AspectChanges, incident: Entity, input: Input) -> None:
+    changes.check_there(incident, *(input.get(_ASSETS) or ()))
+    changes.merge(incident, _ASPECT, **_provided(changes, input))
 
 
-def _status(draft: Draft, input: Mapping[str, Any]) -> dict[str, Any]:
-    return {**given(input, "state", "stage", "message"), "lastUpdated": draft.stamp()}
+def _set_status(changes: AspectChanges, incident: Entity, input: Input) -> None:
+    changes.check_there(incident)
+    changes.merge(incident, _ASPECT, status=_status(changes, input))
 
 
-def _priority(input: Mapping[str, Any]) -> dict[str, Any]:
-    word = input.get("priority")
-    return {} if word is None else {"priority": _PRIORITIES.index(word)}
+def _provided(changes: AspectChanges, input: Input) -> Value:
+    stamp = changes.stamp
+    record = (
+        *members("title", "description", "startedAt"),
+        Member("priority", read=_PRIORITIES.index),
+        Member("status", read=lambda given: _status(changes, given)),
+        Member("entities", of=_ASSETS, read=lambda assets: [asset.name for asset in assets]),
+        Member(
+            "assignees",
+            of="assigneeUrns",
+            read=lambda given: [
+                {"actor": urn, "assignedAt": stamp} for urn in urns(*_ACTORS)(given)
+            ],
+        ),
+    )
+    return provided(record, input)
 
 
-def _assignees(draft: Draft, input: Mapping[str, Any]) -> dict[str, Any]:
-    urns = input.get("assigneeUrns")
-    if urns is None:
-        return {}
-    people = [calls.entity(urn, "corpuser", "corpGroup") for urn in urns]
-    return {"assignees": [{"actor": one.name, "assignedAt": draft.stamp()} for one in people]}
+def _status(changes: AspectChanges, input: Input) -> Value:
+    return {**provided(members("state", "stage", "message"), input), "lastUpdated": changes.stamp}
 
 
 def _incidents(asset: Entity, info: Info, **asked: Any) -> Mapping[str, Any]:
@@ -213,9 +191,7 @@ def _shown_priority(value: Part, _info: Info) -> str | None:
 
 
 def _shown_assignees(value: Part, info: Info) -> list[Entity]:
-    people = (
-        shapes.entity(one.get("actor"), "corpuser", "corpGroup") for one in value.parts("assignees")
-    )
+    people = (shapes.entity(one.get("actor"), *_ACTORS) for one in value.parts("assignees"))
     found = (shown(info.context, one) for one in people)
     return [one for one in found if one is not None]
 
@@ -234,9 +210,14 @@ def _started(value: Part, _info: Info) -> int | None:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "raiseIncident": _raise,
-        "updateIncident": _update,
-        "updateIncidentStatus": _set_status,
+        "raiseIncident": AspectWrite(
+            lambda call, input: [new(_TYPE, None), *_assets_of(call, input)],
+            lambda _, entities, __: _asks(entities[1:]),
+            _raise,
+            audited_as="incident",
+        ),
+        "updateIncident": mutation(by_urn(_TYPE), _asks_change, _update, reads={_ASSETS: _assets}),
+        "updateIncidentStatus": mutation(by_urn(_TYPE), _asks_change, _set_status),
     },
     **{type: {"incidents": _incidents} for type in HAVING_INCIDENTS},
     "Incident": {

@@ -1,6 +1,6 @@
-"""Ingestion sources: recipes that are kept here, and what they may be asked to do.
+"""Ingestion sources: recipes that are stored here, and what they may be asked to do.
 
-The server itself runs no recipe: a request to run one is kept for an executor.
+The server itself runs no recipe: a request to run one is stored for an executor.
 SOURCE: datahub reference 1.3, 5.4; datahub-project/datahub:…/resolvers/ingest/source.
 """
 
@@ -18,14 +18,22 @@ from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages import shared
 from lakewarden.systems.datahub.http.graphql.platform import executions, shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import (
-    Draft,
-    given,
-    named,
-    write,
-    write_all,
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    Kind,
+    by_urn,
+    deletion,
+    mutation,
+    new,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.records import (
+    Input,
+    Member,
+    entries,
+    members,
+    provided,
+)
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import criterion
 from lakewarden.systems.datahub.search.criteria import comparison
@@ -38,43 +46,24 @@ _FIELDS: Final = ("name", "type", "urn")
 _EXPECTED: Final = "expected one of `name`, `type`, `urn`"
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    source = named(TYPE, None)
-
-    def task(draft: Draft) -> str:
-        draft.put(source, ASPECT, _value(input, {}))
-        return source.name
-
-    return write(info.context, "entity.create", source, task)
+def _asks_update(changes: AspectChanges, source: Entity, _: Input) -> list[Ask]:
+    is_there = changes.is_there(source)
+    return [Ask("entity.update" if is_there else "entity.create", source)]
 
 
-def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
-    """Replaces a source, or makes it: the client deploys recipes this way."""
-    source = calls.entity(urn, TYPE)
-
-    def asks(draft: Draft) -> list[Ask]:
-        is_there = draft.is_there(source)
-        return [Ask("entity.update" if is_there else "entity.create", source)]
-
-    def task(draft: Draft) -> str:
-        draft.put(source, ASPECT, _value(input, draft.value(source, ASPECT)))
-        return source.name
-
-    return write_all(info.context, asks, task)
-
-
-def _value(input: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    asked = input["config"]
-    config = {
-        **shapes.mapping(before.get("config")),
-        "recipe": asked["recipe"],
-        **given(asked, "version", "executorId", "debugMode"),
-    }
-    if asked.get("extraArgs") is not None:
-        config["extraArgs"] = {one["key"]: one.get("value") or "" for one in asked["extraArgs"]}
-    value = {**before, "name": input["name"], "type": input["type"], "config": config}
+def _put(changes: AspectChanges, source: Entity, input: Input) -> None:
+    """Replaces a source, or creates it: the client deploys recipes this way."""
+    value, given = changes.value(source, ASPECT), input["config"]
+    config = {**shapes.mapping(value.get("config")), **provided(_CONFIG, given)}
     value.pop("schedule", None)
-    return value | given(input, "schedule")
+    changes.put(source, ASPECT, {**value, **provided(_RECORD, input), "config": config})
+
+
+_RECORD: Final = members("name", "type", "schedule")
+_CONFIG: Final = (
+    *members("recipe", "version", "executorId", "debugMode"),
+    Member("extraArgs", read=entries),
+)
 
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -172,8 +161,9 @@ def _config(source: Entity, info: Info) -> Mapping[str, Any]:
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listIngestionSources": _list, "ingestionSource": _source},
     "Mutation": {
-        "createIngestionSource": _create,
-        "updateIngestionSource": _update,
+        "createIngestionSource": mutation(lambda *_: [new(TYPE, None)], "entity.create", _put),
+        "updateIngestionSource": mutation(by_urn(TYPE), _asks_update, _put),
+        "deleteIngestionSource": deletion(Kind(TYPE, ASPECT, about=None), "entity.delete"),
     },
     "IngestionSource": {
         "urn": _urn,

@@ -1,12 +1,12 @@
 """Lineage: edges between assets, drawn by hand.
 
-An edge is kept with one of its ends, in an aspect that its type says; it is asked about both.
+An edge is stored with one of its ends, in an aspect that the types say; it is asked about both.
 SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/lineage, LineageService.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
@@ -14,8 +14,14 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, limited, write_all
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    limited,
+)
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _EDIT: Final = "lineage.edit"
 
@@ -26,10 +32,10 @@ class _Edge(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where an edge is kept: an aspect, the list in it, and what names the other end there.
+    """Where an edge is stored: an aspect, the list in it, and what names the other end there.
 
     `plain` is an older list that has the other end's URN alone; `at_upstream`: the edge is
-    kept with its upstream end.
+    stored with its upstream end.
     """
 
     aspect: str
@@ -59,27 +65,24 @@ _PLACES: Final[Mapping[tuple[str, str], _Place]] = {
 """By the types of the downstream and the upstream end."""
 
 
-def _update(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    gone = limited(info.context, _edges(input["edgesToRemove"]), "edgesToRemove")
-    wanted = limited(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
-    if not gone and not wanted:
+def _update(_: object, info: Info, input: Input) -> object:
+    removed = limited(info.context, _edges(input["edgesToRemove"]), "edgesToRemove")
+    given = limited(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
+    if not removed and not given:
         raise bad("`input`: expected edges to add or to remove, one at least")
-    unwanted = set(gone)
-    added = [edge for edge in wanted if edge not in unwanted]
+    unwanted = set(removed)
+    added = [edge for edge in given if edge not in unwanted]
+    ends = list(dict.fromkeys(end for edge in (*removed, *added) for end in edge))
 
-    def asks(_: Draft) -> list[Ask]:
-        ends = dict.fromkeys(end for edge in (*gone, *added) for end in edge)
-        return [Ask(_EDIT, end) for end in ends]
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(*(end for edge in added for end in edge))
-        for edge in gone:
-            _put(draft, edge, is_there=False)
+    def write(changes: AspectChanges, _: Sequence[Entity], __: Input) -> None:
+        changes.check_there(*(end for edge in added for end in edge))
+        for edge in removed:
+            _put(changes, edge, is_there=False)
         for edge in added:
-            _put(draft, edge, is_there=True)
-        return True
+            _put(changes, edge, is_there=True)
 
-    return write_all(info.context, asks, task)
+    row = AspectWrite(lambda *_: ends, lambda *_: [Ask(_EDIT, end) for end in ends], write)
+    return row(None, info, input=input)
 
 
 def _edges(inputs: Iterable[Mapping[str, Any] | None]) -> list[_Edge]:
@@ -95,33 +98,28 @@ def _edges(inputs: Iterable[Mapping[str, Any] | None]) -> list[_Edge]:
     return list(dict.fromkeys(found))
 
 
-def _put(draft: Draft, edge: _Edge, *, is_there: bool) -> None:
+def _put(changes: AspectChanges, edge: _Edge, *, is_there: bool) -> None:
     place = _PLACES[edge.downstream.type, edge.upstream.type]
     holder, other = edge.downstream, edge.upstream
     if place.at_upstream:
         holder, other = other, holder
-    if not draft.is_there(holder):
+    if not changes.is_there(holder):
         return
-    value = draft.value(holder, place.aspect) or _empty(place.aspect)
-    there = shapes.objects(value.get(place.edges))
-    kept = [one for one in there if one.get(place.key) != other.name]
+    value = changes.value(holder, place.aspect) or _empty(place.aspect)
+    edges = shapes.objects(value.get(place.edges))
+    others = [one for one in edges if one.get(place.key) != other.name]
     if is_there:
-        kept.append({**_before(there, place, other), **_new(draft, place, other)})
-    value[place.edges] = kept
-    if place.plain and not is_there:
-        value[place.plain] = [
-            urn for urn in shapes.texts(value.get(place.plain)) if urn != other.name
-        ]
-    draft.put(holder, place.aspect, value)
+        before = next((one for one in edges if one.get(place.key) == other.name), {})
+        others.append({**before, **_new(changes, place, other)})
+    elif place.plain:
+        urns = shapes.texts(value.get(place.plain))
+        value[place.plain] = [urn for urn in urns if urn != other.name]
+    changes.put(holder, place.aspect, {**value, place.edges: others})
 
 
-def _before(there: list[Mapping[str, Any]], place: _Place, other: Entity) -> Mapping[str, Any]:
-    return next((one for one in there if one.get(place.key) == other.name), {})
-
-
-def _new(draft: Draft, place: _Place, other: Entity) -> dict[str, Any]:
+def _new(changes: AspectChanges, place: _Place, other: Entity) -> Value:
     """An edge as its aspect has it; `source: UI` says that it was drawn by hand."""
-    stamp, by_hand = draft.stamp(), {"source": "UI"}
+    stamp, by_hand = changes.stamp, {"source": "UI"}
     if place.aspect == "upstreamLineage":
         return {
             "dataset": other.name,
@@ -138,7 +136,7 @@ def _new(draft: Draft, place: _Place, other: Entity) -> dict[str, Any]:
     }
 
 
-def _empty(aspect: str) -> dict[str, Any]:
+def _empty(aspect: str) -> Value:
     """What an aspect must have, of an asset that does not have it yet."""
     if aspect == _INPUT_OUTPUT:
         return {"inputDatasets": [], "outputDatasets": []}

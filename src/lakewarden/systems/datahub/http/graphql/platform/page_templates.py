@@ -6,46 +6,49 @@ SOURCE: datahub-project/datahub:…/resolvers/{template,module}, PageTemplateSer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform import page_output, personal, shapes
-from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Kind,
+    deletion,
+    mutation,
+    new,
+)
 from lakewarden.systems.datahub.http.graphql.platform.page_output import (
     MODULE,
     MODULE_ASPECT,
     TEMPLATE,
     TEMPLATE_ASPECT,
 )
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _MANAGE: Final = "home_template.manage"
 
 
-def _upsert_template(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    def value(draft: Draft) -> dict[str, Any]:
-        rows = [
-            {"modules": [calls.entity(urn, MODULE) for urn in row["modules"]]}
-            for row in input["rows"]
-        ]
-        draft.check_there(*(one for row in rows for one in row["modules"]))
-        found: dict[str, Any] = {
-            "rows": [{"modules": [one.name for one in row["modules"]]} for row in rows],
-            "surface": {"surfaceType": input["surfaceType"]},
-        }
-        if input.get("assetSummary") is not None:
-            elements = [_element(one) for one in input["assetSummary"]["summaryElements"]]
-            found["assetSummary"] = {"summaryElements": elements}
-        return found
-
-    return _upsert(info, input, TEMPLATE, TEMPLATE_ASPECT, value)
+def _template(changes: AspectChanges, input: Input) -> Value:
+    rows = [[calls.entity(urn, MODULE) for urn in row["modules"]] for row in input["rows"]]
+    changes.check_there(*(module for row in rows for module in row))
+    value: Value = {
+        "rows": [{"modules": [module.name for module in row]} for row in rows],
+        "surface": {"surfaceType": input["surfaceType"]},
+    }
+    if input.get("assetSummary") is not None:
+        elements = [_element(one) for one in input["assetSummary"]["summaryElements"]]
+        value["assetSummary"] = {"summaryElements": elements}
+    return value
 
 
-def _element(input: Mapping[str, Any]) -> dict[str, Any]:
+def _element(input: Input) -> Value:
     urn = input.get("structuredPropertyUrn")
     if urn is None:
         return {"elementType": input["elementType"]}
@@ -53,48 +56,48 @@ def _element(input: Mapping[str, Any]) -> dict[str, Any]:
     return {"elementType": input["elementType"], "structuredPropertyUrn": property.name}
 
 
-def _upsert_module(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    def value(_: Draft) -> dict[str, Any]:
-        params = given(input["params"], *page_output.PARAMS)
-        return {"name": input["name"], "type": input["type"], "params": params}
-
-    return _upsert(info, input, MODULE, MODULE_ASPECT, value)
+def _module(_: AspectChanges, input: Input) -> Value:
+    params = provided(members(*page_output.PARAMS), input["params"])
+    return {"name": input["name"], "type": input["type"], "params": params}
 
 
-def _upsert(info: Info, input: Mapping[str, Any], type: str, aspect: str, value: Any) -> Entity:
-    urn = input.get("urn")
-    entity = named(type, None) if urn is None else calls.entity(urn, type)
+def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> AspectWrite:
+    def entities(_: Call, input: Input) -> list[Entity]:
+        urn = input.get("urn")
+        return [new(kind.type, None) if urn is None else calls.entity(urn, kind.type)]
 
-    def asks(draft: Draft) -> list[Ask]:
-        before = _asked(draft, entity, aspect) if draft.is_there(entity) else []
+    def asks(changes: AspectChanges, entity: Entity, input: Input) -> Sequence[Ask]:
+        before = _asks_change(changes, entity, kind) if changes.is_there(entity) else []
         return [*before, *personal.creating(input["scope"], _MANAGE)]
 
-    def task(draft: Draft) -> Entity:
-        stamp = draft.stamp()
-        before = draft.value(entity, aspect) or {"created": stamp}
-        told = {"visibility": {"scope": input["scope"]}, "lastModified": stamp}
-        draft.put(entity, aspect, {**before, **value(draft), **told})
-        return entity
+    def upsert(changes: AspectChanges, entity: Entity, input: Input) -> None:
+        stamp = changes.stamp
+        before = changes.value(entity, kind.aspect) or {"created": stamp}
+        scope = {"visibility": {"scope": input["scope"]}, "lastModified": stamp}
+        changes.put(entity, kind.aspect, {**before, **value(changes, input), **scope})
 
-    return write_all(info.context, asks, task, {"page": entity.name})
-
-
-def _asking(aspect: str) -> Callable[[Draft, Entity], list[Ask]]:
-    return lambda draft, entity: _asked(draft, entity, aspect)
+    return mutation(entities, asks, upsert, audited_as="page")
 
 
-def _asked(draft: Draft, entity: Entity, aspect: str) -> list[Ask]:
-    value = draft.value(entity, aspect)
+def _asks_change(changes: AspectChanges, entity: Entity, kind: Kind) -> Sequence[Ask]:
+    value = changes.value(entity, kind.aspect)
     scope = shapes.mapping(value.get("visibility")).get("scope")
     return personal.changing(shapes.text(scope), value.get("created"), _MANAGE)
 
 
+def _deleting(kind: Kind) -> AspectWrite:
+    return deletion(kind, lambda changes, entity, _: _asks_change(changes, entity, kind))
+
+
+_MODULE: Final = Kind(MODULE, MODULE_ASPECT)
+_TEMPLATE: Final = Kind(TEMPLATE, TEMPLATE_ASPECT)
+
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "upsertPageTemplate": _upsert_template,
-        "deletePageTemplate": deleting(TEMPLATE, _asking(TEMPLATE_ASPECT)),
-        "upsertPageModule": _upsert_module,
-        "deletePageModule": deleting(MODULE, _asking(MODULE_ASPECT)),
+        "upsertPageTemplate": _upserting(_TEMPLATE, _template),
+        "deletePageTemplate": _deleting(_TEMPLATE),
+        "upsertPageModule": _upserting(_MODULE, _module),
+        "deletePageModule": _deleting(_MODULE),
     },
     **page_output.RESOLVERS,
 }

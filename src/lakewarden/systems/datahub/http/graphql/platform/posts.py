@@ -8,76 +8,73 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
-from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write
+from lakewarden.systems.datahub.http.graphql.platform import columns, shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    Kind,
+    change,
+    creation,
+    deletion,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed, shown, stored
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "postInfo"
+_TARGET: Final = "resourceUrn"
 _KINDS: Final = ("HOME_PAGE_ANNOUNCEMENT", "ENTITY_ANNOUNCEMENT")
 _CONTENTS: Final = ("TEXT", "LINK")
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    call: Call = info.context
-    post = named("post", None)
-    target = _target(input)
-
-    def task(draft: Draft) -> bool:
-        if target is not None and shown(call, target) is None:
+def _created(changes: AspectChanges, post: Entity, value: Value, input: Input) -> None:
+    target = input.get(_TARGET)
+    if target is not None:
+        if shown(changes.call, target) is None:
             raise missing(target.name)
-        if target is not None:
-            draft.check_there(target)
-        value = {**_value(input, draft), "created": draft.now_ms}
-        if target is not None:
-            value["target"] = target.name
-        draft.put(post, _ASPECT, value)
-        return True
-
-    return write(call, "home_post.create", NO_RESOURCE, task, {"post": post.name})
+        changes.check_there(target)
+        value["target"] = target.name
+    _stamped(changes, post, value, input)
+    value["created"] = changes.now_ms
 
 
-def _target(input: Mapping[str, Any]) -> Entity | None:
-    """What the post is about; only what is on an entity's page is about something."""
-    urn, column = input.get("resourceUrn"), input.get("subResource")
-    if input["postType"] != "ENTITY_ANNOUNCEMENT":
-        if urn is not None:
-            raise bad("`resourceUrn` is for posts of type `ENTITY_ANNOUNCEMENT`")
-        return None
-    if urn is None:
+def _stamped(changes: AspectChanges, _: Entity, value: Value, __: Input) -> None:
+    value |= {"lastModified": changes.now_ms, "auditStamp": changes.stamp}
+
+
+def _post_type(_: Call, argument: str, input: Input) -> str:
+    """Only what is on an entity's page is about something; raises `Failure` 400."""
+    type: str = input[argument]
+    is_about = input.get(_TARGET) is not None
+    if type != "ENTITY_ANNOUNCEMENT" and is_about:
+        raise bad("`resourceUrn` is for posts of type `ENTITY_ANNOUNCEMENT`")
+    if type == "ENTITY_ANNOUNCEMENT" and not is_about:
         raise bad("expected a `resourceUrn`: the entity that the post is about")
-    entity = calls.entity(urn)
+    return type
+
+
+def _target(_: Call, argument: str, input: Input) -> Entity:
+    entity, column = calls.entity(input[argument]), input.get("subResource")
     if column is None:
         return entity
-    return calls.entity(f"urn:li:schemaField:({calls.entity(urn, 'dataset').name},{column})")
+    return columns.column(calls.entity(entity.name, "dataset"), column)
 
 
-def _update(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    post = calls.entity(input["urn"], "post")
-
-    def task(draft: Draft) -> bool:
-        draft.check_there(post)
-        draft.put(post, _ASPECT, {**draft.value(post, _ASPECT), **_value(input, draft)})
-        return True
-
-    return write(info.context, "home_post.update", NO_RESOURCE, task, {"post": post.name})
+def _content_of(input: Mapping[str, Any]) -> Value:
+    record = (Member("type", of="contentType"), *members("title", "description", "link", "media"))
+    return provided(record, input)
 
 
-def _value(input: Mapping[str, Any], draft: Draft) -> dict[str, Any]:
-    content = input["content"]
-    shown: dict[str, Any] = {"title": content["title"], "type": content["contentType"]}
-    shown |= given(content, "description", "link", "media")
-    stamp = draft.stamp()
-    return {
-        "type": input["postType"],
-        "content": shown,
-        "lastModified": stamp["time"],
-        "auditStamp": stamp,
-    }
+_KIND: Final = Kind(
+    "post",
+    _ASPECT,
+    (Member("type", of="postType"), Member("content", read=_content_of)),
+    audited_as="post",
+)
 
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -127,6 +124,15 @@ def _last_modified(post: Entity, info: Info) -> Mapping[str, Any]:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listPosts": _list},
-    "Mutation": {"createPost": _create, "updatePost": _update},
+    "Mutation": {
+        "createPost": creation(
+            _KIND,
+            "home_post.create",
+            _created,
+            reads={"postType": _post_type, _TARGET: _target},
+        ),
+        "updatePost": change(_KIND, "home_post.update", _stamped),
+        "deletePost": deletion(_KIND, "home_post.delete"),
+    },
     "Post": {"postType": _type, "content": _content, "lastModified": _last_modified},
 }

@@ -12,15 +12,27 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.pages import shared
 from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Change,
+    Read,
+    by_urn,
+    mutation,
+    urns,
+)
 from lakewarden.systems.datahub.http.graphql.platform.columns import COLUMN, dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, write_all
 from lakewarden.systems.datahub.http.graphql.platform.property_output import ASPECT, TYPE, tagged
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 VALUES: Final = "structuredProperties"
+_URNS: Final = "structuredPropertyUrns"
 _NUMBER: Final = "urn:li:dataType:datahub.number"
 
 
@@ -31,31 +43,24 @@ def asks(asset: Entity) -> list[Ask]:
     return [Ask("properties.edit", asset)]
 
 
-def _upsert(_: object, info: Info, input: Mapping[str, Any]) -> Any:
-    asset = calls.entity(input["assetUrn"])
-
-    def task(draft: Draft) -> Entity:
-        draft.check_there(dataset_of(asset))
-        put(draft, asset, input["structuredPropertyInputParams"])
-        return asset
-
-    write_all(info.context, lambda _: asks(asset), task)
-    return _shown(asset, info)
+def _upsert(changes: AspectChanges, asset: Entity, input: Input) -> None:
+    changes.check_there(dataset_of(asset))
+    put(changes, asset, input["structuredPropertyInputParams"])
 
 
-def put(draft: Draft, asset: Entity, inputs: Iterable[Mapping[str, Any]]) -> None:
+def put(changes: AspectChanges, asset: Entity, inputs: Iterable[Input]) -> None:
     """Gives an asset these values of these properties in the place of those it has of them.
 
     Raises `Failure` where a property is unknown, immutable, or may not have the values.
     """
-    value = draft.value(asset, VALUES)
+    value = changes.value(asset, VALUES)
     there = {one.get("propertyUrn"): one for one in shapes.objects(value.get("properties"))}
-    stamp = draft.stamp()
+    stamp = changes.stamp
     for input in inputs:
         property = calls.entity(input["structuredPropertyUrn"], TYPE)
-        definition = draft.value(property, ASPECT)
+        definition = changes.value(property, ASPECT)
         if not definition:
-            draft.check_there(property)
+            changes.check_there(property)
         before = there.get(property.name)
         if before is not None and definition.get("immutable") is True:
             raise bad(f"`{property.name}` is immutable: its values cannot be changed")
@@ -64,15 +69,15 @@ def put(draft: Draft, asset: Entity, inputs: Iterable[Mapping[str, Any]]) -> Non
             "values": _checked(property, definition, asset, input["values"]),
             "lastModified": stamp,
         }
-    draft.put(asset, VALUES, {**value, "properties": list(there.values())})
+    changes.put(asset, VALUES, {**value, "properties": list(there.values())})
 
 
 def _checked(
     property: Entity,
-    definition: Mapping[str, Any],
+    definition: Input,
     asset: Entity,
-    inputs: Iterable[Mapping[str, Any]],
-) -> list[dict[str, Any]]:
+    inputs: Iterable[Input],
+) -> list[Value]:
     """The values as aspects have them, if the property may have them on such an asset."""
     values = [tagged(one, "values") for one in inputs]
     wanted = "double" if definition.get("valueType") == _NUMBER else "string"
@@ -90,33 +95,34 @@ def _checked(
     return values
 
 
-def _remove(_: object, info: Info, input: Mapping[str, Any]) -> Any:
-    asset = calls.entity(input["assetUrn"])
-    gone = {calls.entity(urn, TYPE).name for urn in input["structuredPropertyUrns"]}
+def _remove(changes: AspectChanges, asset: Entity, input: Input) -> None:
+    changes.check_there(dataset_of(asset))
+    there = shapes.objects(changes.value(asset, VALUES).get("properties"))
+    staying = [one for one in there if one.get("propertyUrn") not in input[_URNS]]
+    changes.merge(asset, VALUES, properties=staying)
 
-    def task(draft: Draft) -> Entity:
-        draft.check_there(dataset_of(asset))
-        value = draft.value(asset, VALUES)
-        kept = [
-            one
-            for one in shapes.objects(value.get("properties"))
-            if one.get("propertyUrn") not in gone
-        ]
-        draft.put(asset, VALUES, {**value, "properties": kept})
-        return asset
 
-    write_all(info.context, lambda _: asks(asset), task)
-    return _shown(asset, info)
+def _removed(_: Call, argument: str, input: Input) -> list[str]:
+    return urns(TYPE)(input[argument])
 
 
 def _shown(asset: Entity, info: Info) -> Any:
-    found = shared.RESOLVERS["structuredProperties"](asset, info)
-    return found or {"properties": []}
+    return shared.RESOLVERS["structuredProperties"](asset, info) or {"properties": []}
+
+
+def _changing(write: Change, reads: Mapping[str, Read] | None = None) -> AspectWrite:
+    return mutation(
+        by_urn(of="assetUrn"),
+        lambda _, asset, __: asks(asset),
+        write,
+        reads=reads,
+        answer=_shown,
+    )
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "upsertStructuredProperties": _upsert,
-        "removeStructuredProperties": _remove,
+        "upsertStructuredProperties": _changing(_upsert),
+        "removeStructuredProperties": _changing(_remove, {_URNS: _removed}),
     },
 }

@@ -1,7 +1,7 @@
-"""What is kept sealed: secrets and the details of connections. Nobody is ever given it back.
+"""Secrets and the details of connections, stored sealed. Nobody is ever given them back.
 
-The aspect says everything but the secret; the secret is kept beside the entity's document,
-encrypted, and goes with the entity. No reply, log line or audit row has it.
+The aspect says everything but the secret; the secret is stored beside the entity's document,
+encrypted, and is deleted with the entity. No reply, log line or audit row has it.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from lakewarden.service.effect import SecretChanged
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import AspectChanges
 from lakewarden.systems.datahub.use_cases import aspects
 
 
 def never_given(what: str) -> Failure:
-    """403: that is sealed, whoever asks."""
+    """403: `what` is sealed, whoever asks."""
     return Failure(403, f"{what} is kept sealed, and is never given out")
 
 
-def seal(draft: Draft, entity: Entity, key: str, secret: str) -> None:
-    """Keeps a secret of an entity; raises `Failure` 400 where the server has no key for it."""
-    sealed = _sealing(draft.call).seal(secret)
-    draft.transaction.change(draft.realm, SecretChanged(entity, key, sealed))
+def seal(changes: AspectChanges, entity: Entity, key: str, secret: str) -> None:
+    """Stores a secret of an entity; raises `Failure` 400 where the server has no key for it."""
+    sealed = _sealing(changes.call).seal(secret)
+    changes.transaction.change(changes.realm, SecretChanged(entity, key, sealed))
 
 
 def _sealing(call: Call) -> Sealing:
-    found = call.exchange.services.sealing
-    if found is None:
+    sealing = call.exchange.services.sealing
+    if sealing is None:
         raise Failure(400, "the server has no key for secrets, so it keeps none")
-    return found
+    return sealing
 
 
-def written(draft: Draft, entity: Entity, aspect: str) -> dict[str, Any]:
+def written(changes: AspectChanges, entity: Entity, aspect: str) -> dict[str, Any]:
     """An aspect that is never read, without its secret, to be changed and put back."""
-    found = draft.transaction.store.documents(draft.realm, [entity]).get(entity)
-    kept = aspects.kept_in(found).get(aspect)
-    return {} if kept is None else dict(kept.value)
+    document = changes.transaction.store.documents(changes.realm, [entity]).get(entity)
+    stored = aspects.kept_in(document).get(aspect)
+    return {} if stored is None else dict(stored.value)
 
 
 def shown(call: Call, entities: Iterable[Entity], aspect: str) -> dict[Entity, Mapping[str, Any]]:

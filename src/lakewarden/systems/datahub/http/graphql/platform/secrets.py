@@ -1,4 +1,4 @@
-"""Secrets that recipes name: kept sealed, listed by name, never given back.
+"""Secrets that recipes name: stored sealed, listed by name, never given back.
 
 CHOICE: the original gives the values of secrets to whoever may manage them; here nobody gets
 them, so `getSecretValues` is refused for everybody.
@@ -10,15 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import sealed, shapes
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, named, write
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    Kind,
+    change,
+    creation,
+    deletion,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "dataHubSecretValue"
 _TYPE: Final = "dataHubSecret"
@@ -26,36 +33,22 @@ _KEY: Final = "value"
 _MANAGE: Final = "secret.manage"
 
 
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    if not input["name"]:
+_KIND: Final = Kind(_TYPE, _ASPECT, stamps=("created",), audited_as="secret")
+
+
+def _name_of(_: Call, argument: str, input: Input) -> str:
+    if not input[argument]:
         raise bad("expected a `name` that is not empty")
-    secret = named(_TYPE, input["name"])
-
-    def task(draft: Draft) -> str:
-        draft.check_new(secret)
-        return _put(draft, secret, {"created": draft.stamp()}, input)
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"secret": secret.name})
+    return str(input[argument])
 
 
-def _update(_: object, info: Info, input: Mapping[str, Any]) -> str:
-    secret = calls.entity(input["urn"], _TYPE)
-
-    def task(draft: Draft) -> str:
-        draft.check_there(secret)
-        return _put(draft, secret, sealed.written(draft, secret, _ASPECT), input)
-
-    return write(info.context, _MANAGE, NO_RESOURCE, task, {"secret": secret.name})
+def _describe(changes: AspectChanges, secret: Entity, value: Value, input: Input) -> None:
+    value |= sealed.written(changes, secret, _ASPECT)
+    value |= {"name": input["name"], "description": input.get("description")}
 
 
-def _put(draft: Draft, secret: Entity, value: dict[str, Any], input: Mapping[str, Any]) -> str:
-    draft.put(
-        secret,
-        _ASPECT,
-        {**value, "name": input["name"], "description": input.get("description")},
-    )
-    sealed.seal(draft, secret, _KEY, input["value"])
-    return secret.name
+def _seal(changes: AspectChanges, secret: Entity, input: Input) -> None:
+    sealed.seal(changes, secret, _KEY, input["value"])
 
 
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -87,5 +80,16 @@ def _values(_: object, info: Info, **_input: object) -> NoReturn:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listSecrets": _list, "getSecretValues": _values},
-    "Mutation": {"createSecret": _create, "updateSecret": _update},
+    "Mutation": {
+        "createSecret": creation(
+            _KIND,
+            _MANAGE,
+            _describe,
+            id=lambda input: str(input["name"]),
+            reads={"name": _name_of},
+            then=_seal,
+        ),
+        "updateSecret": change(_KIND, _MANAGE, _describe, then=_seal),
+        "deleteSecret": deletion(_KIND, _MANAGE),
+    },
 }

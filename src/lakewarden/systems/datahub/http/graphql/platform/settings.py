@@ -5,7 +5,7 @@ SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/settings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -14,10 +14,17 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import personal, shapes, views
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, write
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Change,
+    mutation,
+)
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
 from lakewarden.systems.datahub.http.graphql.platform.page_output import TEMPLATE
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ALL: Final = Entity("globalSettings", "urn:li:globalSettings:0")
 _ASPECT: Final = "globalSettingsInfo"
@@ -25,25 +32,9 @@ _MANAGE: Final = "platform_settings.manage"
 _VIEWS: Final = "public_view.manage"
 _FEATURES: Final = "feature.manage"
 
-Change = Callable[[Draft, dict[str, Any]], None]
-
 
 def _part(call: Call, name: str) -> Mapping[str, Any]:
     return shapes.mapping(call.aspect(_ALL, _ASPECT).get(name))
-
-
-def _changed(info: Info, operation: str, change: Change) -> bool:
-    def task(draft: Draft) -> bool:
-        value = draft.value(_ALL, _ASPECT)
-        change(draft, value)
-        draft.put(_ALL, _ASPECT, value)
-        return True
-
-    return write(info.context, operation, NO_RESOURCE, task)
-
-
-def _with(value: Mapping[str, Any], name: str, **members: Any) -> dict[str, Any]:
-    return {**shapes.mapping(value.get(name)), **members}
 
 
 def _views(_: object, info: Info) -> Mapping[str, Any]:
@@ -52,18 +43,14 @@ def _views(_: object, info: Info) -> Mapping[str, Any]:
     return {"defaultView": shapes.text(_part(call, "views").get("defaultView"))}
 
 
-def _set_views(_: object, info: Info, input: Mapping[str, Any]) -> bool:
+def _set_views(changes: AspectChanges, _: Entity, input: Input) -> None:
     urn = input.get("defaultView")
-
-    def change(draft: Draft, value: dict[str, Any]) -> None:
-        if urn is not None:
-            view = calls.entity(urn, views.TYPE)
-            draft.check_there(view)
-            if draft.value(view, views.ASPECT).get("type") != personal.GLOBAL:
-                raise bad("`defaultView`: everybody starts with a view that is everybody's")
-        value["views"] = _with(value, "views", defaultView=urn)
-
-    return _changed(info, _VIEWS, change)
+    if urn is not None:
+        view = calls.entity(urn, views.TYPE)
+        changes.check_there(view)
+        if changes.value(view, views.ASPECT).get("type") != personal.GLOBAL:
+            raise bad("`defaultView`: everybody starts with a view that is everybody's")
+    _put(changes, views={"defaultView": urn})
 
 
 def _propagation(_: object, info: Info) -> Mapping[str, Any]:
@@ -73,16 +60,11 @@ def _propagation(_: object, info: Info) -> Mapping[str, Any]:
     return {"docColumnPropagation": columns is not False}
 
 
-def _set_propagation(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    def change(_: Draft, value: dict[str, Any]) -> None:
-        wanted = input.get("docColumnPropagation")
-        if wanted is not None:
-            value["docPropagation"] = {
-                "enabled": True,
-                **_with(value, "docPropagation", columnPropagationEnabled=wanted),
-            }
-
-    return _changed(info, _FEATURES, change)
+def _set_propagation(changes: AspectChanges, _: Entity, input: Input) -> None:
+    columns = input.get("docColumnPropagation")
+    before = shapes.mapping(changes.value(_ALL, _ASPECT).get("docPropagation"))
+    part = {"enabled": before.get("enabled", True), "columnPropagationEnabled": columns}
+    _put(changes, **({} if columns is None else {"docPropagation": part}))
 
 
 def _settings(_: object, info: Info) -> Mapping[str, Any]:
@@ -107,18 +89,27 @@ def _shown(call: Call) -> Mapping[str, Any]:
     }
 
 
-def _set(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    def change(draft: Draft, value: dict[str, Any]) -> None:
-        home, applications = input.get("homePageSettings"), input.get("applicationsSettings")
-        if home is not None:
-            template = calls.entity(home["defaultTemplate"], TEMPLATE)
-            draft.check_there(template)
-            value["homePage"] = _with(value, "homePage", defaultTemplate=template.name)
-        if applications is not None:
-            enabled = applications["enabled"]
-            value["applications"] = _with(value, "applications", enabled=enabled)
+def _set(changes: AspectChanges, _: Entity, input: Input) -> None:
+    home, applications = input.get("homePageSettings"), input.get("applicationsSettings")
+    parts: dict[str, Value] = {}
+    if home is not None:
+        template = calls.entity(home["defaultTemplate"], TEMPLATE)
+        changes.check_there(template)
+        parts["homePage"] = {"defaultTemplate": template.name}
+    if applications is not None:
+        parts["applications"] = {"enabled": applications["enabled"]}
+    _put(changes, **parts)
 
-    return _changed(info, _MANAGE, change)
+
+def _put(changes: AspectChanges, **parts: Value) -> None:
+    """Changes members of parts of the settings; the others stay."""
+    value = changes.value(_ALL, _ASPECT)
+    changed = {name: {**shapes.mapping(value.get(name)), **part} for name, part in parts.items()}
+    changes.put(_ALL, _ASPECT, {**value, **changed})
+
+
+def _setting(operation: str, write: Change) -> AspectWrite:
+    return mutation(lambda *_: [_ALL], operation, write, about=NO_RESOURCE)
 
 
 RESOLVERS: Final[Resolvers] = {
@@ -129,8 +120,8 @@ RESOLVERS: Final[Resolvers] = {
         "globalHomePageSettings": _home,
     },
     "Mutation": {
-        "updateGlobalViewsSettings": _set_views,
-        "updateDocPropagationSettings": _set_propagation,
-        "updateGlobalSettings": _set,
+        "updateGlobalViewsSettings": _setting(_VIEWS, _set_views),
+        "updateDocPropagationSettings": _setting(_FEATURES, _set_propagation),
+        "updateGlobalSettings": _setting(_MANAGE, _set),
     },
 }

@@ -5,18 +5,18 @@ SOURCE: datahub-project/datahub, its resolvers of step states.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import AspectChanges, AspectWrite
+from lakewarden.systems.datahub.http.graphql.records import Input, entries
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Write
 
 _TYPE: Final = "dataHubStepState"
@@ -38,28 +38,28 @@ def _get(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _update(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
+def _update(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     states = {one["id"]: one["properties"] for one in _limited(input["states"])}
-    own = [id for id in states if _is_own(call, id)]
+    own = [id for id in states if _is_own(info.context, id)]
 
-    def task(transaction: WriteTransaction) -> None:
-        stamp = {"time": int(transaction.now * 1_000), "actor": call.actor.name}
-        writes = [
-            Write(
-                _step(id),
-                _ASPECT,
-                {
-                    "properties": {p["key"]: p.get("value") or "" for p in states[id] if p},
-                    "lastModified": stamp,
-                },
+    def write(changes: AspectChanges, steps: Sequence[Entity], _: Input) -> None:
+        changes.write(
+            *(
+                Write(
+                    step,
+                    _ASPECT,
+                    {
+                        "properties": entries(one for one in states[id] if one),
+                        "lastModified": changes.stamp,
+                    },
+                )
+                for id, step in zip(own, steps, strict=True)
             )
-            for id in own
-        ]
-        aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
+        )
 
     if own:
-        authorization.write(call, "me.settings.set", NO_RESOURCE, task)
+        steps = [_step(id) for id in own]
+        AspectWrite(lambda *_: steps, lambda *_: [Ask("me.settings.set")], write)(None, info)
     return {"results": [{"id": id, "succeeded": id in own} for id in states]}
 
 

@@ -1,4 +1,4 @@
-"""Views: filters that are kept under a name, one's own and everybody's.
+"""Views: filters with a name, one's own and everybody's.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:datahub-graphql-core/…/resolvers/view.
 """
@@ -15,63 +15,23 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
 from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    Kind,
+    change,
+    creation,
+    deletion,
+)
 from lakewarden.systems.datahub.http.graphql.platform.criteria import criterion
-from lakewarden.systems.datahub.http.graphql.platform.deletion import deleting
-from lakewarden.systems.datahub.http.graphql.platform.draft import Draft, given, named, write_all
 from lakewarden.systems.datahub.http.graphql.platform.listing import known, listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.use_cases.aspects import Value
 
 ASPECT: Final = "dataHubViewInfo"
 TYPE: Final = "dataHubView"
 
 _MANAGE: Final = "public_view.manage"
-
-
-def _create(_: object, info: Info, input: Mapping[str, Any]) -> Entity:
-    call: Call = info.context
-    view = named(TYPE, None)
-
-    def task(draft: Draft) -> Entity:
-        stamp = draft.stamp()
-        value = {
-            "name": input["name"],
-            "type": input["viewType"],
-            "definition": _definition(input["definition"]),
-            "created": stamp,
-            "lastModified": stamp,
-            **given(input, "description"),
-        }
-        draft.put(view, ASPECT, value)
-        return view
-
-    asks = personal.creating(input["viewType"], _MANAGE)
-    return write_all(call, lambda _: asks, task, {"view": view.name})
-
-
-def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> Entity:
-    view = calls.entity(urn, TYPE)
-
-    def task(draft: Draft) -> Entity:
-        value = _stored(draft, view)
-        value |= {**given(input, "name", "description"), "lastModified": draft.stamp()}
-        if input.get("definition") is not None:
-            value["definition"] = _definition(input["definition"])
-        draft.put(view, ASPECT, value)
-        return view
-
-    return write_all(info.context, lambda draft: _asks(draft, view), task)
-
-
-def _asks(draft: Draft, view: Entity) -> Sequence[Ask]:
-    value = draft.value(view, ASPECT)
-    return personal.changing(value.get("type"), value.get("created"), _MANAGE)
-
-
-def _stored(draft: Draft, view: Entity) -> dict[str, Any]:
-    value = draft.value(view, ASPECT)
-    if not value:
-        raise missing(view.name)
-    return value
 
 
 def _definition(input: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,6 +50,32 @@ def _types(word: str) -> frozenset[str]:
     if not found:
         raise bad(f"`entityTypes`: a view is not of `{word}`")
     return found
+
+
+_KIND: Final = Kind(
+    TYPE,
+    ASPECT,
+    (
+        *members("name", "description"),
+        Member("type", of="viewType"),
+        Member("definition", read=_definition),
+    ),
+    stamps=("created", "lastModified"),
+)
+
+
+def _asks_creation(_: AspectChanges, __: Entity, input: Input) -> Sequence[Ask]:
+    return personal.creating(input["viewType"], _MANAGE)
+
+
+def _asks_change(changes: AspectChanges, view: Entity, _: Input) -> Sequence[Ask]:
+    value = changes.value(view, ASPECT)
+    return personal.changing(value.get("type"), value.get("created"), _MANAGE)
+
+
+def _check_defined(changes: AspectChanges, view: Entity, _: Value, __: Input) -> None:
+    if not changes.value(view, ASPECT):
+        raise missing(view.name)
 
 
 def _list_mine(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -156,7 +142,11 @@ def _shown_criterion(criterion: Mapping[str, Any], info: Info) -> Mapping[str, A
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listMyViews": _list_mine, "listGlobalViews": _list_global, "view": _view},
-    "Mutation": {"createView": _create, "updateView": _update, "deleteView": deleting(TYPE, _asks)},
+    "Mutation": {
+        "createView": creation(_KIND, _asks_creation, audited_as="view"),
+        "updateView": change(_KIND, _asks_change, _check_defined),
+        "deleteView": deletion(_KIND, _asks_change),
+    },
     "DataHubView": {
         "viewType": _type,
         "name": _name,

@@ -1,0 +1,310 @@
+"""Mutations of the platform as rows of a table: what each is about, asks and writes.
+
+Every row is run in one order. Its arguments are read (400); what it asks is asked on the newest
+state (403); the entities must be there, or not yet (404, 409); then aspects are written, all in
+one transaction. What the mutation returns is said by the schema.
+
+    "createTest": creation(TEST, "test.manage")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from graphql import GraphQLBoolean, GraphQLString, get_named_type
+
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.service.write_transaction import WriteTransaction
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, created, provided
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.settings import DataHubSettings
+from lakewarden.systems.datahub.use_cases import aspects
+from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Switches
+from lakewarden.systems.datahub.use_cases.aspects import Value, Write
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AspectChanges:
+    """The aspects of entities, read and written in one transaction."""
+
+    call: Call
+    transaction: WriteTransaction
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the write, in milliseconds since the epoch."""
+        return int(self.transaction.now * 1_000)
+
+    @property
+    def realm(self) -> str:
+        """The realm that is written to."""
+        return self.call.exchange.realm
+
+    @property
+    def stamp(self) -> Value:
+        """Who writes, and when."""
+        return {"time": self.now_ms, "actor": self.call.actor.name}
+
+    def is_there(self, entity: Entity) -> bool:
+        """Whether the entity is stored."""
+        return aspects.is_there(entity, self.transaction.realm(self.realm).matrix.snapshot)
+
+    def check_there(self, *entities: Entity) -> None:
+        """Raises `Failure` 404 for the first entity that is not stored."""
+        for entity in entities:
+            if not self.is_there(entity):
+                raise missing(entity.name)
+
+    def check_new(self, entity: Entity) -> None:
+        """Raises `Failure` 409 where the entity is stored already."""
+        if self.is_there(entity):
+            raise Failure(409, f"`{entity.name}` exists already")
+
+    def value(self, entity: Entity, aspect: str) -> Value:
+        """An aspect as it is stored, to be changed and put back; empty where there is none."""
+        read = aspects.read(self.transaction.store, self.transaction.realm(self.realm), [entity])
+        stored = read.get(entity, {}).get(aspect)
+        return {} if stored is None else dict(stored.value)
+
+    def put(self, entity: Entity, aspect: str, value: Value | None) -> None:
+        """Writes an aspect, or deletes it with None; raises `NotAllowed` for what it gives beside.
+
+        The right to the mutation was asked before; this asks for rights of the aspect's own.
+        """
+        switches = Switches(rest=self.call.exchange.services.of(DataHubSettings).policies)
+        guard = Guard(self.transaction, self.realm, entity, switches)
+        guard.check_credential()
+        is_there = self.is_there(entity)
+        guard.check(aspect, self.value(entity, aspect) or None, value, is_there=is_there)
+        self.write(Write(entity, aspect, value))
+
+    def merge(self, entity: Entity, aspect: str, /, **members: Any) -> None:
+        """Writes these members of an aspect; the others stay."""
+        self.put(entity, aspect, {**self.value(entity, aspect), **members})
+
+    def write(self, *writes: Write) -> None:
+        """Writes aspects whose own rights need not be asked: the mutation's right covers them."""
+        aspects.write(self.transaction, self.realm, writes, self.call.actor.name)
+
+    def drop(self, entity: Entity) -> None:
+        """Deletes an entity; raises `Failure` 404 where there is none."""
+        if not aspects.drop(self.transaction, self.realm, entity):
+            raise missing(entity.name)
+
+
+Read = Callable[[Call, str, Input], Any]
+"""Reads an argument that is given, before anything is asked; raises `Failure` 400."""
+
+Entities = Callable[[Call, Input], Sequence[Entity]]
+"""Reads what a mutation is about, the first being what it returns; raises `Failure` 400."""
+
+Asks = Callable[[AspectChanges, Entity, Input], Sequence[Ask]]
+"""What a mutation asks of an entity, where that depends on what is stored."""
+
+Change = Callable[[AspectChanges, Entity, Input], None]
+"""Writes aspects; `input` has the mutation's arguments and the members of its `input`."""
+
+Extend = Callable[[AspectChanges, Entity, Value, Input], None]
+"""Checks what the record alone does not say, and completes its value before it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class AspectWrite:
+    """A row, which is the resolver of its mutation.
+
+    `reads`: how its arguments are read, by name, where they are more than plain values.
+    `audited_as`: the name of the first entity in the audit trail's details; empty: the trail has
+    it as the target. `answer`: what it returns, where the schema's type does not say that.
+    """
+
+    entities: Entities
+    asks: Callable[[AspectChanges, Sequence[Entity], Input], Sequence[Ask]]
+    write: Callable[[AspectChanges, Sequence[Entity], Input], None]
+    reads: Mapping[str, Read] = field(default_factory=dict)
+    audited_as: str = ""
+    answer: Callable[[Entity, Info], object] | None = None
+
+    def __call__(self, _: object, info: Info, **arguments: Any) -> object:
+        """Resolves the mutation."""
+        call: Call = info.context
+        input: dict[str, Any] = {**(arguments.get("input") or {}), **arguments}
+        entities = self.entities(call, input)
+        for argument, read in self.reads.items():
+            if input.get(argument) is not None:
+                input[argument] = read(call, argument, input)
+        authorization.write_all(
+            call,
+            lambda transaction: self.asks(AspectChanges(call, transaction), entities, input),
+            lambda transaction: self.write(AspectChanges(call, transaction), entities, input),
+            {self.audited_as: entities[0].name} if self.audited_as else None,
+        )
+        return (self.answer or _answer)(entities[0], info)
+
+
+def _answer(entity: Entity, info: Info) -> object:
+    type = get_named_type(info.return_type)
+    if type == GraphQLBoolean:
+        return True
+    return entity.name if type == GraphQLString else entity
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of entities: its type, its aspect, and how the record is read of an input.
+
+    `stamps`: members that say who wrote it and when; `created` says it once. The operations are
+    asked about `about`; None: about the entity itself.
+    """
+
+    type: str
+    aspect: str
+    record: Sequence[Member] = ()
+    stamps: Sequence[str] = ()
+    audited_as: str = ""
+    about: Entity | None = NO_RESOURCE
+
+
+def mutation(
+    entities: Entities,
+    asks: str | Asks,
+    write: Change,
+    *,
+    about: Entity | None = None,
+    reads: Mapping[str, Read] | None = None,
+    audited_as: str = "",
+    answer: Callable[[Entity, Info], object] | None = None,
+) -> AspectWrite:
+    """A mutation of one entity; an operation is asked about `about`, None: the entity itself."""
+
+    def asked(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> Sequence[Ask]:
+        if isinstance(asks, str):
+            return [Ask(asks, entities[0] if about is None else about)]
+        return asks(changes, entities[0], input)
+
+    return AspectWrite(
+        entities,
+        asked,
+        lambda changes, entities, input: write(changes, entities[0], input),
+        reads or {},
+        audited_as,
+        answer,
+    )
+
+
+def creation(
+    kind: Kind,
+    asks: str | Asks,
+    extend: Extend | None = None,
+    *,
+    then: Change | None = None,
+    id: Callable[[Input], str | None] = lambda input: input.get("id"),
+    reads: Mapping[str, Read] | None = None,
+    audited_as: str = "",
+) -> AspectWrite:
+    """An entity is created; `id` gives the last part of its URN, with None it is random.
+
+    `then` writes what is stored beside the record.
+    """
+
+    def create(changes: AspectChanges, entity: Entity, input: Input) -> None:
+        changes.check_new(entity)
+        value = {**created(kind.record, input), **dict.fromkeys(kind.stamps, changes.stamp)}
+        if extend is not None:
+            extend(changes, entity, value, input)
+        changes.put(entity, kind.aspect, value)
+        if then is not None:
+            then(changes, entity, input)
+
+    return mutation(
+        lambda _, input: [new(kind.type, id(input))],
+        asks,
+        create,
+        about=kind.about,
+        reads=reads,
+        audited_as=audited_as or kind.audited_as,
+    )
+
+
+def change(
+    kind: Kind,
+    asks: str | Asks,
+    extend: Extend | None = None,
+    *,
+    then: Change | None = None,
+    of: str = "urn",
+    reads: Mapping[str, Read] | None = None,
+) -> AspectWrite:
+    """Members of an entity's record are changed, the others stay; `then` as in `creation`."""
+
+    def write(changes: AspectChanges, entity: Entity, input: Input) -> None:
+        changes.check_there(entity)
+        stamps = {name: changes.stamp for name in kind.stamps if name != "created"}
+        value = {**changes.value(entity, kind.aspect), **provided(kind.record, input), **stamps}
+        if extend is not None:
+            extend(changes, entity, value, input)
+        changes.put(entity, kind.aspect, value)
+        if then is not None:
+            then(changes, entity, input)
+
+    return mutation(
+        by_urn(kind.type, of=of),
+        asks,
+        write,
+        about=kind.about,
+        reads=reads,
+        audited_as=kind.audited_as,
+    )
+
+
+def deletion(kind: Kind, asks: str | Asks, then: Change | None = None) -> AspectWrite:
+    """An entity is deleted; `then` deletes what goes with it."""
+
+    def drop(changes: AspectChanges, entity: Entity, input: Input) -> None:
+        changes.drop(entity)
+        if then is not None:
+            then(changes, entity, input)
+
+    return mutation(by_urn(kind.type), asks, drop, about=kind.about, audited_as=kind.audited_as)
+
+
+def by_urn(*types: str, of: str = "urn") -> Entities:
+    """The entity, of one of the types if any are given, whose URN an argument has."""
+    return lambda _, input: [calls.entity(input[of], *types)]
+
+
+def reference(*types: str) -> Read:
+    """Reads the URN of an entity of one of the types, of any type if there are none."""
+    return lambda _, argument, input: calls.entity(input[argument], *types)
+
+
+def new(type: str, id: str | None) -> Entity:
+    """The entity of a type with this id, or with a random one; raises `Failure` 400."""
+    return calls.entity(f"urn:li:{type}:{id or uuid4()}", type)
+
+
+def limited(call: Call, items: list[T], argument: str) -> list[T]:
+    """The items, if they are no more than one write may touch; raises `Failure` 400."""
+    most = call.exchange.services.batch_rows
+    if len(items) > most:
+        raise bad(f"`{argument}`: expected {most} at most, got {len(items)}")
+    return items
+
+
+def urn(*types: str) -> Callable[[str], str]:
+    """Reads the URN of an entity of one of the types, as a record has it."""
+    return lambda given: calls.entity(given, *types).name
+
+
+def urns(*types: str) -> Callable[[Sequence[str]], list[str]]:
+    """As `urn`, of a list."""
+    return lambda given: [calls.entity(one, *types).name for one in given]

@@ -1,0 +1,64 @@
+"""Records of aspects as tables: of each member, where a mutation's input has it.
+
+RECORD = (Member("name"), Member("type", of="viewType"), Member("state", default="ACTIVE"))
+created(RECORD, {"name": "n", "viewType": "GLOBAL"})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from lakewarden.systems.datahub.use_cases.aspects import Value
+
+Input = Mapping[str, Any]
+"""An input object, or the arguments of a mutation together with the members of its `input`."""
+
+
+class Member(NamedTuple):
+    """A member of a record.
+
+    `of`: the member of the input, by its path with dots; the same name where it is empty.
+    `read`: the value as the record has it; raises `Failure` 400. `default`: the value in a new
+    record where the input gives none; None: the record is then without the member.
+    """
+
+    name: str
+    of: str = ""
+    read: Callable[[Any], Any] | None = None
+    default: Any = None
+
+
+def members(*names: str) -> tuple[Member, ...]:
+    """Members that the input has under the same names, as they are stored."""
+    return tuple(map(Member, names))
+
+
+def provided(record: Iterable[Member], input: Input) -> Value:
+    """The members that an input gives; what is null counts as absent."""
+    value: Value = {}
+    for member in record:
+        given = _given(member, input)
+        if given is not None:
+            value[member.name] = given if member.read is None else member.read(given)
+    return value
+
+
+def created(record: Iterable[Member], input: Input) -> Value:
+    """The members of a new record: those that an input gives, and the defaults of others."""
+    wanted = tuple(record)
+    defaults = {one.name: deepcopy(one.default) for one in wanted if one.default is not None}
+    return {**defaults, **provided(wanted, input)}
+
+
+def entries(inputs: Iterable[Input]) -> dict[str, str]:
+    """A map of texts, of an input that has its entries."""
+    return {one["key"]: one.get("value") or "" for one in inputs}
+
+
+def _given(member: Member, input: Input) -> Any:
+    value: Any = input
+    for name in (member.of or member.name).split("."):
+        value = None if value is None else value.get(name)
+    return value

@@ -21,6 +21,8 @@ INTERVAL_S = 0.2
 TICKS = os.sysconf("SC_CLK_TCK")
 # The first word that occurs in a command line names its kind.
 KINDS = (
+    ("playwright/driver", "node: playwright"),
+    ("chromium", "chromium"),
     ("SparkSubmit", "java: spark"),
     ("deploy.worker", "java: spark"),
     ("deploy.master", "java: spark"),

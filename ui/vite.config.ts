@@ -1,6 +1,6 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
-import { compressed } from "./compress";
+import { defineConfig } from "vitest/config";
+import { compressed } from "./compress.ts";
 
 const built = "../src/lakewarden/ui/dist";
 const server = process.env.LAKEWARDEN_URL ?? "http://127.0.0.1:8787";
@@ -21,6 +21,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: "es2023",
   },
+  // No test changes what another sees, so that they share one worker.
+  test: { isolate: false },
   server: {
     proxy: { "/api": proxied, "/r/": proxied, "/openapi.json": proxied, "/readyz": proxied },
   },

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -16,7 +17,7 @@ from lakewarden.http.admin import openapi
 from lakewarden.http.admin.dialect import ENDPOINTS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
 
 CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome")
 AXE: Final = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
@@ -27,6 +28,14 @@ window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => {
   window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`);
 });
+"""
+
+# As the router's own links do it.
+_FOLLOW: Final = """
+(address) => {
+  history.pushState({}, "", address);
+  dispatchEvent(new PopStateEvent("popstate"));
+}
 """
 
 _DESCRIBED: Final = [
@@ -41,6 +50,16 @@ def chromium() -> str | None:
     return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
 
 
+VIEWS: Final[dict[str, dict[str, Any]]] = {
+    "wide": {"viewport": {"width": 1440, "height": 900}},
+    "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 390, "height": 844}},
+}
+
+# What is waited for takes milliseconds; on a machine that does much else it may take a while.
+PATIENCE_MS: Final = 90_000
+
+
 @dataclass
 class Tab:
     """A page of the browser, and what it should not have done so far."""
@@ -49,19 +68,26 @@ class Tab:
     address: str
     faults: list[str] = field(default_factory=list)
     pending: set[Request] = field(default_factory=set)
+    refused: list[str] = field(default_factory=list)
 
     def open(self, path: str, **search: str) -> None:
-        """Goes to a page, and waits for what it asks the server for."""
-        query = f"?{urlencode(search)}" if search else ""
-        self.page.goto(f"{self.address}{path}{query}")
+        """Goes to a page by its address, and waits for what it asks the server for."""
+        self.page.goto(self.address + _with(path, search))
         self.settle()
+
+    def go(self, path: str, **search: str) -> None:
+        """Goes to a page as a link on a page does, which loads nothing anew."""
+        if not self.page.url.startswith(f"{self.address}/ui/"):
+            return self.open(path, **search)
+        self.page.evaluate(_FOLLOW, _with(path, search))
+        return self.settle()
 
     def settle(self) -> None:
         """Waits until nothing is under way."""
         self.page.locator("main h1").first.wait_for()
         still = 0
         while still < 3:
-            self.page.wait_for_timeout(30)
+            self.page.wait_for_timeout(25)
             still = 0 if self.pending else still + 1
 
     def sign_in(self, user: str, to: str = "/ui/") -> None:
@@ -77,22 +103,28 @@ class Tab:
 
     def check(self) -> None:
         """Nothing against the content policy, no error, no call that is not described."""
-        violations = self.page.evaluate("window.violations")
-        assert violations == []
+        if self.page.url.startswith(self.address):
+            assert self.page.evaluate("window.violations") == []
         assert self.faults == []
 
-    def barriers(self) -> list[str]:
-        """What axe finds that shuts somebody out."""
-        self.page.evaluate(AXE.read_text("utf-8"))
+    def barriers(self, part: str = "main") -> list[str]:
+        """What axe finds in a part of the page (`html`: all of it) that shuts somebody out."""
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE.read_text("utf-8"))
         options = json.dumps({"runOnly": {"type": "tag", "values": RULES}})
-        found: dict[str, Any] = self.page.evaluate(f"axe.run(document, {options})")
+        report: dict[str, Any] = self.page.evaluate(f"axe.run({part!r}, {options})")
         return [
             f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:200]}"
-            for one in found["violations"]
+            for one in report["violations"]
             for node in one["nodes"]
         ]
 
-    def _asked(self, request: Request) -> None:
+    def overflow(self) -> int:
+        """By how many pixels the page is wider than the window."""
+        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        return int(self.page.evaluate(wider))
+
+    def _sent(self, request: Request) -> None:
         self.pending.add(request)
         path = urlsplit(request.url).path
         is_ours = request.url.startswith(self.address)
@@ -100,30 +132,74 @@ class Tab:
         if not (request.url.startswith("data:") or (is_ours and is_described)):
             self.faults.append(f"asks {request.url}")
 
-    def _answered(self, request: Request) -> None:
+    def _over(self, request: Request) -> None:
         self.pending.discard(request)
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _answered(self, response: Response) -> None:
+        if response.status == HTTPStatus.FORBIDDEN:
+            self.refused.append(f"{response.request.method} {response.url}")
+
+    def _logged(self, message: ConsoleMessage) -> None:
         # A refusal is an answer of the server that the page shows; the browser lists it too.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.faults.append(f"says {message.text}")
 
 
+def _with(path: str, search: dict[str, str]) -> str:
+    return f"{path}?{urlencode(search)}" if search else path
+
+
+def _tab(context: BrowserContext, address: str) -> Tab:
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    made = Tab(page, address)
+    page.add_init_script(_WATCH)
+    page.on("request", made._sent)
+    page.on("requestfinished", made._over)
+    page.on("requestfailed", made._over)
+    page.on("response", made._answered)
+    page.on("console", made._logged)
+    page.on("pageerror", lambda error: made.faults.append(f"fails with {error}"))
+    page.on("dialog", lambda dialog: made.faults.append(f"opens {dialog.message}"))
+    return made
+
+
 @contextmanager
 def tab(browser: Browser, address: str, **context: Any) -> Iterator[Tab]:
-    """A fresh browser context with one page."""
-    with browser.new_context(reduced_motion="reduce", **context) as made:
-        page = made.new_page()
-        page.set_default_timeout(15_000)
-        found = Tab(page, address)
-        page.add_init_script(_WATCH)
-        page.on("request", found._asked)
-        page.on("requestfinished", found._answered)
-        page.on("requestfailed", found._answered)
-        page.on("console", found._said)
-        page.on("pageerror", lambda error: found.faults.append(f"fails with {error}"))
-        page.on("dialog", lambda dialog: found.faults.append(f"opens {dialog.message}"))
-        yield found
+    """A fresh browser context with one page, which nobody has signed in on."""
+    with browser.new_context(**_PLAIN, **context) as made:
+        one = _tab(made, address)
+        yield one
+        one.check()
+
+
+@dataclass
+class Visits:
+    """Visits of people to the pages: each signs in once and keeps the browser's cache."""
+
+    browser: Browser
+    address: str
+    _contexts: dict[tuple[str, str], BrowserContext] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(self, user: str, view: str = "wide") -> Iterator[Tab]:
+        """A fresh tab in which the person is signed in; at its end it must be without fault."""
+        context = self._contexts.get((user, view))
+        is_new = context is None
+        if context is None:
+            context = self.browser.new_context(**_PLAIN, **VIEWS[view])
+            self._contexts[user, view] = context
+        one = _tab(context, self.address)
+        try:
+            if is_new:
+                one.sign_in(user)
+            yield one
+            one.check()
+        finally:
+            one.page.close()
+
+
+_PLAIN: Final[dict[str, Any]] = {"reduced_motion": "reduce"}
 
 
 def pages() -> Sequence[tuple[str, dict[str, str]]]:

@@ -12,7 +12,7 @@ import pytest
 from lakewarden.ui.built import is_built
 from tests.app.serving import Served, server
 from tests.sample.estate import estate
-from tests.ui.browser import AXE, chromium
+from tests.ui.browser import AXE, Visits, chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,3 +49,9 @@ def served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     environment = {"LAKEWARDEN_DATAHUB__VIEW": "true"}
     with server(folder, environment=environment) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Browser, served: Served) -> Visits:
+    """Visits to the pages of the sample estate."""
+    return Visits(browser, served.address)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.app.serving import Served
-from tests.ui.browser import tab
+from tests.ui.browser import Visits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 FORECASTS = "table:quillmere:lake.sales.forecasts"
 PAGES = (
@@ -51,13 +51,12 @@ def _run(command: str, folder: Path, database: Path) -> subprocess.CompletedProc
 
 
 def test_commands_run_and_answer_as_the_pages_do(
-    browser: Browser, served: Served, estate: Path, tmp_path: Path
+    visit: Visits, served: Served, estate: Path, tmp_path: Path
 ) -> None:
     database = tmp_path / "lakewarden.db"
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, tmp_path / file.name)
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         for path, search, code, part in PAGES:
             found.open(path, realm="gravitino", **search)
             shown = found.page.locator("[data-command]").first.get_attribute("data-command")

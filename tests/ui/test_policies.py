@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.app.serving import Served
-from tests.ui.browser import tab
+from tests.ui.browser import Visits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 V3 = "/r/datahub/openapi/v3/entity/dataHubPolicy"
 URN = "urn:li:dataHubPolicy:kept-whole"
@@ -60,12 +60,11 @@ def _stored(served: Served, urn: str) -> dict[str, Any] | None:
     return value
 
 
-def test_nothing_that_was_stored_is_lost_by_a_save(browser: Browser, served: Served) -> None:
+def test_nothing_that_was_stored_is_lost_by_a_save(visit: Visits, served: Served) -> None:
     body = {"value": WHOLE}
     made = served.ask("POST", f"{V3}/{URN}/dataHubPolicyInfo", body, user="admin")
     assert made.status < 300, made.body
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/r/datahub/policy", urn=URN)
         name = found.page.get_by_label("Name", exact=True)
         assert name.input_value() == "Kept whole"
@@ -73,16 +72,14 @@ def test_nothing_that_was_stored_is_lost_by_a_save(browser: Browser, served: Ser
         name.fill("Kept whole, and renamed")
         found.page.get_by_role("button", name="Save", exact=True).click()
         found.page.get_by_text("Policy saved").first.wait_for()
-        found.check()
     after = _stored(served, URN)
     assert after is not None
     changed = {key for key in {*after, *WHOLE} if after.get(key) != WHOLE.get(key)}
     assert changed == {"displayName", "lastUpdatedTimestamp"}
 
 
-def test_a_policy_is_made_switched_and_taken_away(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_a_policy_is_made_switched_and_taken_away(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/r/datahub/policies")
         page = found.page
         page.get_by_role("link", name="New policy").click()
@@ -116,9 +113,8 @@ def test_a_policy_is_made_switched_and_taken_away(browser: Browser, served: Serv
         assert "Made in a browser" not in found.text()
 
 
-def test_a_locked_policy_is_read_and_copied(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_a_locked_policy_is_read_and_copied(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/r/datahub/policy", urn="urn:li:dataHubPolicy:0")
         page = found.page
         assert page.get_by_label("Name", exact=True).is_disabled()
@@ -130,9 +126,8 @@ def test_a_locked_policy_is_read_and_copied(browser: Browser, served: Served) ->
         assert page.get_by_label("Name", exact=True).input_value().startswith("Copy of ")
 
 
-def test_what_was_typed_outlives_an_error_and_a_reload(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_what_was_typed_outlives_an_error_and_a_reload(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/r/datahub/policy", urn="urn:li:dataHubPolicy:custodians-edit")
         page = found.page
         page.get_by_label("Name", exact=True).fill("Typed and not saved")
@@ -147,9 +142,8 @@ def test_what_was_typed_outlives_an_error_and_a_reload(browser: Browser, served:
         assert "Custodians" in page.get_by_label("Name", exact=True).input_value()
 
 
-def test_who_may_not_manage_policies_is_offered_none(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("ana")
+def test_who_may_not_manage_policies_is_offered_none(visit: Visits, served: Served) -> None:
+    with visit("ana") as found:
         assert found.page.get_by_role("link", name="Policies").count() == 0
         found.open("/ui/r/datahub/policies")
         found.page.get_by_role("alert").wait_for()

@@ -8,12 +8,12 @@ from urllib.parse import quote
 import pytest
 
 from tests.app.serving import Served
-from tests.ui.browser import Tab, tab
+from tests.ui.browser import Tab, Visits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator
+    from playwright.sync_api import Locator
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 MART = "table:quillmere:lake.sales_mart.baskets_daily"
 EFFECT = "If you save this"
@@ -56,9 +56,8 @@ def pick(found: Tab, label: str, value: str) -> None:
     field.press("Escape")
 
 
-def test_a_draft_of_a_policy_shows_what_it_gives(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_a_draft_of_a_policy_shows_what_it_gives(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/r/datahub/policy/new")
         page = found.page
         page.get_by_label("Name", exact=True).fill("Ben edits every tag")
@@ -83,16 +82,14 @@ def test_a_draft_of_a_policy_shows_what_it_gives(browser: Browser, served: Serve
         assert "ben can no longer" in effect(found)
         page.get_by_role("button", name="Deactivate policy").click()
         page.get_by_role("button", name="Activate", exact=True).wait_for()
-        found.check()
     stored = asked(served, "GET", f"/realms/datahub/statements/{quote(made, safe='')}")
     assert stored["active"] is False
 
 
 def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
-    browser: Browser, served: Served
+    visit: Visits, served: Served
 ) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/r/datahub/policy/new")
         page = found.page
         page.get_by_label("Name", exact=True).fill("All but one")
@@ -109,12 +106,11 @@ def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
 
 
 def test_a_deny_in_the_grid_says_from_whom_it_takes(
-    browser: Browser, served: Served, steward: str
+    visit: Visits, served: Served, steward: str
 ) -> None:
     had = who(served, "gravitino", "table.load", MART)
     assert "hugo" in had
-    with tab(browser, served.address) as found:
-        found.sign_in(steward)
+    with visit(steward) as found:
         found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
         page = found.page
         mart = page.get_by_label("quillmere:lake.sales_mart", exact=True)
@@ -133,13 +129,11 @@ def test_a_deny_in_the_grid_says_from_whom_it_takes(
         page.get_by_role("button", name="Save role").click()
         page.get_by_text("Role saved").last.wait_for()
         found.settle()
-        found.check()
     assert who(served, "gravitino", "table.load", MART) == had
 
 
-def test_a_role_is_assigned_and_taken_back(browser: Browser, served: Served, steward: str) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in(steward)
+def test_a_role_is_assigned_and_taken_back(visit: Visits, served: Served, steward: str) -> None:
+    with visit(steward) as found:
         found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
         page = found.page
         pick(found, "Assign to", "user:ana")
@@ -152,36 +146,32 @@ def test_a_role_is_assigned_and_taken_back(browser: Browser, served: Served, ste
         effect(found)
         page.get_by_role("button", name="Take it back", exact=True).click()
         back.wait_for(state="detached")
-        found.check()
 
 
-def test_an_asset_gets_another_owner(browser: Browser, served: Served, steward: str) -> None:
+def test_an_asset_gets_another_owner(visit: Visits, served: Served, steward: str) -> None:
     table = "table:quillmere:lake.finance.invoices"
     path = f"/realms/gravitino/entity?entity={quote(table)}"
     was = asked(served, "GET", path)["owners"]
-    with tab(browser, served.address) as found:
-        found.sign_in(steward)
+    with visit(steward) as found:
         found.open("/ui/r/gravitino/owners", e=table)
         pick(found, "New owner", "user:ana")
         told = effect(found)
         assert "ana" in told
         found.page.get_by_role("button", name="Set owner").click()
         found.page.get_by_text("ana owns it now").first.wait_for()
-        found.check()
     assert [one["principal"] for one in asked(served, "GET", path)["owners"]] == ["user:ana"]
     body = {"entity": table, "owners": was}
     asked(served, "PUT", "/realms/gravitino/entity", body)
 
 
-def test_a_privilege_of_cdap_is_granted_and_revoked(browser: Browser, served: Served) -> None:
+def test_a_privilege_of_cdap_is_granted_and_revoked(visit: Visits, served: Served) -> None:
     def held() -> set[str]:
         path = "/realms/cdap/statements?to=user%3Aana&on=namespace%3Asales"
         rows = asked(served, "GET", path)["statements"]
         return {privilege for row in rows for privilege in row["privileges"]}
 
     assert held() == set()
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/r/cdap/privileges", on="namespace:sales", to="user:ana")
         page = found.page
         page.get_by_role("button", name="New grant").click()
@@ -196,14 +186,12 @@ def test_a_privilege_of_cdap_is_granted_and_revoked(browser: Browser, served: Se
         effect(found)
         page.get_by_role("button", name="Revoke", exact=True).click()
         page.get_by_text("Privileges saved").last.wait_for()
-        found.check()
     assert held() == set()
 
 
-def test_a_file_with_an_error_shows_its_line_and_is_kept(browser: Browser, served: Served) -> None:
+def test_a_file_with_an_error_shows_its_line_and_is_kept(visit: Visits, served: Served) -> None:
     text = "\n" * 6 + "statement = [\n"
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/r/gravitino/plan")
         page = found.page
         page.get_by_label("Policy file").fill(text)
@@ -216,7 +204,7 @@ def test_a_file_with_an_error_shows_its_line_and_is_kept(browser: Browser, serve
         assert page.get_by_label("Policy file").input_value() == text
 
 
-def test_a_plan_is_made_applied_and_then_empty(browser: Browser, served: Served) -> None:
+def test_a_plan_is_made_applied_and_then_empty(visit: Visits, served: Served) -> None:
     text = f"""
 [[statement]]
 id = "from-the-page"
@@ -224,8 +212,7 @@ privileges = ["SELECT_TABLE"]
 to = ["user:ana"]
 on = "{MART}"
 """
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/r/gravitino/plan")
         page = found.page
         page.get_by_label("Policy file").fill(text)
@@ -250,17 +237,15 @@ on = "{MART}"
         page.get_by_role("button", name="Apply plan").click()
         page.get_by_text("What it changes").wait_for(state="detached")
         found.settle()
-        found.check()
     answer = served.ask("GET", "/api/v1/realms/gravitino/statements/from-the-page", user="admin")
     assert answer.status == 404
 
 
-def test_a_finding_leads_to_the_effect_of_its_fix(browser: Browser, served: Served) -> None:
+def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served) -> None:
     body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": MART}
     for name in ("twin-a", "twin-b"):
         asked(served, "PUT", f"/realms/gravitino/statements/{name}", body)
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/findings", realm="gravitino", rule="duplicate-statement")
         page = found.page
         row = page.get_by_role("row").filter(has_text="twin-b")
@@ -271,16 +256,14 @@ def test_a_finding_leads_to_the_effect_of_its_fix(browser: Browser, served: Serv
         assert there["id"] == "twin-b", "nothing is applied yet"
         page.get_by_role("button", name="Remove the statement").click()
         page.get_by_text("Statement removed").first.wait_for()
-        found.check()
     asked(served, "DELETE", "/realms/gravitino/statements/twin-a")
     assert (
         served.ask("GET", "/api/v1/realms/gravitino/statements/twin-b", user="admin").status == 404
     )
 
 
-def test_a_finding_is_dismissed_with_a_reason(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_a_finding_is_dismissed_with_a_reason(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/findings", realm="gravitino")
         page = found.page
         page.locator("tbody tr").first.get_by_role("button").click()
@@ -293,12 +276,10 @@ def test_a_finding_is_dismissed_with_a_reason(browser: Browser, served: Served) 
         assert page.get_by_text("known until the move").count() == 1
         page.get_by_role("button", name="Open it again").click()
         page.get_by_text("The finding is open again").first.wait_for()
-        found.check()
 
 
-def test_the_matrix_is_walked_with_the_keyboard(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_the_matrix_is_walked_with_the_keyboard(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/r/gravitino/matrix")
         page = found.page
         page.get_by_role("application").focus()
@@ -312,12 +293,10 @@ def test_the_matrix_is_walked_with_the_keyboard(browser: Browser, served: Served
         assert cell.inner_text() == first
         page.get_by_role("button", name="Table").click()
         assert page.get_by_role("region", name="Matrix as a table").count() == 1
-        found.check()
 
 
-def test_who_may_is_grouped_by_reason(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_who_may_is_grouped_by_reason(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         query = {"do": "table.load", "on": "table:quillmere:lake.people.salaries"}
         found.open("/ui/ask/who", realm="gravitino", **query)
         told = found.text()
@@ -326,13 +305,11 @@ def test_who_may_is_grouped_by_reason(browser: Browser, served: Served) -> None:
         assert "people_reader" in told
         found.page.get_by_role("button", name="People", exact=True).click()
         assert found.page.get_by_role("row").count() == 13
-        found.check()
 
 
-def test_a_scenario_with_a_wrong_expectation_is_told(browser: Browser, served: Served) -> None:
+def test_a_scenario_with_a_wrong_expectation_is_told(visit: Visits, served: Served) -> None:
     before = asked(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"]
-    with tab(browser, served.address) as found:
-        found.sign_in("ana")
+    with visit("ana") as found:
         found.open("/ui/playground")
         page = found.page
         page.get_by_role("button", name="Run", exact=True).click()
@@ -346,14 +323,12 @@ def test_a_scenario_with_a_wrong_expectation_is_told(browser: Browser, served: S
         page.get_by_label("Scenario").fill(text.replace("table.load", "table.lod", 1))
         page.get_by_role("button", name="Run", exact=True).click()
         assert "table.lod" in page.get_by_role("alert").inner_text()
-        found.check()
     assert asked(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"] == before
 
 
-def test_a_link_brings_the_scenario_along(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
+def test_a_link_brings_the_scenario_along(visit: Visits, served: Served) -> None:
+    with visit("ana") as found:
         found.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        found.sign_in("ana")
         found.open("/ui/playground")
         page = found.page
         page.get_by_label("Scenario").fill("# only this\n")
@@ -369,20 +344,17 @@ def test_a_link_brings_the_scenario_along(browser: Browser, served: Served) -> N
         )
 
 
-def test_an_asset_says_which_rules_bear_on_it(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         table = "table:quillmere:lake.sales.forecasts"
         found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
         told = found.text()
         assert "From above" in told
         assert "the role marts_only may never USE_SCHEMA" in told
-        found.check()
 
 
-def test_what_if_somebody_leaves_a_group(browser: Browser, served: Served) -> None:
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
         found.open("/ui/principal", realm="gravitino", p="user:ana")
         told = found.text()
         assert "120 table" in told
@@ -390,13 +362,11 @@ def test_what_if_somebody_leaves_a_group(browser: Browser, served: Served) -> No
         row = found.page.get_by_role("listitem").filter(has_text="finance group")
         row.get_by_role("button", name="What if it leaves").click()
         assert "ana can no longer" in effect(found)
-        found.check()
 
 
-def test_an_asset_of_which_the_systems_do_not_agree(browser: Browser, served: Served) -> None:
+def test_an_asset_of_which_the_systems_do_not_agree(visit: Visits, served: Served) -> None:
     table = "table:quillmere:lake.finance.invoices"
-    with tab(browser, served.address) as found:
-        found.sign_in("admin")
+    with visit("admin") as found:
         found.open("/ui/asset", realm="gravitino", e=table)
         reach = asked(served, "POST", "/estate/access", {"asset": table, "limit": 500})
         told = found.text()

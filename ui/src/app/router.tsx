@@ -6,19 +6,9 @@ import {
   type RouteComponent,
 } from "@tanstack/react-router";
 
+import { known, parseSearch, stringifySearch } from "./address";
 import { Shell } from "./shell";
 import { Missing } from "./missing";
-
-// Search parameters stay text: a person may be called `123` or `true`.
-function parseSearch(search: string): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(search));
-}
-
-function stringifySearch(search: Record<string, unknown>): string {
-  const pairs = Object.entries(search).filter(([, value]) => value !== undefined && value !== "");
-  const text = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)])).toString();
-  return text ? `?${text}` : "";
-}
 
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
 
@@ -32,11 +22,7 @@ function page<const Path extends string, const Keys extends string>(
     getParentRoute: () => root,
     path,
     component: lazyRouteComponent(load),
-    validateSearch: (search: Record<string, unknown>): Partial<Record<Keys, string>> => {
-      const chosen: Partial<Record<Keys, string>> = {};
-      for (const key of keys) if (typeof search[key] === "string") chosen[key] = search[key];
-      return chosen;
-    },
+    validateSearch: (search: Record<string, unknown>) => known(search, keys),
   });
 }
 

@@ -84,7 +84,7 @@ function Verdict({
   realm: string;
 }) {
   const { allow } = explanation;
-  const path = useMemo(() => pathOf(explanation, who, on), [explanation, who, on]);
+  const path = useMemo(() => pathOf(explanation, who), [explanation, who]);
   const [shape, setShape] = useState<"picture" | "text">("picture");
   const command = [
     "lakewarden",

@@ -6,16 +6,20 @@ export type Step = Schemas["StepGiven"];
 
 export type NodeState = "allow" | "deny" | "beaten" | "missing" | "plain";
 
-/** A box of the picture: the person, what the person acts as, a statement, or a level. */
+/** A box of the picture: the person, whom the person acts as, a statement, or what is needed. */
 export interface PathNode {
   id: string;
+  kind: "person" | "through" | "statement" | "need";
+  /** 0 is the person; statements and needs have the last two columns. */
   column: number;
-  kind: "person" | "through" | "statement" | "level";
   state: NodeState;
+  /** A principal; of a need what the rule calls it. */
   name: string;
+  /** The entity that a need is about. */
+  on?: string;
   statement?: Statement;
-  /** Privileges that a level lacks. */
-  lacks: string[];
+  /** The privilege of the statement that counts here. */
+  privilege?: string;
 }
 
 export interface PathEdge {
@@ -33,108 +37,194 @@ export interface Path {
 }
 
 export const MAX_STATEMENTS = 14;
+export const MAX_NEEDS = 12;
 
-/** Steps of the rule without further steps: what was looked up about a level. */
-export function leaves(step: Step | null | undefined): Step[] {
-  if (!step) return [];
-  return step.steps.length ? step.steps.flatMap(leaves) : [step];
+interface Need {
+  id: string;
+  says: string;
+  on?: string;
+  holds: boolean;
+  allowedBy: string[];
+  deniedBy: string[];
 }
 
 /**
- * The picture of an explanation: every statement that reaches the asker, through whom, and the
- * level that it sits on. Nothing is decided here; each box and line is one of the answer's.
+ * The picture of an explanation. Boxes and lines are the answer's own: nothing is decided here.
+ *
+ * What is needed are the leaves of the rule: of a yes those that suffice, of a no those about which
+ * something is stored, and what the smallest change would add. A line leads from each statement to
+ * the needs that it decides, and to each statement over the groups and roles that it reaches the
+ * person by.
  */
-export function pathOf(explanation: Explanation, person: string, target: string): Path {
-  const looked = leaves(explanation.rule);
-  const denying = new Set(looked.flatMap((step) => step.denied_by));
-  const deniedAt = new Set(
-    looked.filter((step) => step.denied_by.length).flatMap((step) => step.allowed_by),
-  );
-  const reaching = new Map(explanation.reaching.map((one) => [one.statement, one.over]));
-  const speaking = explanation.named.filter((one) => reaching.has(one.id));
-  const drawn = [...speaking]
-    .sort((a, b) => Number(denying.has(b.id)) - Number(denying.has(a.id)))
-    .slice(0, MAX_STATEMENTS);
+export function pathOf(explanation: Explanation, person: string): Path {
+  const needs = needsOf(explanation);
+  const { drawn, folded } = chosen(explanation, needs);
+  const over = new Map(explanation.reaching.map((one) => [one.statement, one.over]));
+  const chains = drawn.map((one) => (over.get(one.id) ?? []).filter((name) => name !== person));
+  const depths = layers(chains);
+  const statements = Math.max(0, ...depths.values()) + 1;
 
   const nodes = new Map<string, PathNode>();
   const edges = new Map<string, PathEdge>();
-  const add = (node: PathNode) => {
-    const before = nodes.get(node.id);
-    if (!before) nodes.set(node.id, node);
-    else if (node.column > before.column && node.kind === "through") before.column = node.column;
-  };
   const join = (from: string, to: string, state: PathEdge["state"]) => {
-    const key = `${from}\n${to}`;
-    const before = edges.get(key);
-    if (!before || state === "deny") edges.set(key, { from, to, state });
+    const key = JSON.stringify([from, to]);
+    if (!edges.has(key) || state === "deny") edges.set(key, { from, to, state });
   };
 
-  const longest = Math.max(0, ...drawn.map((one) => reaching.get(one.id)?.length ?? 0));
-  const statements = longest + 1;
-  add({ id: person, column: 0, kind: "person", state: "plain", name: person, lacks: [] });
-  for (const one of drawn) {
-    const state = denying.has(one.id) ? "deny" : deniedAt.has(one.id) ? "beaten" : "allow";
+  nodes.set(person, { id: person, kind: "person", column: 0, state: "plain", name: person });
+  drawn.forEach((one, place) => {
+    const id = statementId(one.id);
+    const state = stateOf(one.id, needs);
+    const line = state === "deny" ? "deny" : "plain";
     let from = person;
-    const chain = reaching.get(one.id) ?? [];
-    chain.forEach((over, place) => {
-      if (over === person) return;
-      add({
-        id: over,
-        column: statements - chain.length + place,
-        kind: "through",
-        state: "plain",
-        name: over,
-        lacks: [],
-      });
-      join(from, over, state === "deny" ? "deny" : "plain");
-      from = over;
-    });
-    add({
-      id: `statement ${one.id}`,
-      column: statements,
+    for (const name of chains[place] ?? []) {
+      const column = statements - (depths.get(name) ?? 1);
+      nodes.set(name, { id: name, kind: "through", column, state: "plain", name });
+      join(from, name, line);
+      from = name;
+    }
+    join(from, id, line);
+    const privilege = privilegeOf(one, needs);
+    nodes.set(id, {
+      id,
       kind: "statement",
+      column: statements,
       state,
       name: one.title || one.id,
       statement: one,
-      lacks: [],
+      privilege,
     });
-    join(from, `statement ${one.id}`, state === "deny" ? "deny" : "plain");
-  }
-  for (const level of levels(drawn, explanation, target)) {
-    const here = drawn.filter((one) => (one.on ?? target) === level);
-    const denied = here.some((one) => denying.has(one.id));
-    const lacks = lacking(explanation, level, target);
-    add({
-      id: `level ${level}`,
-      column: statements + 1,
-      kind: "level",
-      state: denied ? "deny" : lacks.length ? "missing" : here.length ? "allow" : "plain",
-      name: level,
-      lacks,
-    });
-    for (const one of here) {
-      const state = denying.has(one.id) ? "deny" : deniedAt.has(one.id) ? "beaten" : "allow";
-      join(`statement ${one.id}`, `level ${level}`, state);
+  });
+  for (const need of needs) {
+    const state = need.holds ? "allow" : need.deniedBy.length ? "deny" : "missing";
+    const { id, says: name } = need;
+    const column = statements + 1;
+    nodes.set(id, { id, kind: "need", column, state, name, on: placeOf(need, drawn) });
+    for (const one of drawn) {
+      const from = statementId(one.id);
+      if (need.deniedBy.includes(one.id)) join(from, id, "deny");
+      else if (need.allowedBy.includes(one.id)) join(from, id, need.holds ? "allow" : "beaten");
     }
+    const isFact = need.holds && need.allowedBy.every((one) => isImplied(one));
+    if (isFact) join(person, id, "allow");
   }
+  const all = [...nodes.values()];
+  return { nodes: all, edges: [...edges.values()], columns: statements + 2, folded };
+}
+
+/** Where a need is decided: the entity that a statement about it names, or that it was asked for. */
+function placeOf(need: Need, drawn: Statement[]): string | undefined {
+  const deciding = (ids: string[]) => drawn.find((one) => ids.includes(one.id))?.on;
+  return deciding(need.deniedBy) ?? deciding(need.allowedBy) ?? need.on;
+}
+
+function statementId(id: string): string {
+  return `statement ${id}`;
+}
+
+/** Whether a privilege is held by what somebody is, not by a statement that is stored. */
+function isImplied(id: string): boolean {
+  return id.startsWith("implied:");
+}
+
+/** What is needed, in the order of the rule. */
+function needsOf(explanation: Explanation): Need[] {
+  const { rule, allow, ways } = explanation;
+  if (!rule) return [];
+  const wanted = allow ? [] : (ways[0]?.allow ?? []);
+  const byId = new Map<string, Need>();
+  const put = (id: string, says: string, on: string | null, step?: Step) => {
+    const before = byId.get(id);
+    const need = before ?? { id, says, holds: true, allowedBy: [], deniedBy: [] };
+    if (on) need.on = on;
+    need.holds &&= step?.holds ?? false;
+    need.allowedBy = union(need.allowedBy, step?.allowed_by ?? []);
+    need.deniedBy = union(need.deniedBy, step?.denied_by ?? []);
+    byId.set(id, need);
+  };
+  const leaves = allow ? sufficing(rule) : failing(rule);
+  for (const step of leaves) put(needId(step.says, step.entity), step.says, step.entity, step);
+  for (const { privilege, on } of wanted) {
+    const isLooked = leaves.some((step) => step.says === privilege && !step.holds);
+    if (!isLooked) put(needId(privilege, on), privilege, on);
+  }
+  const all = [...byId.values()];
+  const kept = new Set([...all].sort((a, b) => weight(a) - weight(b)).slice(0, MAX_NEEDS));
+  return all.filter((need) => kept.has(need));
+}
+
+/** What stands in the way goes before what is missing, and that before what holds. */
+function weight(need: Need): number {
+  return need.deniedBy.length && !need.holds ? 0 : need.holds ? 2 : 1;
+}
+
+function needId(says: string, on: string | null): string {
+  return `need ${says} ${on ?? ""}`;
+}
+
+/** Of a step that holds, the steps without further steps by which it does. */
+function sufficing(step: Step): Step[] {
+  if (!step.holds) return [];
+  return step.steps.length ? step.steps.flatMap(sufficing) : [step];
+}
+
+/** Of a step that fails, the steps without further steps about which anything is stored. */
+function failing(step: Step): Step[] {
+  if (step.steps.length) return step.steps.flatMap(failing);
+  return step.holds || step.allowed_by.length || step.denied_by.length ? [step] : [];
+}
+
+function union(a: string[], b: string[]): string[] {
+  return [...new Set([...a, ...b])];
+}
+
+/** The statements that are drawn: each DENY, then one for each need, then as many as fit. */
+function chosen(explanation: Explanation, needs: Need[]): { drawn: Statement[]; folded: number } {
+  const deciding = explanation.named.filter((one) =>
+    needs.some((need) => need.deniedBy.includes(one.id) || need.allowedBy.includes(one.id)),
+  );
+  const first = new Set(
+    needs.flatMap((need) => deciding.find((one) => need.allowedBy.includes(one.id)) ?? []),
+  );
+  const rank = (one: Statement) =>
+    needs.some((need) => need.deniedBy.includes(one.id)) ? 0 : first.has(one) ? 1 : 2;
+  const kept = new Set([...deciding].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_STATEMENTS));
   return {
-    nodes: [...nodes.values()],
-    edges: [...edges.values()],
-    columns: statements + 2,
-    folded: speaking.length - drawn.length,
+    drawn: deciding.filter((one) => kept.has(one)),
+    folded: deciding.length - kept.size,
   };
 }
 
-// The shorter of two names of one realm lies above the longer one, in every system's spelling.
-function levels(drawn: Statement[], explanation: Explanation, target: string): string[] {
-  const wanted = explanation.ways.flatMap((way) => way.allow.map((need) => need.on ?? target));
-  const named = new Set([...drawn.map((one) => one.on ?? target), ...wanted, target]);
-  named.delete(target);
-  return [...named].sort((a, b) => a.length - b.length).concat(target);
+function stateOf(id: string, needs: Need[]): NodeState {
+  if (needs.some((need) => need.deniedBy.includes(id))) return "deny";
+  const decided = needs.filter((need) => need.allowedBy.includes(id));
+  return decided.some((need) => need.holds) ? "allow" : "beaten";
 }
 
-function lacking(explanation: Explanation, level: string, target: string): string[] {
-  const first = explanation.ways[0];
-  if (explanation.allow || !first) return [];
-  return first.allow.filter((need) => (need.on ?? target) === level).map((need) => need.privilege);
+function privilegeOf(one: Statement, needs: Need[]): string {
+  const decided = needs.filter(
+    (need) => need.allowedBy.includes(one.id) || need.deniedBy.includes(one.id),
+  );
+  const named = decided.find((need) => one.privileges.includes(need.says));
+  return named?.says ?? one.privileges[0] ?? "";
+}
+
+/** How many boxes at most lie from each name to a statement, that lines only lead to the right. */
+function layers(chains: string[][]): Map<string, number> {
+  const depth = new Map<string, number>();
+  const names = new Set(chains.flat());
+  // Memberships have no circles, so that each round settles at least one name.
+  for (let round = 0, moved = true; moved && round <= names.size; round += 1) {
+    moved = false;
+    for (const chain of chains)
+      chain.forEach((name, place) => {
+        const after = chain[place + 1];
+        const least = after === undefined ? 1 : (depth.get(after) ?? 1) + 1;
+        if ((depth.get(name) ?? 0) < least) {
+          depth.set(name, least);
+          moved = true;
+        }
+      });
+  }
+  return depth;
 }

@@ -7,6 +7,7 @@ import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
 import { Button } from "../../parts/button";
 import { CommandButton } from "../../parts/copy";
+import { keepDraft, keptDraft } from "../../parts/draft";
 import { Confirm } from "../../parts/drawer";
 import { AccessChange } from "../../parts/effect";
 import { Check, Field, Filters, SelectField, TextField } from "../../parts/fields";
@@ -41,7 +42,7 @@ function Editor({ realm }: { realm: string }) {
   const queries = useQueryClient();
   const realms = governed(useRealms().data?.realms);
   const rights = useRights(realm);
-  const [draft, setDraft] = useState<Draft>(() => kept(key));
+  const [draft, setDraft] = useState<Draft>(() => ({ ...NEW, ...keptDraft<Draft>(key) }));
   const [plan, setPlan] = useState<Plan | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -50,7 +51,7 @@ function Editor({ realm }: { realm: string }) {
     const next = { ...draft, ...part };
     setDraft(next);
     setPlan(null);
-    sessionStorage.setItem(key, JSON.stringify(next));
+    keepDraft(key, next);
   };
   const run = async (task: () => Promise<void>) => {
     setBusy(true);
@@ -217,17 +218,9 @@ function Editor({ realm }: { realm: string }) {
 }
 
 /** The line that an error of a file names: `… (at line 7, column 3)`, `policy.yaml: line 7`. */
-export function lineOf(problem: Problem | null): number | null {
+function lineOf(problem: Problem | null): number | null {
   const found = /line (\d+)/.exec(problem?.detail ?? "");
   return found?.[1] ? Number(found[1]) : null;
-}
-
-function kept(key: string): Draft {
-  try {
-    return { ...NEW, ...(JSON.parse(sessionStorage.getItem(key) ?? "{}") as Partial<Draft>) };
-  } catch {
-    return NEW;
-  }
 }
 
 function Shown({

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { Button } from "../../parts/button";
 import { CopyButton } from "../../parts/copy";
+import { keepDraft, keptDraft } from "../../parts/draft";
 import { Field } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
 import { Name } from "../../parts/name";
@@ -22,7 +23,7 @@ const KEY = "playground";
 
 /** A scenario: a world and what is expected of it, run on the server and kept nowhere. */
 export default function Playground() {
-  const [text, setText] = useState(() => sessionStorage.getItem(KEY) ?? EXAMPLE);
+  const [text, setText] = useState(() => keptDraft<string>(KEY) ?? EXAMPLE);
   const [run, setRun] = useState<Run | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
@@ -37,7 +38,7 @@ export default function Playground() {
   const change = (next: string) => {
     setText(next);
     setLink(null);
-    sessionStorage.setItem(KEY, next);
+    keepDraft(KEY, next);
   };
   const act = async () => {
     setBusy(true);

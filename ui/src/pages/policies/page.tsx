@@ -4,6 +4,7 @@ import { useState } from "react";
 
 import { $api, problemOf, type Problem } from "../../api/client";
 import { Button, buttonClass } from "../../parts/button";
+import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
 import { Confirm } from "../../parts/drawer";
 import { EffectCard, useEffectOf, type Draft as EffectDraft } from "../../parts/effect";
 import { History } from "../../parts/history";
@@ -85,7 +86,7 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
   const key = `policy ${realm} ${urn}`;
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [draft, setDraft] = useState<PolicyInfo | null>(() => kept(key));
+  const [draft, setDraft] = useState(() => keptDraft<PolicyInfo>(key));
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const locked = stored.editable === false;
@@ -93,19 +94,19 @@ function Draft({ realm, urn, stored }: { realm: string; urn: string; stored: Pol
   const dirty = draft !== null && JSON.stringify(draft) !== JSON.stringify(stored);
   const change = (next: PolicyInfo) => {
     setDraft(next);
-    sessionStorage.setItem(key, JSON.stringify(next));
+    keepDraft(key, next);
   };
   const discard = () => {
     setDraft(null);
     setProblem(null);
-    sessionStorage.removeItem(key);
+    forgetDraft(key);
   };
   const store = async (next: PolicyInfo, said: string) => {
     setBusy(true);
     setProblem(null);
     try {
       const to = await save(realm, urn, next);
-      sessionStorage.removeItem(key);
+      forgetDraft(key);
       await queries.invalidateQueries();
       say(said);
       if (urn) setDraft(null);
@@ -296,15 +297,6 @@ function drafted(urn: string, info: PolicyInfo): EffectDraft {
 
 const NEW = "urn:li:dataHubPolicy:new";
 
-/** What was typed before, in this tab. */
-function kept(key: string): PolicyInfo | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(key) ?? "null") as PolicyInfo | null;
-  } catch {
-    return null;
-  }
-}
-
 /** The stored policy as one sentence; absent where the caller may not read statements. */
 function InWords({ realm, urn }: { realm: string; urn: string }) {
   const stored = $api.useQuery(
@@ -335,7 +327,7 @@ function Remove({ realm, urn, name }: { realm: string; urn: string; name: string
       setProblem(problemOf(failure));
       return;
     }
-    sessionStorage.removeItem(`policy ${realm} ${urn}`);
+    forgetDraft(`policy ${realm} ${urn}`);
     await queries.invalidateQueries({ queryKey: ["policies"] });
     say(t("Policy removed"));
     await navigate({ to: "/r/$realm/policies", params: { realm }, ignoreBlocker: true });

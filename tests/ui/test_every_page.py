@@ -1,0 +1,121 @@
+"""Every page in a real browser: nothing breaks, fits, and nobody is shut out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.app.serving import Served
+from tests.ui.browser import Tab, Visits, pages, tab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+DENIED = {
+    "realm": "gravitino",
+    "who": "user:hugo",
+    "do": "table.alter",
+    "on": "table:quillmere:lake.sales.forecasts",
+}
+night = pytest.mark.nightly
+
+
+@pytest.mark.parametrize("view", ["wide", pytest.param("dark", marks=night)])
+def test_every_page_is_without_barriers(visit: Visits, view: str) -> None:
+    """Pages are opened as links open them; by their addresses `ana` opens them below."""
+    with visit("admin", view) as found:
+        barriers: dict[str, list[str]] = {}
+        for path, search in pages():
+            found.go(path, **search)
+            assert found.overflow() <= 0, path
+            # What stands around the pages is the same on each.
+            barriers[path] = found.barriers("main" if barriers else "html")
+        assert not any(barriers.values()), barriers
+
+
+@pytest.mark.parametrize(
+    "check_barriers", [False, pytest.param(True, marks=night)], ids=["width", "barriers"]
+)
+def test_every_page_fits_a_phone(visit: Visits, check_barriers: bool) -> None:
+    with visit("admin", "narrow") as found:
+        for path, search in pages():
+            found.go(path, **search)
+            assert found.overflow() <= 0, path
+            if check_barriers:
+                assert found.barriers() == [], path
+
+
+@night
+def test_text_of_twice_the_size_fits(visit: Visits) -> None:
+    with visit("admin") as found:
+        for path, search in pages():
+            found.go(path, **search)
+            found.page.evaluate("document.documentElement.style.fontSize = '175%'")
+            assert found.overflow() <= 0, path
+            assert found.barriers() == [], path
+
+
+@pytest.mark.parametrize("person", ["ana", pytest.param("nobody", marks=night)])
+def test_every_address_opens_without_rights(visit: Visits, person: str) -> None:
+    with visit(person) as found:
+        for path, search in pages():
+            found.open(path, **search)
+            found.check()
+
+
+def test_one_signs_in_comes_back_and_out(browser: Browser, served: Served) -> None:
+    with tab(browser, served.address) as found:
+        found.page.goto(f"{served.address}/ui/r/gravitino/statements")
+        found.page.wait_for_url("**/ui/login?**")
+        found.page.fill("input[name=user]", "ana")
+        found.page.locator("form:has(input[name=user]) button").first.click()
+        found.page.wait_for_url("**/ui/r/gravitino/statements")
+        found.settle()
+        assert found.page.evaluate("document.cookie") == ""
+        assert found.page.evaluate("localStorage.length + sessionStorage.length") <= 1
+        found.page.get_by_role("button", name="Account of ana").click()
+        found.page.get_by_role("menuitem", name="Log out").click()
+        found.page.wait_for_url("**/ui/login**")
+
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    '"><script>alert(2)</script>',
+    "javascript:alert(3)",
+    "{{7*7}}${7*7}",
+    "a\u202eb",
+    "' onmouseover='alert(4)",
+)
+
+
+def test_what_is_stored_is_never_markup(visit: Visits, served: Served) -> None:
+    for number, text in enumerate(HOSTILE):
+        user = served.ask(
+            "PUT",
+            f"/api/v1/realms/datahub/statements/hostile-{number}",
+            {"privileges": ["VIEW_ENTITY_PAGE"], "to": ["user:ana"], "title": text},
+            user="admin",
+        )
+        assert user.status < 300, user.body
+    with visit("admin") as found:
+        found.go("/ui/r/datahub/statements")
+        _is_plain(found)
+        for number in range(len(HOSTILE)):
+            found.go("/ui/r/datahub/statement", id=f"hostile-{number}")
+            assert HOSTILE[number].replace("\u202e", "202e")[:4] in found.text()
+            _is_plain(found)
+        for text in HOSTILE:
+            for path in ("/ui/ask", "/ui/ask/who", "/ui/asset", "/ui/principal"):
+                found.go(
+                    path, realm="gravitino", who=text, do="table.load", on=text, e=text, p=text
+                )
+                _is_plain(found)
+
+
+def _is_plain(found: Tab) -> None:
+    found.check()
+    made = "main img[src=x], main script, main [onmouseover], main [onerror]"
+    assert found.page.locator(made).count() == 0

@@ -1,0 +1,22 @@
+/** What was typed and not saved, in this tab; null where nothing was. */
+export function keptDraft<Draft>(key: string): Draft | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(key) ?? "null") as Draft | null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a draft for when the page is opened again; a draft too large to keep stays on the page. */
+export function keepDraft(key: string, draft: unknown): void {
+  try {
+    sessionStorage.setItem(key, JSON.stringify(draft));
+  } catch {
+    sessionStorage.removeItem(key);
+  }
+}
+
+/** Forgets a draft, once it is saved or discarded. */
+export function forgetDraft(key: string): void {
+  sessionStorage.removeItem(key);
+}

@@ -1,0 +1,42 @@
+import { renderToStaticMarkup } from "react-dom/server";
+import { expect, test } from "vitest";
+
+import { Name } from "./name";
+import { plain, Sentence, type Word } from "./sentence";
+
+const EDITED: Word[] = [
+  { text: "Members of " },
+  { text: "audit", mark: "del" },
+  { text: "science", mark: "ins" },
+  { text: " may " },
+  { text: "VIEW", ref: { kind: "privilege", name: "VIEW" } },
+];
+
+function tags(words: Word[]): string {
+  return renderToStaticMarkup(<Sentence words={words} />).replace(/ class="[^"]*"/g, "");
+}
+
+test("what an edit adds and removes is marked, and nothing else", () => {
+  const markup = tags(EDITED);
+  expect(markup).toContain("<del><bdi>audit</bdi></del><ins><bdi>science</bdi></ins>");
+  expect(markup.match(/<(ins|del)>/g)).toHaveLength(2);
+  expect(markup).toContain('<code title="VIEW">VIEW</code>');
+});
+
+test("a sentence as text is its words", () => {
+  expect(plain(EDITED)).toBe("Members of auditscience may VIEW");
+});
+
+test("a name is never markup, and what cannot be seen is a box", () => {
+  const markup = renderToStaticMarkup(<Name text={"<b>a\u202eb"} />);
+  expect(markup).toContain("&lt;b&gt;");
+  expect(markup).toContain(">202e<");
+  expect(markup).not.toContain("\u202e");
+});
+
+test("a long name is cut in its middle, the whole one is its title", () => {
+  const name = `${"a".repeat(60)}${"z".repeat(60)}`;
+  const markup = renderToStaticMarkup(<Name text={name} cut={20} />);
+  expect(markup).toContain(`title="${name}"`);
+  expect(markup).toMatch(/>a{10}…z{9}</);
+});

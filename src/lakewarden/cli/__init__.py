@@ -60,9 +60,9 @@ PIPELINE_VERBS: Final = {
 """The verbs below `lakewarden pipeline`."""
 
 GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "pipeline": ("Batch jobs on an estate; several are joined by `+`.", PIPELINE_VERBS),
+    "pipeline": ("Batch jobs; `+` separates several.", PIPELINE_VERBS),
     "audit": (
-        "The trail of who did what.",
+        "The audit trail: verify, show, export.",
         {
             "verify": "lakewarden.cli.audit:verify",
             "tail": "lakewarden.cli.audit:tail",
@@ -70,7 +70,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
     "token": (
-        "Bearer tokens: made, listed, revoked.",
+        "Bearer tokens: create, list, revoke.",
         {
             "create": "lakewarden.cli.token:create",
             "list": "lakewarden.cli.token:listed",
@@ -78,7 +78,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
     "user": (
-        "The people of a directory.",
+        "Users and groups of a directory.",
         {
             "add": "lakewarden.cli.user:add",
             "remove": "lakewarden.cli.user:remove",
@@ -87,7 +87,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
     "link": (
-        "Entities of several realms that are one asset.",
+        "Links between entities that are the same asset.",
         {
             "add": "lakewarden.cli.link:add",
             "remove": "lakewarden.cli.link:remove",
@@ -95,15 +95,15 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
     "secrets": (
-        "What is sealed in a store.",
+        "Encrypted secrets of a database.",
         {"rotate": "lakewarden.cli.secrets:rotate"},
     ),
     "model": (
-        "Files of models of one's own.",
+        "Your own model files.",
         {"check": "lakewarden.cli.model:check", "new": "lakewarden.cli.model:new"},
     ),
     "realm": (
-        "The realms of a store.",
+        "Realms of a database.",
         {
             "create": "lakewarden.cli.realm:create",
             "list": "lakewarden.cli.realm:listed",
@@ -138,9 +138,9 @@ def application(*, whole: bool = False) -> App:
     """The command tree; `whole` loads every verb now, as help and completion need."""
     app = App(
         name="lakewarden",
-        help="One authorization plane for a data estate: ask who may do what, and why."
-        " With `--quiet` no verb shows progress. `lakewarden --version --systems` lists the systems"
-        " that are installed.",
+        help="One authorization plane for data platforms: who may do what, and why. `--quiet`"
+        " turns progress off for every command. `lakewarden --version --systems` lists the"
+        " installed systems.",
         version=__version__,
         help_format="markdown",
         default_parameter=Parameter(negative=()),

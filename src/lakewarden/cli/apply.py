@@ -51,10 +51,10 @@ def apply(
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Does what a plan showed.
+    """Makes exactly the changes of a plan.
 
-    Refused when the realm or its people have changed since the plan was made, or when the files
-    ask for something else by now: then plan again.
+    Rejected if the realm, its users and groups, or the files changed since the plan was made: then
+    plan again.
 
     For example:
 

@@ -24,17 +24,17 @@ def access(
     home: Home = None,
     way: Annotated[
         tuple[Way, ...],
-        Parameter(help="Only who may `see`, `read` or `change` it.", show_default=False),
+        Parameter(help="Only this access level: `see`, `read` or `change`.", show_default=False),
     ] = (),
-    limit: Annotated[int, Parameter(help="At most this many people.")] = 100,
+    limit: Annotated[int, Parameter(help="At most this number of users.")] = 100,
     format: AsRows = "table",
 ) -> int:
-    """Who may see, read or change ASSET, through which of its realms, and by which statement?
+    """Lists who may see, read or change ASSET, in which realms, and through which statements.
 
-    ASSET is an entity of one realm, and all that is linked to it in the others: `lakewarden
-    link` tells what is. Every model says which of its operations mean these three. Without
-    --realm every realm is asked in which you may ask about others; those left out are named.
-    Exit code 1 when nobody reaches it.
+    ASSET is an entity of one realm, with all entities linked to it in others (`lakewarden link`).
+    Every model maps its operations to these three access levels. Without `--realm` it covers every
+    realm in which you may ask about others, and names the realms left out. Exit code 1 if nobody
+    has access.
 
     For example:
 

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 PAGE = 1_000
 
-Since = Annotated[str | None, Parameter(help="Only what was done from this date or time on; UTC.")]
-Until = Annotated[str | None, Parameter(help="Only what was done before this date or time; UTC.")]
-InRealm = Annotated[str | None, Parameter(help="Only what was done in this realm, or to it.")]
+Since = Annotated[str | None, Parameter(help="Only actions at or after this date or time, UTC.")]
+Until = Annotated[str | None, Parameter(help="Only actions before this date or time, UTC.")]
+InRealm = Annotated[str | None, Parameter(help="Only actions in this realm, or on it.")]
 
 
 def verify(
@@ -34,17 +34,18 @@ def verify(
     against: Annotated[
         Path | None,
         Parameter(
-            help="File with anchors, as the setting `audit.anchor_file` writes it; or a log."
+            help="File with anchors, written by the setting `audit.anchor_file`; or the server's"
+            " log."
         ),
     ] = None,
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Checks that no row of the trail was changed, removed, or put elsewhere.
+    """Verifies that no row of the audit trail was changed, removed or moved.
 
-    Names the first row that is not what was written; exit code 1. Of a whole trail it says what
-    may have been done to it without being seen: without anchors rows can have been cut from the
-    end, without the key of the seals everything can have been written anew.
+    Names the first invalid row; exit code 1. For a valid trail it says what it could not verify:
+    without anchors, rows may have been removed from the end; without the key of the seals, all rows
+    may have been rewritten.
 
     For example:
 
@@ -113,12 +114,12 @@ def _said(found: Report) -> dict[str, Any]:
 
 def tail(
     *,
-    last: Annotated[int, Parameter(help="So many rows from the end.")] = 20,
+    last: Annotated[int, Parameter(help="Number of rows.")] = 20,
     realm: InRealm = None,
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Shows the newest rows of the trail, the newest last.
+    """Shows the newest rows of the audit trail, the newest last.
 
     For example:
 
@@ -137,15 +138,15 @@ def tail(
 
 def export(
     *,
-    out: Annotated[Path | None, Parameter(help="File to write; default: standard output.")] = None,
+    out: Annotated[Path | None, Parameter(help="Output file; default: standard output.")] = None,
     realm: InRealm = None,
     since: Since = None,
     until: Until = None,
     at: At = NOWHERE,
 ) -> int:
-    """Writes the trail as JSON lines, one row each, with digests that chain them and seals.
+    """Writes the audit trail as JSON lines, with the digests that chain the rows and the seals.
 
-    Rows are written as they are read, whatever their number.
+    Streams rows, so the trail may have any length.
 
     For example:
 

@@ -14,15 +14,15 @@ from lakewarden.cli.status_line import working
 
 
 def backup(
-    file: Annotated[Path, Parameter(help="The file to write; it must not be there yet.")],
+    file: Annotated[Path, Parameter(help="Output file, which must not exist.")],
     /,
     *,
     database: Url = None,
 ) -> int:
-    """Writes everything that is stored, as it is at one moment, into a file that only you read.
+    """Writes everything in the database, as of one moment, into a file that only you can read.
 
-    Others may write meanwhile. Secrets stay encrypted: without its keys they are lost. Works on a
-    database only: no server hands everything out.
+    Others may write meanwhile. Secrets stay encrypted and need their keys. Works on a database
+    only: no server exports everything.
 
     For example:
 
@@ -59,10 +59,9 @@ def restore(
     *,
     database: Url = None,
 ) -> int:
-    """Brings a backup into an empty database, of either kind.
+    """Restores a backup into an empty database, SQLite or PostgreSQL.
 
-    A file that was changed, or not written to its end, is refused. Works on a database only: what
-    a server serves is not replaced under it.
+    Rejects a modified or incomplete file. Works on a database only, not on a server.
 
     For example:
 

@@ -19,7 +19,7 @@ _PAUSE = 1.0
 
 
 def changes(
-    folder: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    folder: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     /,
     *,
     realm: RealmName,
@@ -27,19 +27,19 @@ def changes(
     after: Annotated[
         int | None,
         Parameter(
-            help="Begin behind this revision; default: behind the newest file of the folder, or"
-            " with the first revision where there is none."
+            help="Begin after this revision; default: after the newest file of the folder, or with"
+            " the first revision."
         ),
     ] = None,
     follow: Annotated[
         bool,
-        Parameter(help="Go on until interrupted, with a file for what is new.", show_default=False),
+        Parameter(help="Run until interrupted, with a file for each change.", show_default=False),
     ] = False,
 ) -> int:
-    """Writes what happened to a realm as JSON lines, an event a line, for a stream to read.
+    """Writes the change feed of a realm as JSON lines, one event a line.
 
-    A file has all events behind the one before, is named by its newest revision, and is there whole
-    or not at all; where nothing happened there is none. What decides nothing is left out:
+    Each file has all events after the previous one, is named by its newest revision, and appears
+    atomically; without changes there is no file. Data that does not affect decisions is left out:
     documents, tokens, secrets, links. The revision of an index is in its `manifest.json`.
 
     For example:

@@ -32,7 +32,7 @@ def check(
     claims: Claims = NO_CLAIMS,
     format: As = "table",
 ) -> int:
-    """May PRINCIPAL do OPERATION on ENTITY?
+    """Checks whether PRINCIPAL may perform OPERATION on ENTITY.
 
     Prints `allow` (exit code 0) or `deny` (exit code 1).
 

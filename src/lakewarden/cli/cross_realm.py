@@ -45,8 +45,8 @@ class Wherever:
         Texts,
         Parameter(
             "--from",
-            help="Directory that `lakewarden pipeline ingest` wrote, as it is or `REALM=DIR`;"
-            " several for several realms.",
+            help="Directory that `lakewarden pipeline ingest` wrote, `DIR` or `REALM=DIR`; repeat"
+            " for several realms.",
         ),
     ] = ()
     links: Annotated[
@@ -55,7 +55,7 @@ class Wherever:
     ] = None
     there: There = NOBODY
     database: Url = None
-    realm: Annotated[Texts, Parameter(help="The realm; several to ask several at once.")] = ()
+    realm: Annotated[Texts, Parameter(help="The realm; repeat to ask about several.")] = ()
     all_realms: Annotated[
         bool, Parameter(help="Every realm in which you may ask.", show_default=False)
     ] = False
@@ -113,7 +113,7 @@ NOWHERE: Final = Wherever()
 
 Home = Annotated[
     str | None,
-    Parameter("--home", help="With several realms: the one in which ENTITY is, not its links'."),
+    Parameter("--home", help="With several realms: the realm that has ENTITY."),
 ]
 
 

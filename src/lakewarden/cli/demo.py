@@ -47,21 +47,21 @@ def demo(
     once: Annotated[
         bool,
         Parameter(
-            help="Ask the questions and stop, without a server.",
+            help="Stop before serving.",
             show_default=False,
         ),
     ] = False,
     dir: Annotated[
-        Path | None, Parameter(help="Where to put the realms; default: below the user's cache.")
+        Path | None, Parameter(help="Directory for the realms; default: below the user's cache.")
     ] = None,
-    host: Annotated[str, Parameter(help="Address for the server to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Parameter(help="Port of the server; 0 takes a free one.")] = 8787,
+    host: Annotated[str, Parameter(help="Address on which the server listens.")] = "127.0.0.1",
+    port: Annotated[int, Parameter(help="Port of the server; 0 selects a free one.")] = 8787,
 ) -> int:
-    """Ingests a sample company, asks who may do what, and why, and serves it.
+    """Ingests a sample company, answers questions about access, and serves it.
 
-    Quillmere does not exist: 60 people, 12 groups, and about 2,000 entities in Gravitino,
-    DataHub and CDAP, with believable policies and some mistakes in them. Realms that are up
-    to date are taken as they are, so that the second time is quick.
+    The fictional company Quillmere has 60 people, 12 groups, and about 2,000 entities in Gravitino,
+    DataHub and CDAP, with realistic policies and some mistakes. Realms that are up to date are
+    reused.
 
     For example:
 

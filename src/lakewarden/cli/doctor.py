@@ -62,12 +62,12 @@ def doctor(
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Checks systems, settings, database, audit trail, change feed and Spark's needs; or a server.
+    """Checks systems, settings, database, audit trail, change feed and Spark; or a server.
 
-    Of a server: whether it answers and is ready, its release and revision, what is switched off
-    there, for whom it takes you and, with READ_SERVER, the same checks of its own. Changes
-    nothing. Exit code 1 when something is wrong, 3 when the database or the server cannot be
-    asked. What is absent and only some verbs need is said, and is nothing wrong.
+    For a server: whether it answers and is ready, its release and revision, which protections are
+    off, as whom it authenticates you and, with READ_SERVER, its own checks. Changes nothing. Exit
+    code 1 if something is wrong, 3 if the database or the server is unavailable. A missing
+    requirement of only some commands is reported and is not an error.
 
     For example:
 

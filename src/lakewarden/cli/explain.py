@@ -44,18 +44,21 @@ def explain(  # noqa: PLR0913 — each is an option
     where: Wherever = NOWHERE,
     home: Home = None,
     full: Annotated[
-        bool, Parameter(help="Show the whole rule, also what decided nothing.", show_default=False)
+        bool,
+        Parameter(
+            help="Show the whole rule, including parts that did not decide.", show_default=False
+        ),
     ] = False,
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
     format: As = "table",
 ) -> int:
-    """Why may PRINCIPAL do OPERATION on ENTITY, or why not, and what would change it?
+    """Explains why access is allowed or denied, and what would change it.
 
-    Prints the parts of the rule that decided, the statements behind them and how they
-    reach PRINCIPAL, and for a denial the smallest changes that would turn it. Asked of
-    several realms, it is about all that ENTITY is linked to, and OPERATION may be `see`,
-    `read` or `change`. Exit code 0 for yes (in one realm at least), 1 for no.
+    Prints the parts of the rule that decided, the matching statements and how they apply to
+    PRINCIPAL, and for a denial the smallest changes that would allow it. With several realms, the
+    question covers all entities linked to ENTITY, and OPERATION may be `see`, `read` or `change`.
+    Exit code 0 if allowed (in at least one realm), 1 if denied.
 
     For example:
 

@@ -17,16 +17,16 @@ from lakewarden.service.policy_text import Form, written
 def export(
     *,
     realm: RealmName,
-    form: Annotated[Form, Parameter("--format", help="How to write it.")] = "toml",
+    form: Annotated[Form, Parameter("--format", help="File format.")] = "toml",
     out: Annotated[
-        Path | None, Parameter(help="File to write, replaced if it is there; default: output.")
+        Path | None, Parameter(help="Output file, replaced if it exists; default: standard output.")
     ] = None,
     at: At = NOWHERE,
 ) -> int:
     """Writes a realm's statements, roles and memberships as a policy file.
 
-    Left out is what nobody may change: default statements that are built in, and whom the
-    configuration makes an administrator.
+    Leaves out what nobody may change: built-in default statements, and administrators from the
+    configuration.
 
     For example:
 

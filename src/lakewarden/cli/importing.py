@@ -58,14 +58,21 @@ class Asking:
 
     source_token_file: Annotated[
         Path | None,
-        Parameter(help="File with the token for the original; else LAKEWARDEN_SOURCE_TOKEN."),
+        Parameter(
+            help="File with the token for the source; default: variable LAKEWARDEN_SOURCE_TOKEN."
+        ),
     ] = None
     source_user: Annotated[
         str | None,
-        Parameter(help="Who asks with HTTP Basic; LAKEWARDEN_SOURCE_PASSWORD holds the password."),
+        Parameter(
+            help="User for HTTP Basic; the variable LAKEWARDEN_SOURCE_PASSWORD has the password."
+        ),
     ] = None
     source_ca: Annotated[
-        Path | None, Parameter(help="PEM file of the authorities that the original's TLS needs.")
+        Path | None,
+        Parameter(
+            help="PEM file with the certificate authorities for the source's TLS certificate."
+        ),
     ] = None
     source_timeout: Annotated[float, Parameter(help="Seconds to wait for an answer.")] = 30.0
 
@@ -89,11 +96,14 @@ class People:
 
     identity: Annotated[
         Path | None,
-        Parameter(help="Replies of the identity provider (SCIM): who is in which group."),
+        Parameter(help="Replies of the identity provider (SCIM) with the members of groups."),
     ] = None
     principals: Annotated[
         Path | None,
-        Parameter(help="For `cdap`: file of `user:NAME` and `group:NAME` lines to ask about."),
+        Parameter(
+            help="For `cdap`: file with lines `user:NAME` and `group:NAME`, further principals to"
+            " ask about."
+        ),
     ] = None
 
 
@@ -112,22 +122,24 @@ class _Walked:
 
 
 def import_(  # noqa: PLR0913 — each is an option
-    system: Annotated[System, Parameter(help="What the original is.")],
-    source: Annotated[str, Parameter(help="Its address, or a file or folder of its export.")],
+    system: Annotated[System, Parameter(help="System of the source.")],
+    source: Annotated[
+        str, Parameter(help="Address of the source, or a file or folder of its export.")
+    ],
     /,
     *,
-    to: Annotated[str, Parameter(help="The realm to bring it into.")],
-    model: Annotated[str | None, Parameter(help="For `cdap`: which of its models.")] = None,
+    to: Annotated[str, Parameter(help="Target realm.")],
+    model: Annotated[str | None, Parameter(help="For `cdap`: the model.")] = None,
     setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
     keep: Annotated[
-        Path | None, Parameter(help="Folder to keep the export in; it may hold secrets.")
+        Path | None, Parameter(help="Folder in which to save the export; it may contain secrets.")
     ] = None,
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, change nothing.", show_default=False)
     ] = False,
     prune: Annotated[
         bool,
-        Parameter(help="Drop what the realm has and the original has not.", show_default=False),
+        Parameter(help="Drop what the realm has and the source does not.", show_default=False),
     ] = False,
     asking: Asking = PLAINLY,
     people: People = NO_PEOPLE,
@@ -135,10 +147,10 @@ def import_(  # noqa: PLR0913 — each is an option
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Loads a running original, through its own API, or its export into a realm, as one revision.
+    """Loads a running system through its API, or an export of it, as one revision.
 
-    What could not be carried is named: what the API did not show, what it cannot show, and what
-    was set aside. Where nothing differs, nothing is changed.
+    Reports what was not imported: what the API refused, what it cannot show, and quarantined rows.
+    Without differences it changes nothing.
 
     For example:
 

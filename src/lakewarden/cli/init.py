@@ -15,17 +15,16 @@ def init(
     *,
     database: Url = None,
     admin: Annotated[
-        str | None, Parameter(help="Who administers lakewarden and every realm (admin).")
+        str | None, Parameter(help="First administrator of lakewarden and every realm (admin).")
     ] = None,
     add_admin: Annotated[
-        bool, Parameter(help="Let NAME administer a database that has administrators already.")
+        bool, Parameter(help="Make NAME an administrator although the database has others.")
     ] = False,
 ) -> int:
-    """Makes a database ready: its schema, the realms, their default statements, an administrator.
+    """Prepares a database: schema, realms, default statements, and an administrator.
 
-    Writes only what is missing, so that it may be run again. `lakewarden serve` does the same at
-    its start. The administrator is named once: what administrators change later stays changed.
-    Works on a database only: a server has been through this.
+    Writes only what is missing, so it can be repeated. `lakewarden serve` does the same at startup.
+    The administrator is set once: later changes of administrators stay. Works on a database only.
 
     For example:
 

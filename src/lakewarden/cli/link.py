@@ -28,13 +28,14 @@ def add(
     /,
     *,
     file: Annotated[
-        Path | None, Parameter(help="Or links as `lakewarden link list --format toml` writes them.")
+        Path | None,
+        Parameter(help="File with links, written by `lakewarden link list --format toml`."),
     ] = None,
     at: At = NOWHERE,
 ) -> int:
-    """Says that two entities are one asset. Takes the right to manage the realms of both.
+    """Declares that two entities are one asset.
 
-    Links have no direction, and are followed: what is linked over others is the same asset too.
+    Requires the privilege to manage both realms. Links have no direction and are transitive.
 
     For example:
 
@@ -48,7 +49,7 @@ def add(
 
 
 def remove(one: End, other: End, /, *, at: At = NOWHERE) -> int:
-    """Says no longer that two entities are one asset; what rules linked is theirs to link again.
+    """Removes the link between two entities. Rules may create it again.
 
     For example:
 
@@ -70,15 +71,16 @@ def remove(one: End, other: End, /, *, at: At = NOWHERE) -> int:
 def listed(
     *,
     realm: Annotated[str | None, Parameter(help="Only links into this realm.")] = None,
-    entity: Annotated[str | None, Parameter(help="Only those of this entity of it.")] = None,
+    entity: Annotated[str | None, Parameter(help="Only links of this entity of the realm.")] = None,
     at: At = NOWHERE,
     format: Annotated[
-        Literal["table", "json", "toml"], Parameter("--format", help="How to print them.")
+        Literal["table", "json", "toml"], Parameter("--format", help="Output format.")
     ] = "table",
 ) -> int:
-    """Lists links, and who keeps them. With `--format toml` as a file for `link add --file`.
+    """Lists links and what manages them.
 
-    Realms whose links you may not see are named and left out.
+    `--format toml` writes a file for `link add --file`. Names the realms whose links you may not
+    see.
 
     For example:
 

@@ -37,9 +37,9 @@ _WIDTH: Final = 96
 class Which:
     """Which rules are asked, and what of it is shown."""
 
-    rule: Annotated[Ids, Parameter(help="Only this rule; once for each.")] = ()
-    ignore: Annotated[Ids, Parameter(help="Not this rule; once for each.")] = ()
-    severity: Annotated[Level, Parameter(help="Nothing less bad than this.")] = "note"
+    rule: Annotated[Ids, Parameter(help="Only this rule; repeatable.")] = ()
+    ignore: Annotated[Ids, Parameter(help="Not this rule; repeatable.")] = ()
+    severity: Annotated[Level, Parameter(help="Lowest severity to show.")] = "note"
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -75,7 +75,7 @@ def lint(
         tuple[Path, ...],
         Parameter(
             "--from",
-            help="Directory that `lakewarden pipeline ingest` wrote; several may be given.",
+            help="Directory that `lakewarden pipeline ingest` wrote; repeatable.",
             show_default=False,
         ),
     ] = (),
@@ -83,12 +83,12 @@ def lint(
     realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None,
     which: Which = EVERYTHING,
     instead: Instead = NOTHING,
-    format: Annotated[Form, Parameter(help="How to print what was found.")] = "text",
+    format: Annotated[Form, Parameter(help="Output format.")] = "text",
 ) -> int:
-    """Looks for what is odd, useless or dangerous in the policy of a realm.
+    """Finds mistakes and risks in the policy of a realm.
 
-    Each finding says what is wrong, where, and what would mend it. Exit code 1 when something
-    at warning or above is shown; notes alone are 0.
+    Each finding says what is wrong, where, and how to fix it. Exit code 1 if it shows a finding of
+    `warning` or above, 0 for notes alone.
 
     For example:
 

@@ -37,20 +37,20 @@ def list_entities(  # noqa: PLR0913 — each is an option
     /,
     *,
     where: Wherever = NOWHERE,
-    within: Annotated[str | None, Parameter(help="Only what lies below this entity.")] = None,
-    limit: Annotated[int, Parameter(help="At most this many entities.")] = 100,
-    after: Annotated[str | None, Parameter(help="Go on after this entity.")] = None,
+    within: Annotated[str | None, Parameter(help="Only descendants of this entity.")] = None,
+    limit: Annotated[int, Parameter(help="At most this number of entities.")] = 100,
+    after: Annotated[str | None, Parameter(help="Continue after this entity.")] = None,
     count_only: Annotated[
-        bool, Parameter("--count", help="Only say how many there are.", show_default=False)
+        bool, Parameter("--count", help="Only print the number of entities.", show_default=False)
     ] = False,
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
     format: AsRows = "table",
 ) -> int:
-    """On which stored entities may PRINCIPAL do OPERATION?
+    """Lists the stored entities on which PRINCIPAL may perform OPERATION.
 
-    In the order of their places. Asked of several realms, OPERATION may be `see`, `read` or
-    `change`, and --limit is that of each. Exit code 1 when there are none.
+    The order is that of the hierarchy. With several realms, OPERATION may be `see`, `read` or
+    `change`, and `--limit` applies to each. Exit code 1 if there are none.
 
     For example:
 

@@ -30,20 +30,20 @@ def load(
     /,
     *,
     realm: Annotated[
-        str | None, Parameter("--realm", help="The realm; links say themselves in which they are.")
+        str | None, Parameter("--realm", help="The realm; links name their realms.")
     ] = None,
     prune: Annotated[
         bool,
-        Parameter(help="Drop what is stored and not in the directory.", show_default=False),
+        Parameter(help="Drop what is stored but not in the directory.", show_default=False),
     ] = False,
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Brings an ingested directory into a realm, or a directory of links, as one revision.
+    """Loads an ingested directory, or a directory of links, as one revision.
 
-    Where nothing differs, nothing is changed and no revision is raised. What is gone is counted,
-    and dropped only with `--prune`; statements that policy files keep stay in any case. A server
-    takes up to 32 MiB of rows; what is larger goes into its database directly.
+    Without differences it changes nothing. Rows that are no longer in the directory are counted,
+    and dropped only with `--prune`; statements that policy files manage always stay. A server
+    accepts up to 32 MiB of rows; load larger directories directly into its database.
 
     For example:
 

@@ -17,16 +17,16 @@ EXAMPLE = "model_example.toml"
 
 
 def check(
-    file: Annotated[Path, Parameter(help="The file of a model.")],
+    file: Annotated[Path, Parameter(help="Model file.")],
     /,
     *,
     format: As = "table",
 ) -> int:
-    """Says what is wrong with the file of a model, or shows its page.
+    """Validates a model file, and shows its page.
 
-    The first fault is told, with its line, its column and the path of the field. The page says
-    what may be granted, what each operation requires, and why. Exit code 1 when anything is
-    wrong, 2 for a file that cannot be read.
+    Reports the first error with line, column and path of the field. The page shows what may be
+    granted, what each operation requires, and why. Exit code 1 for an error, 2 for a file that
+    cannot be read.
 
     For example:
 
@@ -59,12 +59,12 @@ def check(
 
 
 def new(
-    file: Annotated[Path | None, Parameter(help="File to write; default: output.")] = None,
+    file: Annotated[Path | None, Parameter(help="Output file; default: standard output.")] = None,
     /,
 ) -> int:
-    """Writes a commented model to begin with, which `model check` finds nothing wrong with.
+    """Writes a commented example of a model.
 
-    A file that is there is left as it is.
+    Never overwrites a file.
 
     For example:
 

@@ -23,15 +23,17 @@ def operations(
     *,
     where: Where = NOWHERE,
     model: Annotated[str | None, Parameter(help="Or the name of a model.")] = None,
-    about: Annotated[str | None, Parameter(help="Only those about this entity type.")] = None,
+    about: Annotated[
+        str | None, Parameter(help="Only operations on entities of this type.")
+    ] = None,
     privileges: Annotated[
         bool, Parameter(help="List the privileges instead.", show_default=False)
     ] = False,
     format: As = "table",
 ) -> int:
-    """Which operations does a model declare, and what does each require?
+    """Lists the operations of a model, and what each requires.
 
-    Exit code 1 when there are none about that type.
+    Exit code 1 if there are none on that type.
 
     For example:
 

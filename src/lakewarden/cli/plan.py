@@ -18,38 +18,40 @@ from lakewarden.cli.question import As
 
 Files = Annotated[
     tuple[Path, ...],
-    Parameter(help="Policy files, TOML or YAML; of a folder, those in it."),
+    Parameter(help="Policy files, TOML or YAML; a folder stands for its files."),
 ]
 Keeper = Annotated[
-    str, Parameter("--name", help="Who keeps these files: the mark on what comes from them.")
+    str, Parameter("--name", help="Name under which these files manage their statements.")
 ]
 Adopts = Annotated[
     bool,
-    Parameter("--adopt", help="Take over what is there and bears no mark.", show_default=False),
+    Parameter(
+        "--adopt", help="Take over existing statements that no files manage.", show_default=False
+    ),
 ]
 
 
 def plan(
     *files: Annotated[
-        Path, Parameter(help="Policy files, TOML or YAML; of a folder, those in it.")
+        Path, Parameter(help="Policy files, TOML or YAML; a folder stands for its files.")
     ],
     realm: RealmName,
     keeper: Keeper = "policy",
     adopts: Adopts = False,
     out: Annotated[
-        Path | None, Parameter(help="File to write the plan to, for `lakewarden apply`.")
+        Path | None, Parameter(help="Output file of the plan, for `lakewarden apply`.")
     ] = None,
     whole: Annotated[
         bool,
-        Parameter(help="Show every line about access, with all operations.", show_default=False),
+        Parameter(help="Show every change of access, with all operations.", show_default=False),
     ] = False,
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Shows what the files would change, and who would gain and lose what. Changes nothing.
+    """Shows what policy files would change, and who would gain and lose access.
 
-    What came from these files before and is in them no more is to go; what others made is left
-    alone. Exit code 1 when changes are pending.
+    Changes nothing. Statements that these files created and no longer contain are removed;
+    statements of others are ignored. Exit code 1 if changes are pending.
 
     For example:
 

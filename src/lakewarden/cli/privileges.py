@@ -30,9 +30,9 @@ def privileges(
     claims: Claims = NO_CLAIMS,
     format: As = "table",
 ) -> int:
-    """Which privileges does PRINCIPAL hold on ENTITY, and which operations do they open?
+    """Lists the privileges of PRINCIPAL on ENTITY, and the operations that they allow.
 
-    Exit code 1 when there are none.
+    Exit code 1 if there are none.
 
     For example:
 

@@ -29,10 +29,10 @@ Asker = Annotated[
 Act = Annotated[str, Parameter(help="An operation of the realm's model, or a privilege.")]
 On = Annotated[
     str | None,
-    Parameter(help="`type:name`, or a URN; leave it out to ask about the platform."),
+    Parameter(help="`type:name`, or a URN; without it the question is about the platform."),
 ]
-As = Annotated[Format, Parameter("--format", help="How to print the answer.")]
-AsRows = Annotated[RowFormat, Parameter("--format", help="How to print the answer.")]
+As = Annotated[Format, Parameter("--format", help="Output format.")]
+AsRows = Annotated[RowFormat, Parameter("--format", help="Output format.")]
 
 _LIST = Parameter(show_default=False)
 Texts = Annotated[tuple[str, ...], _LIST]
@@ -43,10 +43,14 @@ Texts = Annotated[tuple[str, ...], _LIST]
 class Parts:
     """What a request may bring along about the act."""
 
-    target: Annotated[Texts, Parameter(help="Further entity of the act, `NAME=TYPE:ENTITY`.")] = ()
-    item: Annotated[Texts, Parameter(help="Entity of a list, `NAME=TYPE:ENTITY`.")] = ()
+    target: Annotated[
+        Texts, Parameter(help="Further entity that the operation needs, `NAME=TYPE:ENTITY`.")
+    ] = ()
+    item: Annotated[
+        Texts, Parameter(help="Entity of a list in the request, `NAME=TYPE:ENTITY`.")
+    ] = ()
     attribute: Annotated[Texts, Parameter(help="Attribute, `NAME=VALUE`.")] = ()
-    sub: Annotated[Texts, Parameter(help="Sub-resource that the act touches (a tag).")] = ()
+    sub: Annotated[Texts, Parameter(help="Sub-resource that the operation affects (a tag).")] = ()
 
 
 @Parameter("*")
@@ -55,7 +59,9 @@ class Claims:
     """What a request may bring along about the asker."""
 
     group: Annotated[Texts, Parameter(help="Group that the identity provider asserts.")] = ()
-    role: Annotated[Texts, Parameter(help="Active role; the ALLOWs of no other role count.")] = ()
+    role: Annotated[
+        Texts, Parameter(help="Active role; ALLOW statements of other roles do not apply.")
+    ] = ()
 
 
 NO_PARTS = Parts()

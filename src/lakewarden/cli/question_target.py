@@ -27,8 +27,8 @@ TOKEN: Final = "LAKEWARDEN_TOKEN"  # noqa: S105 — the name of a variable
 Url = Annotated[
     str | None,
     Parameter(
-        help="The store, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; the variable"
-        " LAKEWARDEN_DATABASE names one too."
+        help="Database, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`; default: the"
+        " variable LAKEWARDEN_DATABASE."
     ),
 ]
 
@@ -40,14 +40,16 @@ class There:
 
     server: Annotated[
         str | None,
-        Parameter(help="Or the address of a server; the variable LAKEWARDEN_SERVER names one too."),
+        Parameter(help="Or the URL of a server; default: the variable LAKEWARDEN_SERVER."),
     ] = None
     token_file: Annotated[
         Path | None,
-        Parameter(help="File with the token for the server; else LAKEWARDEN_TOKEN holds it."),
+        Parameter(
+            help="File with the token for the server; default: the variable LAKEWARDEN_TOKEN."
+        ),
     ] = None
     user: Annotated[
-        str | None, Parameter(help="Who asks, for a server that trusts names (`--auth simple`).")
+        str | None, Parameter(help="Caller, for a server in `simple` mode (`--auth simple`).")
     ] = None
 
     def connect(self, address: str) -> Server:

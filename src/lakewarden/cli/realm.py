@@ -27,10 +27,10 @@ def create(
     /,
     *,
     model: Annotated[
-        str, Parameter(help="Its model: `gravitino`, `datahub` or `cdap`, or a file of one's own.")
+        str, Parameter(help="Model of the realm: `gravitino`, `datahub`, `cdap`, or a model file.")
     ],
     setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
-    directory: Annotated[str, Parameter(help="The directory whose people it knows.")] = "main",
+    directory: Annotated[str, Parameter(help="Directory of its users and groups.")] = "main",
     at: At = NOWHERE,
 ) -> int:
     """Creates a realm, with the default statements of its system.
@@ -112,22 +112,25 @@ def upgrade(
     name: Name,
     /,
     *,
-    model: Annotated[Path, Parameter(help="File with the other edition of its model.")],
+    model: Annotated[Path, Parameter(help="File with the new version of its model.")],
     apply: Annotated[
-        bool, Parameter(help="Do it; without, it is only planned.", show_default=False)
+        bool, Parameter(help="Make the changes; default: only show them.", show_default=False)
     ] = False,
     drop: Annotated[
         bool,
-        Parameter(help="With --apply: drop what the edition does not know.", show_default=False),
+        Parameter(
+            help="With --apply: drop stored data that the new model does not declare.",
+            show_default=False,
+        ),
     ] = False,
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Gives a realm another edition of its own model: what that changes, and with --apply does it.
+    """Shows the effect of a new version of a realm's own model; `--apply` makes it.
 
-    Shown are words that come and go, what is stored and unknown to the edition, and who can do
-    more or less. Exit code 1 when there is anything to do. What would be orphaned refuses the
-    upgrade, unless --drop is given.
+    Shows added and removed names, stored data that the new version does not declare, and who gains
+    and loses access. Exit code 1 if anything changes. Rejected if it would orphan stored data,
+    unless `--drop` is given.
 
     For example:
 
@@ -168,11 +171,14 @@ def drop(
     /,
     *,
     yes: Annotated[
-        bool, Parameter(help="Needed: everything in the realm is gone.", show_default=False)
+        bool,
+        Parameter(
+            help="Required: confirms that everything in the realm is deleted.", show_default=False
+        ),
     ] = False,
     at: At = NOWHERE,
 ) -> int:
-    """Drops a realm with everything in it, and the tokens that were good only there.
+    """Drops a realm with everything in it, and the tokens that are valid only there.
 
     For example:
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def rotate(*, database: Url = None, format: As = "table") -> int:
-    """Seals every stored secret anew with the first of the configured keys.
+    """Encrypts every stored secret again with the first of the configured keys.
 
-    So a key is changed while servers run: put the new key behind the old one everywhere, then
-    before it, run this, and take the old key away. The keys are those that a server would use:
-    `LAKEWARDEN_SECRET_KEYS`, or the key file beside an SQLite database. What was sealed with a key
-    that is not among them refuses the whole run. The audit trail is sealed with the first key from
-    here on. Works on a database only.
+    To change a key while servers run: add the new key after the old one everywhere, move it before
+    the old one everywhere, run this, and remove the old key. The keys are in the variable
+    LAKEWARDEN_SECRET_KEYS, or in the key file next to an SQLite database. If none of the keys
+    decrypts a secret, nothing is changed. From then on the first key also seals the audit trail.
+    Works on a database only.
 
     For example:
 

@@ -22,25 +22,23 @@ class Listening:
     """Where the server listens, and with how many processes."""
 
     host: Annotated[str, Parameter(help="Address to listen on (127.0.0.1).")] = UNSAID
-    port: Annotated[int | None, Parameter(help="Port (8787); 0 takes a free one.")] = None
-    workers: Annotated[int | None, Parameter(help="Processes that answer (1).")] = None
-    public_url: Annotated[
-        str, Parameter(help="Address under which clients reach the server, if another.")
-    ] = UNSAID
+    port: Annotated[int | None, Parameter(help="Port (8787); 0 selects a free one.")] = None
+    workers: Annotated[int | None, Parameter(help="Number of processes (1).")] = None
+    public_url: Annotated[str, Parameter(help="URL that clients use, if it differs.")] = UNSAID
     tls_cert: Annotated[
-        Path | None, Parameter(help="PEM file with the server's certificate: serves HTTPS.")
+        Path | None, Parameter(help="PEM file with the server's certificate; enables HTTPS.")
     ] = None
     tls_key: Annotated[
-        Path | None, Parameter(help="PEM file with its key, unless that is in the same file.")
+        Path | None, Parameter(help="PEM file with its key, if it is in another file.")
     ] = None
     tls_client_ca: Annotated[
         Path | None,
         Parameter(
-            help="PEM file with the authorities whose certificates callers may bring; the setting"
-            " `tls_principals` says who they are."
+            help="PEM file with the certificate authorities for client certificates; the setting"
+            " `tls_principals` maps them to users."
         ),
     ] = None
-    no_ui: Annotated[bool, Parameter(help="Leave the web pages out.", negative="")] = False
+    no_ui: Annotated[bool, Parameter(help="Do not serve the web pages.", negative="")] = False
 
 
 @Parameter("*", show_default=False)
@@ -51,23 +49,24 @@ class Believing:
     auth: Annotated[
         str,
         Parameter(
-            help="`simple` believes the name that a caller gives, on this machine only; `token`"
-            " takes bearer tokens of ours, `oidc` those of an identity provider as well (simple)."
+            help="How callers authenticate: `simple` accepts a name without proof, on this machine"
+            " only; `token` requires a token issued by lakewarden; `oidc` also accepts tokens"
+            " of an identity provider (simple)."
         ),
     ] = UNSAID
     admin: Annotated[
         str,
         Parameter(
-            help="First administrator of a fresh store, of its Gravitino, CDAP and DataHub"
-            " (admin); LAKEWARDEN_ROOT_TOKEN, when set, is a bearer token of this user."
+            help="First administrator of a new database, in every realm (admin); the variable"
+            " LAKEWARDEN_ROOT_TOKEN sets a bearer token of this user."
         ),
     ] = UNSAID
     add_admin: Annotated[
         bool | None,
-        Parameter(help="Let `--admin` administer a store that has administrators already."),
+        Parameter(help="Make `--admin` an administrator although the database has others."),
     ] = None
     insecure: Annotated[
-        bool | None, Parameter(help="Allow `simple` on an address that other machines reach.")
+        bool | None, Parameter(help="Allow `simple` on an address that other machines can reach.")
     ] = None
 
 
@@ -78,7 +77,7 @@ Database = Annotated[
     str,
     Parameter(
         show_default=False,
-        help="The store, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
+        help="Database, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
         " (sqlite:///lakewarden.db).",
     ),
 ]
@@ -86,22 +85,19 @@ Profile = Annotated[
     str,
     Parameter(
         show_default=False,
-        help="Whose rules the realm `cdap` of a fresh database follows: `cdap` or"
-        " `cdap-parent-write` (cdap).",
+        help="Model of the realm `cdap` in a new database: `cdap` or `cdap-parent-write` (cdap).",
     ),
 ]
 Level = Annotated[
     str,
-    Parameter(
-        show_default=False, help="What is logged: `debug`, `info`, `warning` or `error` (info)."
-    ),
+    Parameter(show_default=False, help="Log level: `debug`, `info`, `warning` or `error` (info)."),
 ]
 Indexes = Annotated[
     tuple[Path, ...],
     Parameter(
         name="--index",
         show_default=False,
-        help="Folder that `lakewarden pipeline index` wrote: a realm of the store starts from it.",
+        help="Folder that `lakewarden pipeline index` wrote: its realm starts from it.",
     ),
 ]
 Config = Annotated[Path | None, Parameter(help="TOML file with settings.")]
@@ -117,9 +113,10 @@ def serve(
     log_level: Level = UNSAID,
     config: Config = None,
 ) -> int:
-    """Serves every realm of a store on one port, until it is told to stop.
+    """Serves every realm of a database on one port, until it is stopped.
 
-    What is not given here comes from the environment (`LAKEWARDEN_PORT`, …), then from the file.
+    Options take precedence over the environment (`LAKEWARDEN_PORT`, …), and the environment over
+    the file.
 
     For example:
 

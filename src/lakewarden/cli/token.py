@@ -13,27 +13,28 @@ from lakewarden.cli.duration import seconds
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
 
-Directory = Annotated[str, Parameter(help="Whose people are meant.")]
+Directory = Annotated[str, Parameter(help="Directory of the users.")]
 
 
 def create(
-    user: Annotated[str, Parameter(help="The user's name in its directory.")],
+    user: Annotated[str, Parameter(help="Name of the user in the directory.")],
     /,
     *,
-    ttl: Annotated[str, Parameter(help="How long it is good: `90s`, `15m`, `12h`, `1d`.")] = "1d",
+    ttl: Annotated[str, Parameter(help="Lifetime: `90s`, `15m`, `12h`, `1d`.")] = "1d",
     realm: Annotated[
-        str | None, Parameter(help="The only realm where it is good; else all of the directory.")
+        str | None,
+        Parameter(help="The only realm where it is valid; default: all realms of the directory."),
     ] = None,
     directory: Directory = "main",
-    title: Annotated[str, Parameter(help="What it is for.")] = "",
+    title: Annotated[str, Parameter(help="Purpose of the token.")] = "",
     new: Annotated[
-        bool, Parameter(help="Also for somebody who is stored nowhere.", show_default=False)
+        bool, Parameter(help="Accept a user who is not stored.", show_default=False)
     ] = False,
     at: At = NOWHERE,
 ) -> int:
-    """Makes a token of USER, and prints it, alone, this once.
+    """Issues a token for USER and prints it once.
 
-    USER is stored in the directory or one of its realms, unless --new is given.
+    USER must be stored in the directory or one of its realms, unless `--new` is given.
 
     For example:
 
@@ -62,14 +63,12 @@ def create(
 
 def listed(
     *,
-    user: Annotated[
-        str | None, Parameter("--of", help="Only tokens of this user; else everybody's.")
-    ] = None,
+    user: Annotated[str | None, Parameter("--of", help="Only tokens of this user.")] = None,
     directory: Directory = "main",
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
-    """Lists the tokens that are good. Exit code 1 when there are none.
+    """Lists the valid tokens. Exit code 1 if there are none.
 
     For example:
 
@@ -120,7 +119,7 @@ def revoke(
     directory: Directory = "main",
     at: At = NOWHERE,
 ) -> int:
-    """Ends a token at once. One that is not there is revoked already.
+    """Revokes a token immediately. Revoking it again is not an error.
 
     For example:
 

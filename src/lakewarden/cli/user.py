@@ -12,15 +12,17 @@ from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.remote import PAGE, Server
 
-Name = Annotated[str, Parameter(help="The name, as the directory has it.")]
+Name = Annotated[str, Parameter(help="Name in the directory.")]
 Directory = Annotated[str, Parameter(help="The directory.")]
-IsGroup = Annotated[bool, Parameter("--group", help="A group, not a user.", show_default=False)]
+IsGroup = Annotated[
+    bool, Parameter("--group", help="The name is that of a group.", show_default=False)
+]
 
 
 def add(
     name: Name, /, *, group: IsGroup = False, directory: Directory = "main", at: At = NOWHERE
 ) -> int:
-    """Adds a user to a directory. One who is there already stays.
+    """Adds a user to a directory. An existing user stays unchanged.
 
     For example:
 
@@ -47,7 +49,7 @@ def remove(
 ) -> int:
     """Removes a user, with memberships, statements, ownerships and tokens, from every realm.
 
-    Refused for the only owner of something, and for the last administrator.
+    Rejected for the only owner of an entity, and for the last administrator.
 
     For example:
 
@@ -70,7 +72,7 @@ def remove(
 
 
 def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "table") -> int:
-    """Lists the users and groups of a directory. Exit code 1 when there are none.
+    """Lists the users and groups of a directory. Exit code 1 if there are none.
 
     For example:
 

@@ -21,18 +21,18 @@ def password(
     *,
     file: Annotated[
         Path | None,
-        Parameter(help="Holds the password; else it is asked for, or read from a pipe."),
+        Parameter(help="File with the password; default: prompt for it, or read it from a pipe."),
     ] = None,
     remove: Annotated[
-        bool, Parameter(help="Takes the password away.", negative="", show_default=False)
+        bool, Parameter(help="Remove the password.", negative="", show_default=False)
     ] = False,
     realm: Annotated[str, Parameter(help="The realm.")] = "datahub",
     database: Url = None,
 ) -> int:
-    """Gives a user of DataHub a password, in place of the one there is, and ends its sessions.
+    """Sets the password of a DataHub user and ends the user's sessions.
 
-    Done on the database itself, by whoever may open it. The root user has no password until one
-    is set here or in the settings. Exit code 1 when there was none to take away.
+    Works on a database only. The root user has no password until it is set here or in the settings.
+    Exit code 1 if there was no password to remove.
 
     For example:
 

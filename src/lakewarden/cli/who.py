@@ -31,10 +31,10 @@ def who(
     parts: Parts = NO_PARTS,
     format: AsRows = "table",
 ) -> int:
-    """Which stored users may do OPERATION on ENTITY?
+    """Lists the stored users who may perform OPERATION on ENTITY.
 
-    Asked of several realms, it is about all that ENTITY is linked to, and OPERATION may be
-    `see`, `read` or `change`: whatever that is in each of them. Exit code 1 when nobody may.
+    With several realms, the question covers all entities linked to ENTITY, and OPERATION may be
+    `see`, `read` or `change`. Exit code 1 if there are none.
 
     For example:
 

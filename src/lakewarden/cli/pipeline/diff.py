@@ -47,14 +47,14 @@ class Files:
     statements: Annotated[
         tuple[Path, ...],
         Parameter(
-            help="Policy files, TOML or YAML, to put in place; of a folder, those in it.",
+            help="Policy files, TOML or YAML; a folder stands for its files.",
             consume_multiple=True,
             show_default=False,
         ),
     ] = ()
     only: Annotated[
         bool,
-        Parameter(help="The files hold the whole policy: what they leave out is gone."),
+        Parameter(help="The files are the whole policy: other statements are removed."),
     ] = False
 
 
@@ -63,24 +63,20 @@ NO_FILES: Final = Files()
 
 def diffing(
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
-    later: Annotated[
-        Path | None, Parameter(help="Another such folder, of a later point in time.")
-    ] = None,
+    later: Annotated[Path | None, Parameter(help="Another such folder, of a later time.")] = None,
     /,
     *,
-    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     files: Files = NO_FILES,
-    fail_on: Annotated[
-        FailOn, Parameter(help="Exit with 1 when access of this kind is there.")
-    ] = "any",
+    fail_on: Annotated[FailOn, Parameter(help="Exit with 1 for these changes.")] = "any",
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Takes the difference of two policy sets, or of two points in time: who gains and loses what.
+    """Compares two policies, or two points in time: who gains and loses access.
 
-    Either one index, and policy files as `lakewarden plan` takes them; or two indexes. Compared is
-    every privilege, and every operation by its whole rule, for all users and somebody unknown, on
-    every stored entity and on no resource. Exit code 1 when anything changes.
+    Takes one index with policy files (as for `lakewarden plan`), or two indexes. Compares every
+    privilege, and every operation by its whole rule, for all users and one who is not stored, on
+    every stored entity and without a resource. Exit code 1 if anything changes.
 
     For example:
 

@@ -19,27 +19,30 @@ def tables(
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     privileges: Annotated[
         Texts,
-        Parameter(help="Privileges to decide, apart by commas, or `none`; default: all."),
+        Parameter(help="Privileges, separated by commas, or `none`; default: all."),
     ] = (),
     operations: Annotated[
         Texts,
-        Parameter(help="Operations to decide, apart by commas, or `none`; default: all."),
+        Parameter(help="Operations, separated by commas, or `none`; default: all."),
     ] = (),
     classes: Annotated[
         int,
-        Parameter(help="A question that tells more kinds of entities apart ends the job."),
+        Parameter(
+            help="Maximum number of kinds of entities that a question distinguishes; more end the"
+            " job."
+        ),
     ] = CLASSES_FOR_SQL,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Writes decisions, statements and entities as plain tables, for whoever asks in SQL.
+    """Writes decisions, statements and entities as plain tables for SQL.
 
-    The tables are Parquet files without bitmaps or lists. `views.sql` beside them has views that
-    join them exactly, such as `who_can`, in SQL that DuckDB and Spark both take;
-    `tables.duckdb.sql` and `tables.spark.sql` declare the tables to either.
+    The tables are Parquet files without bitmaps or lists. `views.sql` has views that join them,
+    such as `who_can`, for DuckDB and Spark; `tables.duckdb.sql` and `tables.spark.sql` declare the
+    tables.
 
     For example:
 

@@ -19,19 +19,20 @@ def indexing(
     ],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     now: Annotated[
         float | None,
-        Parameter(help="Moment for which statements count, in seconds; default: the clock's."),
+        Parameter(
+            help="Time at which validity of statements is evaluated, in seconds; default: now."
+        ),
     ] = None,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Finds out which entity lies in which scope, whatever their number.
+    """Computes which scopes cover which entities, for any number of them.
 
-    The index is what the other jobs work on, and what `lakewarden serve --index` starts from.
-    The same directory again makes no new version; a run that was cut short goes on behind the
-    stages that it had finished.
+    The other jobs and `lakewarden serve --index` read the index. An unchanged directory makes no
+    new version; an interrupted run resumes.
 
     For example:
 

@@ -44,13 +44,13 @@ def ingest(  # noqa: PLR0913 — each is an option
     ],
     /,
     *,
-    source: Annotated[Kind, Parameter(help="What is read.")],
-    out: Annotated[Path, Parameter(help="Directory to write to; made if it is not there.")],
+    source: Annotated[Kind, Parameter(help="Kind of source.")],
+    out: Annotated[Path, Parameter(help="Output directory, created if missing.")],
     model: Annotated[
         str | None,
         Parameter(
-            help="Model of a realm in `csv` or `parquet`, which of CDAP's, or under which"
-            " `dbt-file` is read: `datahub` (default) or `gravitino`."
+            help="Model: required for `csv` and `parquet`; for CDAP `cdap` or `cdap_parent_write`;"
+            " for `dbt-file` `datahub` (default) or `gravitino`."
         ),
     ] = None,
     realm: Annotated[
@@ -64,14 +64,13 @@ def ingest(  # noqa: PLR0913 — each is an option
     inventory: Annotated[
         Texts,
         Parameter(
-            help="Directory that was ingested before, whose entities are there too; `DIR=PARTS`"
-            " takes more of it: `owners`, `people`, `statements`, with commas between. Once for"
-            " each directory."
+            help="Ingested directory whose entities the realm includes; `DIR=PARTS` also includes"
+            " `owners`, `people`, `statements`, separated by commas. Repeatable."
         ),
     ] = (),
     fresh: Annotated[
         bool,
-        Parameter(help="Take nothing over from a run that was cut short.", show_default=False),
+        Parameter(help="Repeat all stages of an interrupted run.", show_default=False),
     ] = False,
     database: Database = NO_DATABASE,
     asking: Asking = PLAINLY,
@@ -79,13 +78,12 @@ def ingest(  # noqa: PLR0913 — each is an option
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Reads metadata into a directory that the asking verbs take with `--from`.
+    """Reads metadata into a directory for the question verbs (`--from`).
 
-    What is wrong in the input refuses all of it, and the directory stays as it was; what is
-    sound but cannot be placed is set aside and counted. The same input again makes no new
-    version. A run that was cut short is taken up where it was. A running system is asked with
-    the token in LAKEWARDEN_SOURCE_TOKEN. With inventories a realm comes from several sources; what
-    two of them say differently refuses the run.
+    An error in the input rejects all of it, and the directory stays unchanged; inconsistent rows
+    are quarantined and counted. Unchanged input makes no new version. An interrupted run resumes. A
+    running system is read with the token in LAKEWARDEN_SOURCE_TOKEN. With inventories, a realm
+    combines several sources; conflicts between them are rejected.
 
     For example:
 

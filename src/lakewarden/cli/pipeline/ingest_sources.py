@@ -61,45 +61,46 @@ class Database:
 
     metalake: Annotated[
         str | None,
-        Parameter(help="For `sql`, `ranger-file` and `dbt-file`: the metalake that it is put in."),
+        Parameter(help="For `sql`, `ranger-file` and `dbt-file`: the metalake of the catalog."),
     ] = None
     catalog: Annotated[
         str | None,
         Parameter(
-            help="For `sql`: the name of the database as a catalog. For `ranger-file`: that of"
-            " the service; default: its name. For `dbt-file`: where there is no database."
+            help="For `sql`: the catalog name of the database. For `ranger-file`: the catalog name"
+            " of the service; default: its name. For `dbt-file`: the catalog, if the adapter"
+            " has no databases."
         ),
     ] = None
     takes_data_for_modify: Annotated[
         bool,
         Parameter(
-            help="For `sql`: SELECT, INSERT, UPDATE and DELETE together are MODIFY_TABLE.",
+            help="For `sql`: SELECT, INSERT, UPDATE and DELETE together count as MODIFY_TABLE.",
             show_default=False,
         ),
     ] = False
     takes_granted_roles: Annotated[
         bool,
-        Parameter(help="For `sql`: roles count that take SET ROLE, too.", show_default=False),
+        Parameter(help="For `sql`: roles that require SET ROLE also count.", show_default=False),
     ] = False
     service: Annotated[
-        str | None, Parameter(help="For `ranger-file`: whose policies, where there are several.")
+        str | None, Parameter(help="For `ranger-file`: the service, if there are several.")
     ] = None
     takes_untagged: Annotated[
         bool,
         Parameter(
-            help="For `ranger-file`: nothing carries the tags that policies deny or mask by.",
+            help="For `ranger-file`: no entity has the tags by which policies deny or mask.",
             show_default=False,
         ),
     ] = False
     platform: Annotated[
         str | None,
-        Parameter(help="For `dbt-file`: DataHub's platform of the database; default: adapter."),
+        Parameter(help="For `dbt-file`: DataHub's platform of the database; default: the adapter."),
     ] = None
     environment: Annotated[
         str | None, Parameter(help="For `dbt-file`: DataHub's environment; default: PROD.")
     ] = None
     revision: Annotated[
-        int | None, Parameter(help="For `store`: as of which revision; default: the newest.")
+        int | None, Parameter(help="For `store`: the revision to read; default: the newest.")
     ] = None
 
     def given(self) -> Options:

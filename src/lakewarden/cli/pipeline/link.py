@@ -23,24 +23,24 @@ NAMES_SHOWN = 5
 
 def linking(
     *,
-    rules: Annotated[Path, Parameter(help="TOML file of rules by pattern of names.")],
+    rules: Annotated[Path, Parameter(help="TOML file with rules about names.")],
     from_: Annotated[
         Texts,
         Parameter(
             "--from",
-            help="Directory that `lakewarden pipeline ingest` wrote, as it is or `REALM=DIR`; one"
-            " for each realm of the rules.",
+            help="Directory that `lakewarden pipeline ingest` wrote, `DIR` or `REALM=DIR`; one for"
+            " each realm of the rules.",
         ),
     ],
-    out: Annotated[Path, Parameter(help="Directory to write to; made if it is not there.")],
+    out: Annotated[Path, Parameter(help="Output directory, created if missing.")],
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Links entities of several realms whose names say that they are one asset.
+    """Links entities of several realms by rules about their names.
 
-    What fits a rule's patterns in two realms is linked where there is one such entity in either.
-    Where there are several, none is linked, and they are named. `lakewarden load` brings the
-    links into a store. The same input again makes no new version.
+    Entities that match a rule with the same values are linked if each realm has exactly one;
+    ambiguous matches are reported and not linked. `lakewarden load` loads the links into a
+    database. Unchanged input makes no new version.
 
     For example:
 

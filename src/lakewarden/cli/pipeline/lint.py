@@ -18,22 +18,22 @@ def linting(
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     from_: Annotated[
         Path | None,
         Parameter(
             "--from",
-            help="The directory that the index was made of, for the rows that were set aside.",
+            help="The directory of the index, for its quarantined rows.",
         ),
     ] = None,
     which: Which = EVERYTHING,
     spark: Spark = LOCAL,
-    format: Annotated[Form, Parameter(help="How to print what was found.")] = "text",
+    format: Annotated[Form, Parameter(help="Output format.")] = "text",
 ) -> int:
-    """Looks for what is odd, useless or dangerous in the policy of a realm of any size.
+    """Finds mistakes and risks in the policy of a realm of any size.
 
-    The rules, their findings and the exit code are those of `lakewarden lint`; the entities come
-    from the index, and their names only where a finding tells them.
+    Rules, findings and exit codes are those of `lakewarden lint`. The entities come from the index,
+    and names are read only for findings.
 
     For example:
 

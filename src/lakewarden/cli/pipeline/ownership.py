@@ -19,27 +19,26 @@ def ownership(
     ],
     /,
     *,
-    rules: Annotated[Path, Parameter(help="TOML file of the rules: patterns and their owners.")],
+    rules: Annotated[Path, Parameter(help="TOML file with rules: patterns and their owners.")],
     out: Annotated[
-        Path, Parameter(help="Directory to write to; may be the same, which gets a new version.")
+        Path, Parameter(help="Output directory; may be the same, which gets a new version.")
     ],
     semantics: Annotated[
         Literal["OVERWRITE", "PATCH"] | None,
-        Parameter(help="Instead of what the file of rules says."),
+        Parameter(help="Overrides the value in the rules file."),
     ] = None,
     fresh: Annotated[
         bool,
-        Parameter(help="Take nothing over from a run that was cut short.", show_default=False),
+        Parameter(help="Repeat all stages of an interrupted run.", show_default=False),
     ] = False,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Gives datasets owners by patterns of their URNs, as DataHub's transformer does.
+    """Assigns owners to datasets by patterns of their URNs, as DataHub's transformer does.
 
-    The first rule whose pattern matches from the start of the URN gives its owners. OVERWRITE
-    adds them to those that are there, or replaces all of them where the file says
-    `replace_existing`; PATCH adds those who are not owners yet, and gives the others the rule's
-    type. Everything else in the directory stays as it is.
+    The first rule whose pattern matches from the start of the URN gives its owners. OVERWRITE adds
+    them, or replaces all owners if the file sets `replace_existing`; PATCH adds those who are not
+    yet owners, and gives the others the rule's type. The rest of the directory stays unchanged.
 
     For example:
 

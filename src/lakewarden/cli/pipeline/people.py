@@ -23,25 +23,26 @@ KIND: Final = "review"
 def people(
     review: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline review` wrote.")],
     asset: Annotated[
-        str | None, Parameter(help="The asset, `type:name` or its name; default: all, by page.")
+        str | None,
+        Parameter(help="The asset, `type:name` or its name; default: all, page by page."),
     ] = None,
     /,
     *,
     way: Annotated[
         tuple[Way, ...],
-        Parameter(help="Only who may `see`, `read` or `change` it.", show_default=False),
+        Parameter(help="Only this access level: `see`, `read` or `change`.", show_default=False),
     ] = (),
     sensitive: Annotated[
         bool, Parameter(help="Only assets with a sensitive tag or term.", show_default=False)
     ] = False,
-    page: Annotated[int, Parameter(help="Which page of the assets.")] = 1,
-    limit: Annotated[int, Parameter(help="So many assets are a page.")] = 20,
+    page: Annotated[int, Parameter(help="Page number.")] = 1,
+    limit: Annotated[int, Parameter(help="Number of assets on a page.")] = 20,
     format: AsRows = "table",
 ) -> int:
-    """Who sees, reads and changes ASSET, by name, in a review that was made?
+    """Shows who sees, reads and changes ASSET, by name, from the output of a review.
 
-    Statements, owners and places are taken together. Up to 25 people are named for each asset
-    and way, and all are counted. Exit code 1 when nobody reaches any asset that is shown.
+    Includes access through statements, ownership and containers. Names up to 25 users for each
+    asset and access level, and counts all. Exit code 1 if nobody has access to the assets shown.
 
     For example:
 

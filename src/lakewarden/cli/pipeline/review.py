@@ -19,44 +19,44 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
-    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     privileges: Annotated[
         Texts,
-        Parameter(help="Privileges to ask about, apart by commas, or `none`; default: all."),
+        Parameter(help="Privileges, separated by commas, or `none`; default: all."),
     ] = (),
     operations: Annotated[
         Texts,
-        Parameter(help="Operations to ask about, apart by commas, or `none`; default: all."),
+        Parameter(help="Operations, separated by commas, or `none`; default: all."),
     ] = (),
     classes: Annotated[
         int,
-        Parameter(help="A question with more classes than this is reviewed by type and container."),
+        Parameter(
+            help="Number of classes above which a question is reviewed by type and container."
+        ),
     ] = CLASSES,
     used: Annotated[
         Path | None,
         Parameter(
-            help="Folder that `lakewarden pipeline unused` wrote for this index: users who did"
-            " nothing since are inactive."
+            help="Folder that `lakewarden pipeline unused` wrote for this index: users without"
+            " accesses are inactive."
         ),
     ] = None,
     sensitive: Annotated[
         Texts,
         Parameter(
-            help="Words, or names, of the tags and terms that sensitive assets bear, apart by"
-            " commas; default: the usual words, such as `pii`."
+            help="Words in, or names of, tags and terms of sensitive assets, separated by commas;"
+            " default: the usual words, such as `pii`."
         ),
     ] = (),
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Reviews access: who can do what on which assets, grouped, and through which statements.
+    """Reviews access: who can do what on which assets, and through which statements.
 
-    Every privilege and every operation is asked of every entity, for all users at once; an
-    operation is judged by its whole rule. Entities on which everybody gets the same answer for
-    the same reasons are one class; where there are too many of them, entities of one type in one
-    container stand together, with who is let in on any of them and who on all. Written are
-    tables (Parquet), the smaller ones for spreadsheets too (CSV), and a page to read (HTML) that
-    needs nothing else.
+    Evaluates every privilege and every operation on every entity, for all users at once. Entities
+    with the same access for the same reasons form one class. If there are too many classes, the
+    review groups entities by type and container, with the users who have access to any of them and
+    to all. Writes tables (Parquet), the smaller ones also as CSV, and an HTML page.
 
     For example:
 

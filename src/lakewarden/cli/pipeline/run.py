@@ -61,15 +61,15 @@ def running(
     *,
     dry_run: Annotated[
         bool,
-        Parameter(help="Check the file and print the jobs; run none.", show_default=False),
+        Parameter(help="Validate the file and print the jobs; run none.", show_default=False),
     ] = False,
 ) -> int:
-    """Runs several jobs in one process, one after the other: Spark is started once, or never.
+    """Runs several jobs in one process, one after the other; Spark starts at most once.
 
-    A table of the file names a verb of `lakewarden pipeline`, its `arguments`, and its options
-    by their names; what they may be says the help of the verb. All jobs are checked before the
-    first one runs. A job that fails ends the run; one that answers with 1, as `diff` does where
-    access changes, does not. The exit code is that of the worst. Jobs can also be joined by `+`:
+    A table of the file names a verb of `lakewarden pipeline`, its arguments, and its options by
+    name, as in the help of the verb. All jobs are validated before the first one runs. A failed job
+    ends the run; exit code 1, such as for changes of `diff`, does not. The exit code is that of the
+    worst job. On the command line, `+` separates jobs:
 
         lakewarden pipeline ingest in --source csv --model cdap --out a + index a --out b
 

@@ -25,45 +25,49 @@ def streaming(  # noqa: PLR0913 — each is an option
     /,
     *,
     index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
-    source: Annotated[
-        Literal["files", "kafka"], Parameter(help="Where the events come from.")
-    ] = "files",
+    source: Annotated[Literal["files", "kafka"], Parameter(help="Source of the events.")] = "files",
     option: Annotated[
-        Texts, Parameter(help="Option of Spark's Kafka source, `NAME=VALUE`; several for several.")
+        Texts, Parameter(help="Option of Spark's Kafka source, `NAME=VALUE`; repeatable.")
     ] = (),
     checkpoint: Annotated[
         Path | None,
-        Parameter(help="Folder for what was read already; default: `.stream` in the index."),
+        Parameter(help="Folder that records what was read; default: `.stream` in the index."),
     ] = None,
     available_now: Annotated[
         bool,
         Parameter(
             ("--available-now", "--once"),
-            help="Take what is there and end; so it is without --every.",
+            help="Process the available events and end; the default without --every.",
             show_default=False,
         ),
     ] = False,
     every: Annotated[
         float | None,
-        Parameter(help="Go on until interrupted, and look for events after so many seconds."),
+        Parameter(
+            help="Run until interrupted; the interval at which to look for events, in seconds."
+        ),
     ] = None,
     now: Annotated[
         float | None,
-        Parameter(help="Moment for which statements count, in seconds; default: the clock's."),
+        Parameter(
+            help="Time at which validity of statements is evaluated, in seconds; default: now."
+        ),
     ] = None,
     keep: Annotated[
         int | None,
-        Parameter(help="Versions of which the tables stay; of older ones the reports do."),
+        Parameter(
+            help="Number of versions whose tables are retained; of older ones only the reports are."
+        ),
     ] = None,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Lets an access index follow what happens to its realm, change by change.
+    """Updates an access index from the change feed of its realm.
 
-    The index has to be that of a store's realm. Each batch of events makes its next version, the
-    same that ingesting and indexing everything would make; only the blocks that the events reach
-    are judged again. Events that the index has already change nothing. What does not follow on the
-    index, or is malformed, is refused with its place, and the version before still counts.
+    The index must be that of a realm in a database. Each batch of events makes the next version,
+    equal to ingesting and indexing everything again; only affected blocks are evaluated. Events
+    that the index already contains have no effect. Invalid events, and events that do not follow
+    the index, are rejected with their location; the previous version stays active.
 
     For example:
 

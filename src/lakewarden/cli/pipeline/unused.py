@@ -25,41 +25,40 @@ _USAGE: Final = "usage"
 
 
 def unused(  # noqa: PLR0913 — a parameter for each option
-    index: Annotated[Path, Parameter(help="Index that `lakewarden pipeline index` made.")],
+    index: Annotated[Path, Parameter(help="Folder that `lakewarden pipeline index` wrote.")],
     /,
     *,
     log: Annotated[
         tuple[str, ...],
         Parameter(
-            help="Log of accesses, `KIND:PATH`; KIND is `usage` (a database URL of our own store,"
-            " or an export of its table), `spark`, `trino`, `csv` or `json`. Any number of them."
+            help="Access log, `KIND:PATH`; KIND is `usage` (the URL of a lakewarden database, or"
+            " an export of its table), `spark`, `trino`, `csv` or `json`. Repeatable."
         ),
     ],
-    days: Annotated[int, Parameter(help="What was not used for so many days is unused.")],
-    out: Annotated[Path, Parameter(help="Folder to write to; made if it is not there.")],
+    days: Annotated[int, Parameter(help="Grants without a use in this number of days are unused.")],
+    out: Annotated[Path, Parameter(help="Output folder, created if missing.")],
     mapping: Annotated[
-        Path | None, Parameter(help="TOML file that says what the words of logs mean here.")
+        Path | None, Parameter(help="TOML file that maps names in logs to names of the realm.")
     ] = None,
     now: Annotated[
         float | None,
-        Parameter(
-            help="Moment from which days are counted back, in seconds; default: the clock's."
-        ),
+        Parameter(help="End of the period, in seconds; default: now."),
     ] = None,
-    pieces: Annotated[
-        int, Parameter(help="Most statements that are proposed in place of one.")
-    ] = 5,
+    pieces: Annotated[int, Parameter(help="Maximum number of statements that replace one.")] = 5,
     share: Annotated[
-        float, Parameter(help="A scope, or a crowd, of which at most this share was used is broad.")
+        float,
+        Parameter(
+            help="A scope, or a set of users, of which at most this share was used is too broad."
+        ),
     ] = 0.1,
     spark: Spark = LOCAL,
     format: As = "table",
 ) -> int:
-    """Compares what is granted with what was done, and proposes what can go.
+    """Finds grants that were not used, and proposes a smaller policy.
 
-    Writes tables of what was not used, and `proposal.toml`: statements with less in them, for
-    `lakewarden plan`. With it applied, whatever was done since is allowed still, and nothing new
-    is. Exit code 1 when anything was found.
+    Writes tables of unused grants, and `proposal.toml`, changed statements for `lakewarden plan`.
+    With it applied, every logged access of the period is still allowed, and no new access is. Exit
+    code 1 if anything was found.
 
     For example:
 

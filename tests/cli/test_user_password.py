@@ -32,6 +32,24 @@ def test_the_operator_gives_root_a_password_and_takes_it_away(admin: Admin, tmp_
     assert admin("user", "password", "datahub", "--remove").code == 1
 
 
+def test_a_person_of_a_directory_gets_one_and_loses_it(admin: Admin, tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text(SECRET)
+    words = ("user", "password", "ana", "--directory", "main")
+    assert admin.ask(*words, "--file", str(file)).code == 2  # nobody of that name is there
+    admin("user", "add", "ana")
+    assert admin(*words, "--file", str(file)).code == 0
+    with open_store(admin.url) as store, store.reading() as reading:
+        found = reading.credential("@main", Entity("user", "ana"), PASSWORD)
+    assert found is not None
+    assert Passwords().verify(found.value, SECRET)
+    assert kept(admin, "ana") is None  # none of DataHub's
+    file.write_text("ana")
+    assert admin.ask(*words, "--file", str(file)).code == 2
+    assert admin(*words, "--remove").code == 0
+    assert admin(*words, "--remove").code == 1
+
+
 def test_whoever_is_not_there_gets_none(admin: Admin, tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text(SECRET)

@@ -62,6 +62,6 @@ def test_only_administrators_hand_out_rights() -> None:
 
 def test_acts_on_the_powerful_are_acts_on_the_server() -> None:
     powerful = [name for name in MODEL.operations if name.endswith("_powerful")]
-    assert len(powerful) == 3
+    assert len(powerful) == 4
     for name in powerful:
         assert set(MODEL.operations[name].texts.values()) == {"MANAGE_SERVER"}

@@ -1,22 +1,26 @@
-"""`lakewarden user password`: what somebody signs in with in a realm of DataHub."""
+"""`lakewarden user password`: what somebody signs in with, in DataHub or in the web pages."""
 
 from __future__ import annotations
 
 import sys
 from getpass import getpass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from lakewarden.cli.admin_target import opened, operator
+from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.outcome import NO, YES
 from lakewarden.cli.question_target import Url
 from lakewarden.kernel.errors import BadInput
 
+if TYPE_CHECKING:
+    from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.state import RealmState
+
 
 def password(
-    name: Annotated[str, Parameter(help="The user's name; `datahub` is the root user.")],
+    name: Annotated[str, Parameter(help="The user's name; `datahub` is DataHub's root user.")],
     /,
     *,
     file: Annotated[
@@ -27,50 +31,92 @@ def password(
         bool, Parameter(help="Remove the password.", negative="", show_default=False)
     ] = False,
     realm: Annotated[str, Parameter(help="The realm.")] = "datahub",
+    directory: Annotated[
+        str | None,
+        Parameter(help="The directory, for the password of one of its users."),
+    ] = None,
     database: Url = None,
 ) -> int:
-    """Sets the password of a DataHub user and ends the user's sessions.
+    """Sets the password of a DataHub user or of a directory's user, and ends the user's sessions.
 
-    Works on a database only. The root user has no password until it is set here or in the settings.
-    Exit code 1 if there was no password to remove.
+    A user of a directory logs in to the web pages with it. Works on a database only. The root user
+    of DataHub has no password until it is set here or in the settings. Exit code 1 if there was no
+    password to remove.
 
     For example:
 
-        lakewarden user password datahub --database sqlite:///estate.db
+        lakewarden user password ana --directory main --database sqlite:///estate.db
     """
-    from lakewarden.authn.password import Passwords
-    from lakewarden.registry import registry
-    from lakewarden.service import throttle
-    from lakewarden.service.decision_service import DecisionService
-    from lakewarden.service.password import check_strength
-    from lakewarden.service.state import RealmState
-
-    def check(service: DecisionService) -> tuple[RealmState, Any]:
-        found = service.state.realm(realm)
-        system = registry().shipping(found.realm.model)
-        if system is None or not system.passwords:
-            titles = " or ".join(one.title for one, _ in registry().having("passwords"))
-            raise BadInput(f"`{realm}` is no realm of {titles}")
-        return found, system.load(system.passwords)
-
     with opened(database) as service:
-        found, passwords = check(service)
-        user = passwords.known(found, name)
-        if remove:
-            gone = service.write(
-                operator(service),
-                lambda transaction: passwords.forget(transaction, realm, user, "operator"),
+        if directory is not None:
+            return _of_directory(service, directory, name, file, remove=remove)
+        return _of_realm(service, realm, name, file, remove=remove)
+
+
+def _of_directory(
+    service: DecisionService, directory: str, name: str, file: Path | None, *, remove: bool
+) -> int:
+    from lakewarden.authn.password import Passwords
+    from lakewarden.service import directory_password, throttle
+    from lakewarden.service.password import check_strength
+    from lakewarden.service.realm import people_of
+
+    actor = operator(service)
+    if remove:
+        gone = done(
+            service.write(
+                actor, lambda transaction: directory_password.remove(transaction, directory, name)
             )
-            return YES if gone else NO
-        text = _read(file)
-        check_strength(text, name)
-        hashed = Passwords().hash(text)
-        service.write(
-            operator(service),
-            lambda transaction: passwords.put(transaction, realm, user, hashed, "operator"),
         )
-        throttle.forget(service.store, realm, user)
+        return YES if gone else NO
+    text = _read(file)
+    check_strength(text, name)
+    hashed = Passwords().hash(text)
+    done(
+        service.write(
+            actor, lambda transaction: directory_password.put(transaction, directory, name, hashed)
+        )
+    )
+    throttle.forget(service.store, people_of(directory), name)
     return YES
+
+
+def _of_realm(
+    service: DecisionService, realm: str, name: str, file: Path | None, *, remove: bool
+) -> int:
+    from lakewarden.authn.password import Passwords
+    from lakewarden.service import throttle
+    from lakewarden.service.password import check_strength
+
+    found, passwords = _passwords(service, realm)
+    user = passwords.known(found, name)
+    if remove:
+        gone = service.write(
+            operator(service),
+            lambda transaction: passwords.forget(transaction, realm, user, "operator"),
+        )
+        return YES if gone else NO
+    text = _read(file)
+    check_strength(text, name)
+    hashed = Passwords().hash(text)
+    service.write(
+        operator(service),
+        lambda transaction: passwords.put(transaction, realm, user, hashed, "operator"),
+    )
+    throttle.forget(service.store, realm, user)
+    return YES
+
+
+def _passwords(service: DecisionService, realm: str) -> tuple[RealmState, Any]:
+    """The realm, and the module with the passwords of its system; raises `BadInput`."""
+    from lakewarden.registry import registry
+
+    found = service.state.realm(realm)
+    system = registry().shipping(found.realm.model)
+    if system is None or not system.passwords:
+        titles = " or ".join(one.title for one, _ in registry().having("passwords"))
+        raise BadInput(f"`{realm}` is no realm of {titles}")
+    return found, system.load(system.passwords)
 
 
 def _read(file: Path | None) -> str:

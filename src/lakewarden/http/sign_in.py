@@ -5,6 +5,7 @@
 | credentials in the header   | whoever they are of: a token is exchanged once                |
 | a token                     | its user                                                      |
 | user, password and realm    | a user of the realm who signs in with a password there        |
+| user and password           | a user of the directory to whom an operator gave one          |
 | a user                      | that user, where the mode is `simple`                         |
 
 Every try counts for the limits of `service.throttle`. Source: security reference, R-54, R-55.
@@ -16,14 +17,15 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from lakewarden.http.exchange import Exchange
+from lakewarden.http.exchange import Exchange, Services
 from lakewarden.kernel.errors import BadInput, Unknown, WardenError
 from lakewarden.names.canonical import check_user_name
 from lakewarden.registry import registry
-from lakewarden.service import session
+from lakewarden.service import directory_password, session
 from lakewarden.service.actor import ANONYMOUS, Actor
+from lakewarden.service.credential import PASSWORD
 from lakewarden.service.password import LONGEST
-from lakewarden.service.realm import DIRECTORY
+from lakewarden.service.realm import DIRECTORY, check_realm_name, people_of
 from lakewarden.service.state import RealmState
 from lakewarden.service.throttle import Door, Throttle
 from lakewarden.service.token import Issued
@@ -52,6 +54,12 @@ class Proof:
     password: str = ""
     token: str = ""
     realm: str = ""
+    directory: str = ""
+
+
+def modes(services: Services) -> tuple[str, ...]:
+    """The ways to sign in to the pages."""
+    return (services.auth,) if services.passwords is None else (services.auth, PASSWORD)
 
 
 def sign_in(exchange: Exchange, proof: Proof) -> Issued:
@@ -59,8 +67,10 @@ def sign_in(exchange: Exchange, proof: Proof) -> Issued:
 
     Raises `NotBelieved`, `TooMany`, and `BadInput` for a malformed name.
     """
-    if proof.password:
+    if proof.password and proof.realm:
         return _by_password(exchange, proof)
+    if proof.password:
+        return _by_directory_password(exchange, proof)
     actor = _believed(exchange, proof)
     old = _sent(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
@@ -108,6 +118,35 @@ def _by_password(exchange: Exchange, proof: Proof) -> Issued:
     issued: Issued = exchange.write(
         lambda transaction: passwords.enter(transaction, proof.realm, user, hashed)
     )
+    throttle.succeed(exchange.now)
+    return issued
+
+
+def _by_directory_password(exchange: Exchange, proof: Proof) -> Issued:
+    """A session of a user of a directory who has a password there."""
+    hashing, directory = exchange.services.passwords, proof.directory or DIRECTORY
+    if hashing is None:
+        raise BadInput("nobody signs in with a password here", where="password")
+    check_realm_name(directory)
+    store = exchange.service.store
+    throttle = Throttle(store, people_of(directory), proof.user, exchange.address)
+    _wait(throttle.begin(exchange.now))
+    with exchange.service.reading() as reading:
+        hashed = directory_password.hash_of(reading, exchange.state, directory, proof.user)
+    # Of whoever has no password the work is done all the same.
+    is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
+    old, issued = _sent(exchange), None
+    if is_right and hashed is not None:
+        issued = exchange.write(
+            lambda transaction: directory_password.enter(
+                transaction, directory, proof.user, hashed, old
+            )
+        )
+    if issued is None:
+        exchange.write(
+            lambda transaction: directory_password.record_wrong(transaction, directory, proof.user)
+        )
+        raise NotBelieved("the user or the password is wrong")
     throttle.succeed(exchange.now)
     return issued
 

@@ -147,6 +147,12 @@ def end_all(transaction: WriteTransaction, realm: Realm, user: str) -> int:
     return len(theirs)
 
 
+def end_of_user(transaction: WriteTransaction, directory: str, user: str) -> None:
+    """Ends all sessions of a user of a directory that are good in more than one realm."""
+    home = _sessions(transaction.state, directory, None)
+    _end(transaction, directory, [one for one in home if one.user == user])
+
+
 def of(state: State, actor: Actor) -> Token | None:
     """The session with which somebody came; None for whoever came otherwise."""
     if not actor.credential.startswith(CREDENTIAL):

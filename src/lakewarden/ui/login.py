@@ -1,8 +1,8 @@
 """The page to sign in on: one form, no script.
 
-What is offered follows from the server: a name in `simple` mode; a token in every mode; user and
-password where a realm keeps passwords. Afterwards the browser is led to the page that it wanted,
-which is one of ours: an address of another site is left out.
+What is offered follows from the server: a name in `simple` mode; user and password of a directory
+or of a realm that keeps passwords; a token in every mode. Afterwards the browser is led to the page
+that it wanted, which is one of ours: an address of another site is left out.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lakewarden.http.exchange import Exchange, Refused, Reply
 from lakewarden.http.sign_in import NotBelieved, Proof, TooMany
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.registry import registry
+from lakewarden.service.credential import PASSWORD
 
 HTML: Final = "text/html; charset=utf-8"
 _HOME: Final = "/ui/"
@@ -45,7 +46,7 @@ def sign_in(exchange: Exchange) -> Reply:
         user=sent.get("user", "").strip(),
         password=sent.get("password", ""),
         token=sent.get("token", "").strip(),
-        realm=sent.get("realm", ""),
+        **_place(sent.get("place", "")),
     )
     try:
         issued = signing.sign_in(exchange, proof)
@@ -58,6 +59,16 @@ def sign_in(exchange: Exchange) -> Reply:
         return Reply(401, _page(exchange, to, proof, said[:1].upper() + said[1:]), HTML, HEADERS)
     cookies = (signing.cookie(exchange, issued),)
     return Reply(303, headers={**HEADERS, "Location": to}, cookies=cookies)
+
+
+def _place(text: str) -> dict[str, str]:
+    """Whose password it is: `realm:NAME` or `directory:NAME`; raises `BadInput`."""
+    kind, _, name = text.partition(":")
+    if not text:
+        return {}
+    if kind not in ("realm", "directory") or not name:
+        raise BadInput("expected a realm or a directory", where="place")
+    return {kind: name}
 
 
 def own_path(text: str) -> str:
@@ -121,23 +132,28 @@ _PAGE: Final = """<!doctype html>
 def _page(exchange: Exchange, to: str, proof: Proof | None = None, said: str = "") -> bytes:
     sent = proof or Proof()
     forms = [_token(to)]
-    realms = _realms(exchange)
-    if realms:
-        forms.insert(0, _password(to, sent, realms))
+    if PASSWORD in signing.modes(exchange.services):
+        forms.insert(0, _password(to, sent, [*_directories(exchange), *_realms(exchange)]))
     if exchange.services.auth == signing.SIMPLE:
         forms.insert(0, _simple(to, sent))
     told = f'<p role="alert" class="fault">{escape(said)}</p>' if said else ""
     return _PAGE.format(said=told, forms="\n".join(forms)).encode()
 
 
+def _directories(exchange: Exchange) -> list[tuple[str, str]]:
+    """The directories of people: place and title."""
+    names = {found.realm.directory for found in exchange.state.realms.values()}
+    return [(f"directory:{name}", f"People of {name}") for name in sorted(names)]
+
+
 def _realms(exchange: Exchange) -> list[tuple[str, str]]:
-    """The realms whose people sign in with a password: name and title."""
+    """The realms whose people sign in with a password: place and title."""
     with_passwords = {system.name for system, _ in registry().having("passwords")}
     chosen = []
     for name, found in sorted(exchange.state.realms.items()):
         system = registry().shipping(found.realm.model)
         if system is not None and system.name in with_passwords:
-            chosen.append((name, found.system.model.title or name))
+            chosen.append((f"realm:{name}", found.system.model.title or name))
     return chosen
 
 
@@ -150,9 +166,12 @@ def _simple(to: str, sent: Proof) -> str:
     )
 
 
-def _password(to: str, sent: Proof, realms: list[tuple[str, str]]) -> str:
+def _password(to: str, sent: Proof, places: list[tuple[str, str]]) -> str:
+    chosen = f"realm:{sent.realm}" if sent.realm else f"directory:{sent.directory}"
     options = "".join(
-        f'<option value="{escape(name)}">{escape(title)}</option>' for name, title in realms
+        f'<option value="{escape(place)}"{" selected" if place == chosen else ""}>'
+        f"{escape(title)}</option>"
+        for place, title in places
     )
     return _form(
         to,
@@ -161,7 +180,7 @@ def _password(to: str, sent: Proof, realms: list[tuple[str, str]]) -> str:
         _text("user", "User", sent.user, "username")
         + '<label>Password<input type="password" name="password" required'
         ' autocomplete="current-password"></label>'
-        + f'<label>Realm<select name="realm">{options}</select></label>',
+        + f'<label>Where<select name="place">{options}</select></label>',
     )
 
 

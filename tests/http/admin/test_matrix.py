@@ -27,6 +27,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "Membership": {"member": "user:guest", "of": "group:guests"},
     "DirectoryMembership": {"member": "user:guest", "of": "group:guests"},
     "SignIn": {"user": "guest"},
+    "PasswordSent": {"password": "correct horse 7"},
     "NewToken": {"user": "guest", "title": "x"},
     "StatementSent": {"privileges": ["MANAGE_USERS"], "to": ["user:guest"], "on": "metalake:lk"},
     "Drafted": {"members": {"add": [{"member": "user:guest", "of": "group:guests"}]}},

@@ -162,6 +162,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/directories/{directory}/users/{name}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** give a user a password */
+        put: operations["put_directories_by_directory_users_by_name_password"];
+        post?: never;
+        /** take a user's password away */
+        delete: operations["delete_directories_by_directory_users_by_name_password"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/directories/{directory}/memberships": {
         parameters: {
             query?: never;
@@ -2234,6 +2252,13 @@ export interface components {
             roles?: string[];
         };
         /**
+         * PasswordSent
+         * @description A new password. It is hashed at once, and kept nowhere.
+         */
+        PasswordSent: {
+            password: string;
+        };
+        /**
          * PolicyGiven
          * @description A realm's policy, as a policy file has it.
          */
@@ -2667,6 +2692,8 @@ export interface components {
         /**
          * SignIn
          * @description What one signs in with: nothing, where the header brings credentials.
+         *
+         *         A password is that of a user of `realm` or of `directory`; where neither is named, of `main`.
          */
         SignIn: {
             /** @default  */
@@ -2677,6 +2704,8 @@ export interface components {
             token?: string;
             /** @default  */
             realm?: string;
+            /** @default null */
+            directory?: string | null;
         };
         /**
          * StatementRow
@@ -3519,6 +3548,70 @@ export interface operations {
         };
     };
     delete_directories_by_directory_groups_by_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                directory: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_directories_by_directory_users_by_name_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                directory: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordSent"];
+            };
+        };
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description why there is no answer */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_directories_by_directory_users_by_name_password: {
         parameters: {
             query?: never;
             header?: never;

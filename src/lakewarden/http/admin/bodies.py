@@ -26,6 +26,8 @@ from lakewarden.http.admin.words import (
     described,
 )
 from lakewarden.kernel.statement import MAX_CRITERIA
+from lakewarden.service.password import LONGEST as LONGEST_PASSWORD
+from lakewarden.service.password import SHORTEST
 from lakewarden.service.plan import MAX_KEEPER
 from lakewarden.service.token import LONGEST, MAX_TITLE
 
@@ -233,12 +235,22 @@ class Memberships(Paged, kw_only=True):
 
 
 class SignIn(Body, kw_only=True):
-    """What one signs in with: nothing, where the header brings credentials."""
+    """What one signs in with: nothing, where the header brings credentials.
+
+    A password is that of a user of `realm` or of `directory`; where neither is named, of `main`.
+    """
 
     user: str = ""
     password: str = ""
     token: str = ""
     realm: str = ""
+    directory: DirectoryName | None = None
+
+
+class PasswordSent(Body, kw_only=True):
+    """A new password. It is hashed at once, and kept nowhere."""
+
+    password: Annotated[str, described(minLength=SHORTEST, maxLength=LONGEST_PASSWORD)]
 
 
 class SessionGiven(Given, kw_only=True):

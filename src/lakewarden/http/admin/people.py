@@ -10,16 +10,20 @@ from lakewarden.http.admin.bodies import (
     DirectoryMembership,
     Membership,
     Memberships,
+    PasswordSent,
     Principals,
     PrincipalSent,
 )
 from lakewarden.http.admin.endpoint import PAGED, Answered, Endpoint, Parameter, cut_of
 from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service import control, people
+from lakewarden.service import control, directory_password, people, throttle
 from lakewarden.service.control import Denied
+from lakewarden.service.password import check_strength
+from lakewarden.service.realm import people_of
 from lakewarden.service.state import People
 from lakewarden.service.write_transaction import WriteTransaction
 
@@ -102,6 +106,37 @@ def _removing(kind: str) -> Callable[[Exchange], Answered]:
         return exchange.write(lambda transaction: people.remove(transaction, name, person))
 
     return remove
+
+
+def set_password(exchange: Exchange, body: PasswordSent) -> Answered:
+    """Gives a user of a directory a password."""
+    directory, user = exchange.params["directory"], exchange.params["name"]
+    hashing = exchange.services.passwords
+    if hashing is None:
+        raise BadInput("nobody signs in with a password here", where="body.password")
+    state, actor = exchange.state, exchange.actor
+    if not directory_password.may_change(state, actor, directory, user, exchange.now):
+        # COST: nobody makes the server hash who may not set what comes of it.
+        return exchange.write(
+            lambda transaction: directory_password.refused_change(transaction, directory, user)
+        )
+    check_strength(body.password, user)
+    hashed = hashing.hash(body.password)
+    refused = exchange.write(
+        lambda transaction: directory_password.put(transaction, directory, user, hashed)
+    )
+    if refused is None:
+        throttle.forget(exchange.service.store, people_of(directory), user)
+    return refused
+
+
+def remove_password(exchange: Exchange) -> Answered:
+    """Takes the password of a user of a directory away; one that is not there is gone already."""
+    directory, user = exchange.params["directory"], exchange.params["name"]
+    gone = exchange.write(
+        lambda transaction: directory_password.remove(transaction, directory, user)
+    )
+    return gone if isinstance(gone, Denied) else None
 
 
 def enter(exchange: Exchange, body: DirectoryMembership) -> Answered:
@@ -240,6 +275,23 @@ ENDPOINTS = (
             ("PUT", "person.add", _adding, "add"),
             ("DELETE", "person.remove", _removing, "remove"),
         )
+    ),
+    Endpoint(
+        "PUT",
+        _DIRECTORY + "/users/{name}/password",
+        "password.change",
+        set_password,
+        "give a user a password",
+        takes=PasswordSent,
+        encoded_slash=True,
+    ),
+    Endpoint(
+        "DELETE",
+        _DIRECTORY + "/users/{name}/password",
+        "password.change",
+        remove_password,
+        "take a user's password away",
+        encoded_slash=True,
     ),
     Endpoint(
         "GET",

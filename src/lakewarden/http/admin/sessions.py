@@ -26,7 +26,7 @@ def load(exchange: Exchange) -> Answered:
 
 def create(exchange: Exchange, body: SignIn) -> Answered:
     """Signs in: the answer has the cookie."""
-    proof = Proof(body.user, body.password, body.token, body.realm)
+    proof = Proof(body.user, body.password, body.token, body.realm, body.directory or "")
     issued = sign_in.sign_in(exchange, proof)
     token = issued.token
     actor = Actor(token.user, token.directory, token.realm)
@@ -63,7 +63,7 @@ def _given(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) -> Se
         user=actor.user,
         directory=actor.directory,
         realm=actor.realm,
-        modes=[exchange.services.auth],
+        modes=list(sign_in.modes(exchange.services)),
         csrf=csrf,
         ends=None if own is None else moment(own.created + session.LENGTH),
         idle_ends=None if own is None else moment(own.expires),

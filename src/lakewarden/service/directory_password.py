@@ -1,0 +1,124 @@
+"""Passwords of the people of a directory, who sign in to the pages with them.
+
+An operator sets one; there is none from the start. It is good wherever a token of the user is.
+Whoever merely manages a directory sets none for somebody who has rights over lakewarden. A new
+password, or its removal, ends the user's sessions. The password goes with the person.
+
+Source: security reference, R-54, R-55.
+"""
+
+from __future__ import annotations
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.service import control, session
+from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.control import Denied
+from lakewarden.service.credential import PASSWORD, Credential
+from lakewarden.service.ports import Reading
+from lakewarden.service.realm import CONTROL, check_realm_name, people_of
+from lakewarden.service.state import People, State
+from lakewarden.service.token import Issued
+from lakewarden.service.write_transaction import WriteTransaction
+
+
+def hash_of(reading: Reading, state: State, directory: str, user: str) -> str | None:
+    """The hash of a user's password; None for whoever has none, or is not in the directory."""
+    if not _is_there(state, directory, user):
+        return None
+    credential = reading.credential(people_of(directory), _entity(user), PASSWORD)
+    return None if credential is None else credential.value
+
+
+def may_change(state: State, actor: Actor, directory: str, user: str, now: float) -> bool:
+    """Whether the caller may change the user's password; leaves no trace."""
+    operation = _changing(state, directory, user)
+    return control.may(state, actor, operation, control.directory(directory), now)
+
+
+def refused_change(transaction: WriteTransaction, directory: str, user: str) -> Denied | None:
+    """None where the writer may change the user's password, else the no; either is recorded."""
+    operation = _changing(transaction.state, directory, user)
+    return control.refused(transaction, operation, control.directory(directory), user=user)
+
+
+def put(transaction: WriteTransaction, directory: str, user: str, hashed: str) -> Denied | None:
+    """Gives a user of a directory a password, in place of the one there is.
+
+    Raises `Unknown` for somebody who is not in the directory.
+    """
+    refused = refused_change(transaction, directory, user)
+    if refused is not None:
+        return refused
+    if not _is_there(transaction.state, directory, user):
+        raise Unknown("person", user)
+    transaction.store.put_credential(
+        people_of(directory), Credential(_entity(user), PASSWORD, hashed)
+    )
+    session.end_of_user(transaction, directory, user)
+    return None
+
+
+def remove(transaction: WriteTransaction, directory: str, user: str) -> bool | Denied:
+    """Takes a user's password away; False: there was none."""
+    refused = refused_change(transaction, directory, user)
+    if refused is not None:
+        return refused
+    if hash_of(transaction.store, transaction.state, directory, user) is None:
+        return False
+    forget(transaction, directory, user)
+    session.end_of_user(transaction, directory, user)
+    return True
+
+
+def forget(transaction: WriteTransaction, directory: str, user: str) -> None:
+    """Takes away what a user signs in with, where the user goes. Asks nobody."""
+    transaction.store.drop_credentials(people_of(directory), _entity(user))
+
+
+def enter(
+    transaction: WriteTransaction, directory: str, user: str, hashed: str, old: str = ""
+) -> Issued | None:
+    """A session of a user whose password was compared with the hash; `old` ends.
+
+    None where the hash is no longer that of the user's password.
+    """
+    if hash_of(transaction.store, transaction.state, directory, user) != hashed:
+        return None
+    return session.sign_in(transaction, Actor(user, directory, credential=PASSWORD), old)
+
+
+def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> None:
+    """Leaves a trace of somebody who did not have the right password."""
+    actor = transaction.actor
+    transaction.record(
+        AuditEvent(
+            time=transaction.now,
+            actor=actor.recorded,
+            operation="session.create",
+            target=f"directory:{directory}",
+            outcome="deny",
+            reason=PASSWORD,
+            realm=CONTROL,
+            wire=actor.wire,
+            request_id=actor.request_id,
+            details={"user": user},
+        )
+    )
+
+
+def _changing(state: State, directory: str, user: str) -> str:
+    """The operation that a change of the user's password is."""
+    check_realm_name(directory)
+    powerful = control.is_powerful(state, directory, Principal(USER, user))
+    return "password.change_powerful" if powerful else "password.change"
+
+
+def _is_there(state: State, directory: str, user: str) -> bool:
+    return Principal(USER, user) in state.people.get(directory, People()).principals
+
+
+def _entity(user: str) -> Entity:
+    return Entity(USER, user)

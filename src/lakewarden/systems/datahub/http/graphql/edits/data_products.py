@@ -11,22 +11,11 @@ from typing import Final
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import domain_of, page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
-    by_urn,
-    change,
-    creation,
-    deletion,
-    exists,
-    reference,
-    references,
-)
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
+from lakewarden.systems.datahub.http.graphql.edits import page_edit, placement, shapes, targets
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _TYPE: Final = "dataProduct"
@@ -34,19 +23,19 @@ _ASPECT: Final = "dataProductProperties"
 _PRODUCTS: Final = "dataProductUrns"
 
 
-def _read_properties(_: Call, argument: str, input: Input) -> Value:
-    properties = input[argument]
-    return {"name": targets.text("name", properties["name"]), **shapes.description(properties)}
-
-
 def _create(edit: Edit, product: Entity, input: Input) -> None:
-    edit.put(product, _ASPECT, dict(input["properties"]))
-    domain_of.put(edit, product, input["domainUrn"])
+    record = (
+        Member("name", of="properties.name"),
+        Member("description", of="properties.description"),
+    )
+    edit.put(product, _ASPECT, provided(record, input))
+    placement.put_domain(edit, product, input["domainUrn"])
 
 
-def _update(edit: Edit, product: Entity, input: Input) -> None:
-    given = {key: input[key] for key in ("name", "description") if input.get(key) is not None}
-    edit.put(product, _ASPECT, {**edit.value(product, _ASPECT), **given})
+def _check_name(_: Call, argument: str, input: Input) -> Input:
+    properties: Input = input[argument]
+    targets.text("name", properties["name"])
+    return properties
 
 
 def _set(_: object, info: Info, input: Input) -> bool:
@@ -75,7 +64,7 @@ def _set(_: object, info: Info, input: Input) -> bool:
 def _batch(write: Callable[[Edit, Entity, Sequence[Entity]], None]) -> Callable[..., bool]:
     def resolve(_: object, info: Info, input: Input) -> bool:
         assets = _assets(info.context, input)
-        products = references(_TYPE)(info.context, _PRODUCTS, input)
+        products = page_edit.references(_TYPE)(info.context, _PRODUCTS, input)
 
         def change_products(edit: Edit) -> bool:
             _ask_of_assets(edit, assets)
@@ -91,7 +80,7 @@ def _batch(write: Callable[[Edit, Entity, Sequence[Entity]], None]) -> Callable[
 
 
 def _assets(call: Call, input: Input) -> list[Entity]:
-    assets: list[Entity] = references()(call, "resourceUrns", input)
+    assets: list[Entity] = page_edit.references()(call, "resourceUrns", input)
     return assets
 
 
@@ -110,45 +99,38 @@ def _holding(edit: Edit, assets: Iterable[Entity]) -> list[Entity]:
 
 
 def _add(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
+    stamps = {"created": edit.stamp, "lastModified": edit.stamp}
+    records = [{"destinationUrn": one.name, **stamps} for one in assets]
     value = edit.value(product, _ASPECT)
-    there = shapes.members(value, "assets")
-    names = {_name(one) for one in there}
-    new = [_association(edit, one) for one in assets if one.name not in names]
-    edit.put(product, _ASPECT, {**value, "assets": [*there, *new]})
+    value["assets"] = shapes.added(value, "assets", "destinationUrn", records)
+    edit.put(product, _ASPECT, value)
 
 
 def _remove(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
-    value, names = edit.value(product, _ASPECT), {one.name for one in assets}
-    staying = [one for one in shapes.members(value, "assets") if _name(one) not in names]
-    edit.put(product, _ASPECT, {**value, "assets": staying})
+    value, urns = edit.value(product, _ASPECT), {one.name for one in assets}
+    value["assets"] = shapes.selected(
+        value, "assets", "destinationUrn", lambda urn: urn not in urns
+    )
+    edit.put(product, _ASPECT, value)
 
-
-def _association(edit: Edit, asset: Entity) -> Value:
-    return {"destinationUrn": asset.name, "created": edit.stamp, "lastModified": edit.stamp}
-
-
-def _name(association: object) -> object:
-    return untagged(association.get("destinationUrn")) if isinstance(association, dict) else None
-
-
-_ROWS: Final = {
-    "createDataProduct": creation(
-        _TYPE,
-        "data_product.create",
-        _create,
-        about="domainUrn",
-        reads={"domainUrn": reference("domain"), "properties": _read_properties},
-        check=exists("domainUrn"),
-    ),
-    "updateDataProduct": change(
-        by_urn(_TYPE), "data_product.update", _update, reads={"name": page_edit.name}
-    ),
-    "deleteDataProduct": deletion(by_urn(_TYPE), "data_product.delete"),
-}
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        **page_edit.resolvers(_ROWS)["Mutation"],
+        "createDataProduct": page_edit.creation(
+            _TYPE,
+            "data_product.create",
+            _create,
+            about="domainUrn",
+            reads={"domainUrn": page_edit.reference("domain"), "properties": _check_name},
+            check=page_edit.exists("domainUrn"),
+        ),
+        "updateDataProduct": page_edit.change(
+            page_edit.by_urn(_TYPE),
+            "data_product.update",
+            page_edit.merging(_ASPECT, *members("name", "description")),
+            reads={"name": page_edit.name},
+        ),
+        "deleteDataProduct": page_edit.deletion(page_edit.by_urn(_TYPE), "data_product.delete"),
         "batchSetDataProduct": _set,
         "batchAddToDataProducts": _batch(_add),
         "batchRemoveFromDataProducts": _batch(_remove),

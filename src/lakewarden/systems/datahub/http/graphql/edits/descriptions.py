@@ -1,6 +1,6 @@
-"""Descriptions of entities and columns, each in the aspect where DataHub has it.
+"""Descriptions of entities and columns, and names of entities, in the aspects that have them.
 
-SOURCE: UpdateDescriptionResolver, DescriptionUtils.
+SOURCE: UpdateDescriptionResolver, DescriptionUtils, UpdateNameResolver.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
+from lakewarden.systems.datahub.http.graphql.edits import hierarchy, page_edit, shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.targets import Place
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -74,6 +74,30 @@ def _write(edit: Edit, place: Place, input: Input) -> None:
         put(edit, place.entity, input["description"])
 
 
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {"updateDescription": PageEdit(_places, _ask, _write)}
-)
+def put_name(edit: Edit, entity: Entity, name: str) -> None:
+    """Gives an entity a name."""
+    aspect, member = shapes.NAMES[entity.type]
+    edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), member: name})
+
+
+def _named(_: Call, input: Input) -> list[Entity]:
+    entity = targets.parsed("urn", input["urn"])
+    if entity.type not in shapes.NAMES:
+        raise bad(f"`urn`: the name of a `{entity.type}` cannot be changed")
+    return [entity]
+
+
+def _rename(edit: Edit, entity: Entity, input: Input) -> None:
+    if entity.type in hierarchy.LEVELS:
+        hierarchy.check_name(edit, entity, hierarchy.parent_of(edit, entity), input["name"])
+    put_name(edit, entity, input["name"])
+
+
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
+        "updateDescription": page_edit.PageEdit(_places, _ask, _write),
+        "updateName": page_edit.change(
+            _named, "entity.rename", _rename, reads={"name": page_edit.name}
+        ),
+    }
+}

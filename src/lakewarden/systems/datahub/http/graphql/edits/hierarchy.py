@@ -7,24 +7,14 @@ AddRelatedTermsResolver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
-    Ask,
-    PageEdit,
-    by_urn,
-    change,
-    creation,
-    deletion,
-    exists,
-    reference,
-)
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, created
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -34,23 +24,27 @@ class Level(NamedTuple):
     """A type of entities in a hierarchy: its aspect, and what an entity of it lies in.
 
     `parent`: the argument, and the member of the aspect, that refer to the entity above.
+    `text`: the member that says what the entity is.
     """
 
     aspect: str
     parent: str
     parent_type: str
+    text: Member
 
 
 _DOMAIN: Final = "domain"
 _TERM: Final = "glossaryTerm"
 _GROUP: Final = "glossaryNode"
+_DEFINITION: Final = Member("definition", of="description", default="")
 _RELATED: Final = "glossaryRelatedTerms"
+_CHANGE: Final = "glossary.change"
 _LISTS: Final = {"isA": "isRelatedTerms", "hasA": "hasRelatedTerms"}
 
 LEVELS: Final[Mapping[str, Level]] = {
-    _DOMAIN: Level("domainProperties", "parentDomain", _DOMAIN),
-    _GROUP: Level("glossaryNodeInfo", "parentNode", _GROUP),
-    _TERM: Level("glossaryTermInfo", "parentNode", _GROUP),
+    _DOMAIN: Level("domainProperties", "parentDomain", _DOMAIN, Member("description")),
+    _GROUP: Level("glossaryNodeInfo", "parentNode", _GROUP, _DEFINITION),
+    _TERM: Level("glossaryTermInfo", "parentNode", _GROUP, _DEFINITION),
 }
 """By type. Entities of one type that lie in the same one have different names."""
 
@@ -92,26 +86,29 @@ def _check_outside(edit: Edit, entity: Entity, parent: Entity, argument: str) ->
         raise bad(f"`{argument}`: `{parent.name}` lies within `{entity.name}`")
 
 
-def _creation(
-    type: str, operation: str, text: Callable[[Input], Value], about: str = ""
-) -> PageEdit:
+def _creation(type: str, operation: str, about: str = "") -> page_edit.PageEdit:
     level = LEVELS[type]
+    record = (Member("name"), level.text, Member(level.parent, read=lambda parent: parent.name))
 
     def create(edit: Edit, entity: Entity, input: Input) -> None:
-        parent, owned = input.get(level.parent), input.get("owners") or ()
+        owned = input.get("owners") or ()
         owners.check(edit, owned)
-        value = {**shapes.begun(edit, entity, level.aspect), "name": input["name"], **text(input)}
-        if parent is not None:
-            value[level.parent] = parent.name
-        check_name(edit, entity, parent, input["name"])
+        check_name(edit, entity, input.get(level.parent), input["name"])
+        value = {**shapes.begun(edit, entity, level.aspect), **created(record, input)}
         if type == _DOMAIN:
             value["created"] = edit.stamp
         edit.put(entity, level.aspect, value)
         if owned:
             owners.replace(edit, entity, owned)
 
-    reads = {level.parent: reference(level.parent_type), "owners": _owners}
-    return creation(type, operation, create, about=about, reads=reads, check=exists(level.parent))
+    return page_edit.creation(
+        type,
+        operation,
+        create,
+        about=about,
+        reads={level.parent: page_edit.reference(level.parent_type), "owners": _owners},
+        check=page_edit.exists(level.parent),
+    )
 
 
 def _owners(_: Call, argument: str, input: Input) -> list[Value]:
@@ -130,11 +127,15 @@ def _move(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, level.aspect, value)
 
 
-def _moving(asks: str | Ask, *types: str) -> PageEdit:
+def _moving(asks: str | page_edit.Ask, *types: str) -> page_edit.PageEdit:
     level = LEVELS[types[0]]
-    reads = {level.parent: reference(level.parent_type)}
-    return change(
-        by_urn(*types, of="resourceUrn"), asks, _move, reads=reads, check=exists(level.parent)
+    reads = {level.parent: page_edit.reference(level.parent_type)}
+    return page_edit.change(
+        page_edit.by_urn(*types, of="resourceUrn"),
+        asks,
+        _move,
+        reads=reads,
+        check=page_edit.exists(level.parent),
     )
 
 
@@ -151,43 +152,37 @@ def _check_empty(edit: Edit, domain: Entity, _: Input) -> None:
         raise bad(f"`{domain.name}` cannot be deleted while there are domains below it")
 
 
-def _definition(input: Input) -> Value:
-    return {"definition": input.get("description") or ""}
-
-
 def _terms(_: Call, argument: str, input: Input) -> list[Entity]:
     return targets.all_parsed(argument, input[argument], _TERM)
 
 
-def _relate(edit: Edit, term: Entity, input: Input) -> None:
-    value, key = edit.value(term, _RELATED), _LISTS[input["relationshipType"]]
-    names = [one.name for one in input["termUrns"]]
-    edit.put(
-        term, _RELATED, {**value, key: list(dict.fromkeys([*shapes.members(value, key), *names]))}
-    )
+def _relating(*, adds: bool) -> page_edit.PageEdit:
+    def relate(edit: Edit, term: Entity, input: Input) -> None:
+        value, key = edit.value(term, _RELATED), _LISTS[input["relationshipType"]]
+        before, urns = shapes.members(value, key), [one.name for one in input["termUrns"]]
+        if adds:
+            value[key] = list(dict.fromkeys([*before, *urns]))
+        else:
+            value[key] = [urn for urn in before if urn not in urns]
+        edit.put(term, _RELATED, value)
+
+    check = page_edit.exists("termUrns") if adds else None
+    reads = {"termUrns": _terms}
+    return page_edit.change(page_edit.by_urn(_TERM), _CHANGE, relate, reads=reads, check=check)
 
 
-def _unrelate(edit: Edit, term: Entity, input: Input) -> None:
-    value, key = edit.value(term, _RELATED), _LISTS[input["relationshipType"]]
-    names = {one.name for one in input["termUrns"]}
-    others = [name for name in shapes.members(value, key) if name not in names]
-    edit.put(term, _RELATED, {**value, key: others})
-
-
-_CHANGE: Final = "glossary.change"
-
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {
-        "createDomain": _creation(_DOMAIN, "domain.create", shapes.description),
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
+        "createDomain": _creation(_DOMAIN, "domain.create"),
         "moveDomain": _moving("domain.move", _DOMAIN),
-        "deleteDomain": deletion(by_urn(_DOMAIN), "domain.delete", _check_empty),
-        "createGlossaryTerm": _creation(_TERM, "glossary.create", _definition, "parentNode"),
-        "createGlossaryNode": _creation(_GROUP, "glossary.create", _definition, "parentNode"),
-        "updateParentNode": _moving(_ask_move, _TERM, _GROUP),
-        "deleteGlossaryEntity": deletion(by_urn(_TERM, _GROUP), _CHANGE),
-        "addRelatedTerms": change(
-            by_urn(_TERM), _CHANGE, _relate, reads={"termUrns": _terms}, check=exists("termUrns")
+        "deleteDomain": page_edit.deletion(
+            page_edit.by_urn(_DOMAIN), "domain.delete", _check_empty
         ),
-        "removeRelatedTerms": change(by_urn(_TERM), _CHANGE, _unrelate, reads={"termUrns": _terms}),
+        "createGlossaryTerm": _creation(_TERM, "glossary.create", "parentNode"),
+        "createGlossaryNode": _creation(_GROUP, "glossary.create", "parentNode"),
+        "updateParentNode": _moving(_ask_move, _TERM, _GROUP),
+        "deleteGlossaryEntity": page_edit.deletion(page_edit.by_urn(_TERM, _GROUP), _CHANGE),
+        "addRelatedTerms": _relating(adds=True),
+        "removeRelatedTerms": _relating(adds=False),
     }
-)
+}

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, exists, references
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -37,28 +37,22 @@ Change = Callable[[Label, Value, Sequence[Entity]], None]
 
 def add(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
     """Attaches labels; those that are there stay as they are."""
-    there = shapes.members(holder, label.list)
-    names = {_name(label, one) for one in there}
-    new = [{label.member: one.name} for one in wanted if one.name not in names]
-    holder[label.list] = [*there, *new]
+    records = [{label.member: one.name} for one in wanted]
+    holder[label.list] = shapes.added(holder, label.list, label.member, records)
 
 
 def remove(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
     """Takes labels away; what else is there stays."""
-    names = {one.name for one in wanted}
-    there = shapes.members(holder, label.list)
-    holder[label.list] = [one for one in there if _name(label, one) not in names]
-
-
-def _name(label: Label, member: object) -> object:
-    return untagged(member.get(label.member)) if isinstance(member, dict) else None
+    urns = {one.name for one in wanted}
+    holder[label.list] = shapes.selected(
+        holder, label.list, label.member, lambda urn: urn not in urns
+    )
 
 
 def replace(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
     """These labels alone; those that were there stay as they are."""
-    names = {one.name for one in wanted}
-    there = shapes.members(holder, label.list)
-    holder[label.list] = [one for one in there if _name(label, one) in names]
+    urns = {one.name for one in wanted}
+    holder[label.list] = shapes.selected(holder, label.list, label.member, urns.__contains__)
     add(label, holder, wanted)
 
 
@@ -85,7 +79,7 @@ def ask(edit: Edit, label: Label, place: Place) -> None:
     edit.ask(label.column_operation if place.column else label.operation, place.entity)
 
 
-def _editing(label: Label, change: Change, argument: str) -> PageEdit:
+def _editing(label: Label, change: Change, argument: str) -> page_edit.PageEdit:
     def ask_each(edit: Edit, place: Place, input: Input) -> None:
         ask(edit, label, place)
         if label is TAG:
@@ -93,17 +87,17 @@ def _editing(label: Label, change: Change, argument: str) -> PageEdit:
             operation = label.column_operation if place.column else label.operation
             edit.ask(operation, place.entity, subresources=tuple(input[argument]))
 
-    return PageEdit(
+    return page_edit.PageEdit(
         targets.places,
         ask_each,
         lambda edit, place, input: put(edit, label, place, change, input[argument]),
-        {argument: references(label.type)},
-        exists(argument) if change is add else None,
+        {argument: page_edit.references(label.type)},
+        page_edit.exists(argument) if change is add else None,
     )
 
 
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
         "addTag": _editing(TAG, add, "tagUrn"),
         "addTags": _editing(TAG, add, "tagUrns"),
         "batchAddTags": _editing(TAG, add, "tagUrns"),
@@ -115,4 +109,4 @@ RESOLVERS: Final[Resolvers] = page_edit.resolvers(
         "removeTerm": _editing(TERM, remove, "termUrn"),
         "batchRemoveTerms": _editing(TERM, remove, "termUrns"),
     }
-)
+}

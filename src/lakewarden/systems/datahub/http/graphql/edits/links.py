@@ -11,9 +11,8 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -81,7 +80,7 @@ def _settings(input: Input) -> Value:
     return {} if is_shown is None else {"settings": {"showInAssetPreview": is_shown}}
 
 
-def _editing(change: Change) -> PageEdit:
+def _editing(change: Change) -> page_edit.PageEdit:
     def edit_links(edit: Edit, entity: Entity, input: Input) -> None:
         links = shapes.members(edit.value(entity, _ASPECT), "elements")
         put(edit, entity, change(edit, links, input))
@@ -98,10 +97,10 @@ def _address(_: Call, argument: str, input: Input) -> str:
     return checked(argument, input[argument])
 
 
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
         "addLink": _editing(_add),
         "updateLink": _editing(_update),
         "removeLink": _editing(_remove),
     }
-)
+}

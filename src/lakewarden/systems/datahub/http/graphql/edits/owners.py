@@ -13,9 +13,8 @@ from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, change
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -123,8 +122,8 @@ def _given(call: Call, argument: str, input: Input) -> list[Value]:
     return owners_of(inputs, input.get("ownershipTypeUrn"))
 
 
-def _adding(argument: str) -> PageEdit:
-    return change(
+def _adding(argument: str) -> page_edit.PageEdit:
+    return page_edit.change(
         targets.entities,
         _EDIT,
         lambda edit, entity, input: add(edit, entity, input[argument]),
@@ -133,21 +132,21 @@ def _adding(argument: str) -> PageEdit:
     )
 
 
-def _removing(argument: str) -> PageEdit:
+def _removing(argument: str) -> page_edit.PageEdit:
     def write(edit: Edit, entity: Entity, input: Input) -> None:
         remove(edit, entity, input[argument], input["input"].get("ownershipTypeUrn"))
 
     owners = page_edit.references(*_ACTORS.values())
     reads = {argument: owners, "ownershipTypeUrn": page_edit.reference(_TYPE)}
-    return change(targets.entities, _EDIT, write, reads=reads)
+    return page_edit.change(targets.entities, _EDIT, write, reads=reads)
 
 
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
         "addOwner": _adding("ownerUrn"),
         "addOwners": _adding("owners"),
         "batchAddOwners": _adding("owners"),
         "removeOwner": _removing("ownerUrn"),
         "batchRemoveOwners": _removing("ownerUrns"),
     }
-)
+}

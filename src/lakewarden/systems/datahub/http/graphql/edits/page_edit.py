@@ -18,9 +18,10 @@ from graphql import GraphQLBoolean, GraphQLString, get_named_type
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import targets
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
+from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
+from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 Read = Callable[[Call, str, Input], Any]
@@ -41,7 +42,7 @@ Write = Callable[[Edit, Entity, Input], None]
 
 @dataclass(frozen=True, slots=True)
 class PageEdit:
-    """A row: a mutation.
+    """A row, which is the resolver of its mutation.
 
     `places`: what it is about. `reads`: how its arguments are read, by name, where they are more
     than plain values. `check`: what they refer to must exist. `creates`: the place must not.
@@ -53,6 +54,29 @@ class PageEdit:
     reads: Mapping[str, Read] = field(default_factory=dict)
     check: Check | None = None
     creates: bool = False
+
+    def __call__(self, _: object, info: Info, **arguments: Any) -> object:
+        """Resolves the mutation."""
+        call: Call = info.context
+        input: dict[str, Any] = {**(arguments.get("input") or {}), **arguments}
+        places = self.places(call, input)
+        for argument, read in self.reads.items():
+            if input.get(argument) is not None:
+                input[argument] = read(call, argument, input)
+        authorization.edit(call, lambda edit: self._run(edit, places, input))
+        return _answer(info, places[0].entity)
+
+    def _run(self, edit: Edit, places: Sequence[Place], input: Input) -> None:
+        for place in places:
+            self.ask(edit, place, input)
+        if self.creates:
+            targets.check_new(edit, places[0].entity)
+        else:
+            targets.check_places(edit, places)
+        if self.check is not None:
+            self.check(edit, input)
+        for place in places:
+            self.write(edit, place, input)
 
 
 def creation(
@@ -153,41 +177,18 @@ def exists(argument: str) -> Check:
     return check
 
 
+def merging(aspect: str, *record: Member) -> Write:
+    """Writes the members of an aspect's record that are given; the others stay."""
+
+    def merge(edit: Edit, entity: Entity, input: Input) -> None:
+        edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **provided(record, input)})
+
+    return merge
+
+
 def name(_: Call, argument: str, input: Input) -> str:
     """Reads a name that is not blank."""
     return targets.text(argument, input[argument])
-
-
-def resolvers(rows: Mapping[str, PageEdit]) -> Resolvers:
-    """The rows as resolvers, by mutation."""
-    return {"Mutation": {mutation: _resolver(row) for mutation, row in rows.items()}}
-
-
-def _resolver(row: PageEdit) -> Callable[..., object]:
-    def resolve(_: object, info: Info, **arguments: Any) -> object:
-        call: Call = info.context
-        input: dict[str, Any] = {**(arguments.get("input") or {}), **arguments}
-        places = row.places(call, input)
-        for argument, read in row.reads.items():
-            if input.get(argument) is not None:
-                input[argument] = read(call, argument, input)
-        authorization.edit(call, lambda edit: _run(row, edit, places, input))
-        return _answer(info, places[0].entity)
-
-    return resolve
-
-
-def _run(row: PageEdit, edit: Edit, places: Sequence[Place], input: Input) -> None:
-    for place in places:
-        row.ask(edit, place, input)
-    if row.creates:
-        targets.check_new(edit, places[0].entity)
-    else:
-        targets.check_places(edit, places)
-    if row.check is not None:
-        row.check(edit, input)
-    for place in places:
-        row.write(edit, place, input)
 
 
 def _answer(info: Info, entity: Entity) -> object:

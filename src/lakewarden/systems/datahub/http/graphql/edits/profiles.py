@@ -12,9 +12,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.links import checked
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit, by_urn, change
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -23,7 +22,7 @@ _MEMBERS: Final[Mapping[str, str]] = {"platformUrns": "platforms", "personaUrn":
 """Members of an input that have another name in the aspect."""
 
 
-def _updating(type: str, aspect: str, operation: str) -> PageEdit:
+def _updating(type: str, aspect: str, operation: str) -> page_edit.PageEdit:
     """`operation` is asked for everything but contacts, and where nothing is given."""
 
     def ask(edit: Edit, entity: Entity, input: Input) -> None:
@@ -39,7 +38,7 @@ def _updating(type: str, aspect: str, operation: str) -> PageEdit:
         changed = {_MEMBERS.get(key, key): value for key, value in input["input"].items()}
         edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **changed})
 
-    return change(by_urn(type), ask, update, reads={"input": _provided})
+    return page_edit.change(page_edit.by_urn(type), ask, update, reads={"input": _provided})
 
 
 def _provided(_: Call, argument: str, input: Input) -> Input:
@@ -53,11 +52,11 @@ def _provided(_: Call, argument: str, input: Input) -> Input:
     return provided
 
 
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
         "updateCorpUserProperties": _updating(
             "corpuser", "corpUserEditableInfo", "user.profile.edit"
         ),
         "updateCorpGroupProperties": _updating("corpGroup", "corpGroupEditableInfo", "docs.edit"),
     }
-)
+}

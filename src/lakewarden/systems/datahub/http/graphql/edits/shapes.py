@@ -5,7 +5,7 @@ SOURCE: schemas of acryl-datahub 1.7.0.17.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -60,10 +60,23 @@ def members(holder: Mapping[str, Any], key: str) -> list[Any]:
     return [untagged(one) for one in listed] if isinstance(listed, list) else []
 
 
-def description(input: Mapping[str, Any]) -> Value:
-    """The description that an input gives, as a member; nothing where it gives none."""
-    given = input.get("description")
-    return {} if given is None else {"description": given}
+def reference_in(record: object, member: str) -> object:
+    """The URN that a record of a list has in a member; None for what is no record."""
+    return untagged(record.get(member)) if isinstance(record, dict) else None
+
+
+def added(holder: Mapping[str, Any], key: str, member: str, records: Iterable[Value]) -> list[Any]:
+    """A list with records added; those whose entity is in it already stay as they are."""
+    there = members(holder, key)
+    urns = {reference_in(one, member) for one in there}
+    return [*there, *(one for one in records if one[member] not in urns)]
+
+
+def selected(
+    holder: Mapping[str, Any], key: str, member: str, is_selected: Callable[[object], bool]
+) -> list[Any]:
+    """The records of a list whose URN is selected."""
+    return [one for one in members(holder, key) if is_selected(reference_in(one, member))]
 
 
 def column(schema: Value, path: str) -> Value:

@@ -10,27 +10,17 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit, shapes
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import (
-    by_urn,
-    change,
-    creation,
-    deletion,
-    name,
-)
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input
+from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.records import Input, members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _TYPE: Final = "tag"
 _ASPECT: Final = "tagProperties"
+_DESCRIBE: Final = page_edit.merging(_ASPECT, *members("name", "description"))
 _COLOR: Final = re.compile(r"#?[0-9A-Fa-f]{3,8}")
-
-
-def _create(edit: Edit, tag: Entity, input: Input) -> None:
-    edit.put(tag, _ASPECT, {"name": input["name"], **shapes.description(input)})
 
 
 def _same_urn(_: Call, argument: str, input: Input) -> Input:
@@ -51,8 +41,7 @@ def _ask_update(edit: Edit, tag: Entity, input: Input) -> None:
 
 
 def _update(edit: Edit, tag: Entity, input: Input) -> None:
-    value = {**shapes.begun(edit, tag, _ASPECT), "name": input["name"], **shapes.description(input)}
-    edit.put(tag, _ASPECT, value)
+    _DESCRIBE(edit, tag, input)
     if input.get("ownership") is not None:
         owners.check(edit, input["ownership"])
         owners.replace(edit, tag, input["ownership"])
@@ -65,20 +54,21 @@ def _color(_: Call, argument: str, input: Input) -> str:
     return color
 
 
-def _set_color(edit: Edit, tag: Entity, input: Input) -> None:
-    edit.put(tag, _ASPECT, {**shapes.begun(edit, tag, _ASPECT), "colorHex": input["colorHex"]})
-
-
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {
-        "createTag": creation(_TYPE, "tag.create", _create),
-        "updateTag": change(
-            by_urn(_TYPE),
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
+        "createTag": page_edit.creation(_TYPE, "tag.create", _DESCRIBE),
+        "updateTag": page_edit.change(
+            page_edit.by_urn(_TYPE),
             _ask_update,
             _update,
-            reads={"input": _same_urn, "name": name, "ownership": _ownership},
+            reads={"input": _same_urn, "name": page_edit.name, "ownership": _ownership},
         ),
-        "deleteTag": deletion(by_urn(_TYPE), "tag.delete"),
-        "setTagColor": change(by_urn(_TYPE), "tag.color", _set_color, reads={"colorHex": _color}),
+        "deleteTag": page_edit.deletion(page_edit.by_urn(_TYPE), "tag.delete"),
+        "setTagColor": page_edit.change(
+            page_edit.by_urn(_TYPE),
+            "tag.color",
+            page_edit.merging(_ASPECT, *members("colorHex")),
+            reads={"colorHex": _color},
+        ),
     }
-)
+}

@@ -17,10 +17,9 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
-
-Input = Mapping[str, Any]
 
 
 class Place(NamedTuple):

@@ -13,19 +13,19 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.edits import (
-    deprecation,
     descriptions,
     labels,
     links,
-    names,
     owners,
     shapes,
+    status,
     targets,
 )
 from lakewarden.systems.datahub.http.graphql.edits.labels import TAG
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import shown
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import Place
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -53,7 +53,7 @@ def _ownership(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
 
 def _deprecation(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     edit.ask("deprecation.edit", entity)
-    yield lambda edit: deprecation.put(edit, entity, part)
+    yield lambda edit: status.put_deprecation(edit, entity, part)
 
 
 def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
@@ -108,7 +108,7 @@ def _properties(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     yield lambda edit: descriptions.put(edit, entity, part["description"])
     if name is not None:
         edit.ask("entity.rename", entity)
-        yield lambda edit: names.put(edit, entity, name)
+        yield lambda edit: descriptions.put_name(edit, entity, name)
 
 
 _PARTS: Final[Mapping[str, Callable[[Edit, Entity, Any], Iterator[Put]]]] = {

@@ -1,5 +1,6 @@
-"""Whether something is deprecated. Of a column it is stored with the column's own entity.
+"""Whether something is deprecated, or marked as removed: that asks what deleting it would.
 
+A column's deprecation is stored with the column's own entity.
 SOURCE: DeprecationUtils.
 """
 
@@ -11,15 +12,15 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, targets
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import PageEdit
-from lakewarden.systems.datahub.http.graphql.edits.targets import Input, Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.records import Input, Member
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ASPECT: Final = "deprecation"
 
 
-def put(edit: Edit, entity: Entity, input: Input) -> None:
+def put_deprecation(edit: Edit, entity: Entity, input: Input) -> None:
     """Writes what an input says; what it does not say is no longer so."""
     value = {
         **edit.value(entity, _ASPECT),
@@ -50,14 +51,24 @@ def _holder(place: Place) -> Entity:
     return targets.parsed("subResource", urn, "schemaField")
 
 
-_UPDATE: Final = PageEdit(
+def _entities(call: Call, input: Input) -> list[Entity]:
+    return targets.all_parsed("urns", targets.bounded(call, "urns", input["urns"]))
+
+
+_DEPRECATION: Final = page_edit.PageEdit(
     _places,
     lambda edit, place, _: edit.ask("deprecation.edit", place.entity),
-    lambda edit, place, input: put(edit, _holder(place), input["input"]),
+    lambda edit, place, input: put_deprecation(edit, _holder(place), input["input"]),
     reads={"replacement": page_edit.reference()},
     check=page_edit.exists("replacement"),
 )
 
-RESOLVERS: Final[Resolvers] = page_edit.resolvers(
-    {"updateDeprecation": _UPDATE, "batchUpdateDeprecation": _UPDATE}
-)
+RESOLVERS: Final[Resolvers] = {
+    "Mutation": {
+        "updateDeprecation": _DEPRECATION,
+        "batchUpdateDeprecation": _DEPRECATION,
+        "batchUpdateSoftDeleted": page_edit.change(
+            _entities, "soft_delete", page_edit.merging("status", Member("removed", of="deleted"))
+        ),
+    }
+}

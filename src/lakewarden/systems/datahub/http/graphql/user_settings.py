@@ -1,4 +1,4 @@
-"""What users chose to be shown: each changes its own, kept as the aspect `corpUserSettings`.
+"""What users choose to be shown: each changes its own, stored as the aspect `corpUserSettings`.
 
 SOURCE: datahub reference 6.3, `me`; `UpdateUserSettingResolver` and
 `UpdateCorpUserViewsSettingsResolver`.
@@ -6,19 +6,25 @@ SOURCE: datahub reference 6.3, `me`; `UpdateUserSettingResolver` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization, entities
-from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
+from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
+    AspectChanges,
+    AspectWrite,
+    Change,
+    Read,
+    mutation,
+    reference,
+)
+from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.use_cases import aspects
-from lakewarden.systems.datahub.use_cases.aspects import Write
+from lakewarden.systems.datahub.use_cases.aspects import Value, Write
 
 _ASPECT: Final = "corpUserSettings"
 _VIEW: Final = "dataHubView"
@@ -28,8 +34,6 @@ _PAGE: Final = "dataHubPageTemplate"
 _HOME: Final = "showSimplifiedHomepage"
 _THEME: Final = "showThemeV2"
 _FIELDS: Final = {"SHOW_SIMPLIFIED_HOME_PAGE": _HOME, "SHOW_THEME_V2": _THEME}
-
-Value = dict[str, Any]
 
 
 def _settings(user: Entity, info: Info) -> Mapping[str, Any] | None:
@@ -53,7 +57,7 @@ def default_view(call: Call, user: Entity) -> Entity | None:
 
 
 def _home(call: Call, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The user's own home page, and what it was told and does not want to be told again."""
+    """The user's own home page, and what it was told and does not want to be shown again."""
     own = _part(value, "homePage")
     page, problem = target(_text(own.get("pageTemplate")) or "", frozenset({_PAGE}))
     shown = [] if problem else authorization.visible(call, [page])
@@ -75,75 +79,66 @@ def _view(call: Call, value: Mapping[str, Any]) -> Entity | None:
     return view if view is not None and entities.is_known(call.state, view) else None
 
 
-def _switch(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    def changed(value: Value) -> Value:
-        appearance = {**_part(value, "appearance"), _FIELDS[input["name"]]: input["value"]}
-        return {**value, "appearance": appearance}
-
-    return _change(info.context, changed)
+def _set_switch(changes: AspectChanges, user: Entity, input: Input) -> None:
+    appearance = _stored(changes, user, "appearance")
+    _put(changes, user, "appearance", {**appearance, _FIELDS[input["name"]]: input["value"]})
 
 
-def _set_view(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    call: Call = info.context
-    urn = input.get("defaultView")
-    view = None if urn is None else calls.entity(urn, _VIEW)
-
-    def changed(value: Value) -> Value:
-        views = {key: each for key, each in _part(value, "views").items() if key != "defaultView"}
-        if view is not None:
-            if not entities.is_known(call.state, view):
-                raise missing(view.name)
-            views["defaultView"] = view.name
-        # The record has no meaning without this part.
-        return {"appearance": {_HOME: False}, **value, "views": views}
-
-    return _change(call, changed)
+def _set_view(changes: AspectChanges, user: Entity, input: Input) -> None:
+    views, view = _stored(changes, user, "views"), input.get("defaultView")
+    views.pop("defaultView", None)
+    if view is not None:
+        _check_known(changes.call, view)
+        views["defaultView"] = view.name
+    _put(changes, user, "views", views)
 
 
-def _set_language(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    language = input.get("language")
-    if language is not None and not 0 < len(language) <= _LONGEST:
+def _language(_: Call, argument: str, input: Input) -> str:
+    language: str = input[argument]
+    if not 0 < len(language) <= _LONGEST:
         raise bad(f"`language`: expected 1 to {_LONGEST} characters")
-
-    def changed(value: Value) -> Value:
-        return {"appearance": {_HOME: False}, **value, "locale": {"language": language}}
-
-    return _change(info.context, changed)
+    return language
 
 
-def _set_home(_: object, info: Info, input: Mapping[str, Any]) -> bool:
-    call: Call = info.context
-    urn = input.get("pageTemplate")
-    page = None if urn is None else calls.entity(urn, _PAGE)
-    new = [one for one in input.get("newDismissedAnnouncements") or () if one]
-
-    def changed(value: Value) -> Value:
-        home = dict(_part(value, "homePage"))
-        if page is not None:
-            if not entities.is_known(call.state, page):
-                raise missing(page.name)
-            home["pageTemplate"] = page.name
-        elif input.get("removePageTemplate"):
-            home.pop("pageTemplate", None)
-        before = home.get("dismissedAnnouncements")
-        dismissed = dict.fromkeys([*(before if isinstance(before, list) else ()), *new])
-        if len(dismissed) > _MOST_DISMISSED:
-            raise bad(f"`newDismissedAnnouncements`: more than {_MOST_DISMISSED} are not kept")
-        home["dismissedAnnouncements"] = list(dismissed)
-        return {"appearance": {_HOME: False}, **value, "homePage": home}
-
-    return _change(call, changed)
+def _set_language(changes: AspectChanges, user: Entity, input: Input) -> None:
+    _put(changes, user, "locale", {"language": input.get("language")})
 
 
-def _change(call: Call, changed: Callable[[Value], Value]) -> bool:
-    def task(transaction: WriteTransaction) -> bool:
-        realm, user = call.exchange.realm, call.actor
-        read = aspects.read(transaction.store, transaction.realm(realm), [user]).get(user, {})
-        before = dict(read[_ASPECT].value) if _ASPECT in read else {}
-        aspects.write(transaction, realm, [Write(user, _ASPECT, changed(before))], user.name)
-        return True
+def _set_home(changes: AspectChanges, user: Entity, input: Input) -> None:
+    home, page = _stored(changes, user, "homePage"), input.get("pageTemplate")
+    if page is not None:
+        _check_known(changes.call, page)
+        home["pageTemplate"] = page.name
+    elif input.get("removePageTemplate"):
+        home.pop("pageTemplate", None)
+    before = home.get("dismissedAnnouncements")
+    new = [urn for urn in input.get("newDismissedAnnouncements") or () if urn]
+    dismissed = dict.fromkeys([*(before if isinstance(before, list) else ()), *new])
+    if len(dismissed) > _MOST_DISMISSED:
+        raise bad(f"`newDismissedAnnouncements`: more than {_MOST_DISMISSED} are not kept")
+    home["dismissedAnnouncements"] = list(dismissed)
+    _put(changes, user, "homePage", home)
 
-    return authorization.write(call, "me.settings.set", NO_RESOURCE, task)
+
+def _check_known(call: Call, entity: Entity) -> None:
+    if not entities.is_known(call.state, entity):
+        raise missing(entity.name)
+
+
+def _stored(changes: AspectChanges, user: Entity, part: str) -> Value:
+    return dict(_part(changes.value(user, _ASPECT), part))
+
+
+def _put(changes: AspectChanges, user: Entity, part: str, value: Value) -> None:
+    # The record has no meaning without its appearance.
+    begun = {"appearance": {_HOME: False}, **changes.value(user, _ASPECT)}
+    changes.write(Write(user, _ASPECT, {**begun, part: value}))
+
+
+def _setting(write: Change, **reads: Read) -> AspectWrite:
+    return mutation(
+        lambda call, _: [call.actor], "me.settings.set", write, about=NO_RESOURCE, reads=reads
+    )
 
 
 def _part(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -158,9 +153,9 @@ def _flag(value: object) -> bool | None:
 RESOLVERS: Final[Resolvers] = {
     "CorpUser": {"settings": _settings},
     "Mutation": {
-        "updateUserSetting": _switch,
-        "updateCorpUserViewsSettings": _set_view,
-        "updateCorpUserLocaleSettings": _set_language,
-        "updateUserHomePageSettings": _set_home,
+        "updateUserSetting": _setting(_set_switch),
+        "updateCorpUserViewsSettings": _setting(_set_view, defaultView=reference(_VIEW)),
+        "updateCorpUserLocaleSettings": _setting(_set_language, language=_language),
+        "updateUserHomePageSettings": _setting(_set_home, pageTemplate=reference(_PAGE)),
     },
 }

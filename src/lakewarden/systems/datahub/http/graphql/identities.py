@@ -41,13 +41,13 @@ def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, 
     def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         call: Call = info.context
         authorization.allow(call, operation)
-        found = authorization.visible(call, entities.people(call.state, type))
+        listed = authorization.visible(call, entities.people(call.state, type))
         if type == _USER:
-            found = service_accounts.without(call, found)
+            listed = service_accounts.without(call, listed)
         if (input.get("query") or "*").strip() not in ("", "*"):
-            call.aspects(found)
-            found = [one for one in found if says(input["query"], *_texts(call, one))]
-        shown, numbers = page(found, input, call.exchange.services.page_rows)
+            call.aspects(listed)
+            listed = [one for one in listed if says(input["query"], *_texts(call, one))]
+        shown, numbers = page(listed, input, call.exchange.services.page_rows)
         call.together(shown)
         return {**numbers, key: shown}
 
@@ -71,12 +71,12 @@ def _assign(_: object, info: Info, input: Input) -> bool:
     call: Call = info.context
     role = None if input.get("roleUrn") is None else calls.entity(input["roleUrn"], _ROLE)
 
-    def task(transaction: WriteTransaction) -> bool:
-        found = transaction.realm(call.exchange.realm)
-        if role is not None and not entities.is_known(found, role):
+    def assign_role(transaction: WriteTransaction) -> bool:
+        state = transaction.realm(call.exchange.realm)
+        if role is not None and not entities.is_known(state, role):
             raise missing(role.name)
         roles = [] if role is None else [role.name]
-        actors = [one for one in _actors(input["actors"]) if entities.is_known(found, one)]
+        actors = [one for one in _actors(input["actors"]) if entities.is_known(state, one)]
         if not actors:
             raise bad("`actors`: expected users or groups, got none that is known")
         _write(
@@ -84,19 +84,19 @@ def _assign(_: object, info: Info, input: Input) -> bool:
         )
         return True
 
-    told = {"role": "" if role is None else role.name, "actors": list(input["actors"])}
-    return authorization.write(call, "role.assign", POLICIES, task, told)
+    details = {"role": "" if role is None else role.name, "actors": list(input["actors"])}
+    return authorization.write(call, "role.assign", POLICIES, assign_role, details)
 
 
 def _actors(urns: Iterable[str]) -> Iterator[Entity]:
     """The users and groups among the URNs, each once."""
     for urn in dict.fromkeys(urns):
         try:
-            found = datahub.parse("", urn)
+            entity = datahub.parse("", urn)
         except BadInput:
             continue
-        if found.type in (_USER, _GROUP):
-            yield found
+        if entity.type in (_USER, _GROUP):
+            yield entity
 
 
 def _create_group(_: object, info: Info, input: Input) -> str:
@@ -106,7 +106,7 @@ def _create_group(_: object, info: Info, input: Input) -> str:
     id = input.get("id")
     group = calls.entity(f"urn:li:{_GROUP}:{uuid4() if id is None else id}", _GROUP)
 
-    def task(transaction: WriteTransaction) -> str:
+    def create_group(transaction: WriteTransaction) -> str:
         if entities.is_known(transaction.realm(call.exchange.realm), group):
             raise Conflict(f"`{group.name}` is there already")
         about = {
@@ -121,14 +121,14 @@ def _create_group(_: object, info: Info, input: Input) -> str:
         _write(call, transaction, [Write(group, "corpGroupInfo", about), origin])
         return group.name
 
-    return authorization.write(call, "group.create", group, task)
+    return authorization.write(call, "group.create", group, create_group)
 
 
 def _remove_group(_: object, info: Info, urn: str) -> bool:
     call: Call = info.context
     group = calls.entity(urn, _GROUP)
 
-    def task(transaction: WriteTransaction) -> bool:
+    def remove_group(transaction: WriteTransaction) -> bool:
         _drop(call, transaction, group)
         # Whoever makes a group of that name again does not get the old one's members.
         realm = call.exchange.realm
@@ -140,15 +140,15 @@ def _remove_group(_: object, info: Info, urn: str) -> bool:
         transaction.change(realm, *(MembershipChanged(row, False) for row in rows))
         return True
 
-    return authorization.write(call, "group.remove", group, task)
+    return authorization.write(call, "group.remove", group, remove_group)
 
 
 def _add_members(_: object, info: Info, input: Input) -> bool:
     def joined(of_user: Mapping[str, Value], group: str) -> Iterator[tuple[str, Value]]:
         value = of_user.get(_NATIVE, {})
-        there = _listed(value, "nativeGroups")
-        if group not in there:
-            yield _NATIVE, {**value, "nativeGroups": [*there, group]}
+        groups = _listed(value, "nativeGroups")
+        if group not in groups:
+            yield _NATIVE, {**value, "nativeGroups": [*groups, group]}
 
     return _change_members(info.context, input, joined)
 
@@ -173,12 +173,12 @@ def _change_members(call: Call, input: Input, changing: Changing) -> bool:
     if not users:
         raise bad("`userUrns`: expected users, one at least")
 
-    def task(transaction: WriteTransaction) -> bool:
-        found = transaction.realm(call.exchange.realm)
+    def change_members(transaction: WriteTransaction) -> bool:
+        state = transaction.realm(call.exchange.realm)
         for one in (group, *users):
-            if not entities.is_known(found, one):
+            if not entities.is_known(state, one):
                 raise missing(one.name)
-        read = aspects.read(transaction.store, found, [group, *users])
+        read = aspects.read(transaction.store, state, [group, *users])
         origin = read.get(group, {}).get("origin")
         if origin is not None and origin.value.get("type") == "EXTERNAL":
             raise bad(f"the members of `{group.name}` are kept by an identity provider")
@@ -188,8 +188,8 @@ def _change_members(call: Call, input: Input, changing: Changing) -> bool:
             _write(call, transaction, [Write(user, name, value) for name, value in changed])
         return True
 
-    told = {"users": [user.name for user in users]}
-    return authorization.write(call, "group.members.edit", group, task, told)
+    details = {"users": [user.name for user in users]}
+    return authorization.write(call, "group.members.edit", group, change_members, details)
 
 
 def _listed(value: Mapping[str, Any], key: str) -> list[str]:
@@ -201,32 +201,32 @@ def _remove_user(_: object, info: Info, urn: str) -> bool:
     call: Call = info.context
     user = calls.entity(urn, _USER)
 
-    def task(transaction: WriteTransaction) -> bool:
+    def remove_user(transaction: WriteTransaction) -> bool:
         _drop(call, transaction, user)
         native_user.end_tokens(transaction, call.exchange.realm, urn)
         return True
 
-    return authorization.write(call, "user.remove", user, task)
+    return authorization.write(call, "user.remove", user, remove_user)
 
 
 def _set_status(_: object, info: Info, urn: str, status: str) -> str:
     call: Call = info.context
     user = calls.entity(urn, _USER)
 
-    def task(transaction: WriteTransaction) -> str:
+    def set_status(transaction: WriteTransaction) -> str:
         if not entities.is_known(transaction.realm(call.exchange.realm), user):
             raise missing(urn)
         value = {"status": status, "lastModified": _stamp(call, transaction)}
         _write(call, transaction, [Write(user, "corpUserStatus", value)])
         return status
 
-    return authorization.write(call, "user.status.set", user, task, {"status": status})
+    return authorization.write(call, "user.status.set", user, set_status, {"status": status})
 
 
 def _drop(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
     """Takes a user or group away that is stored here."""
-    found = transaction.realm(call.exchange.realm)
-    if not entities.is_known(found, entity):
+    state = transaction.realm(call.exchange.realm)
+    if not entities.is_known(state, entity):
         raise missing(entity.name)
     if not aspects.drop(transaction, call.exchange.realm, entity):
         raise bad(f"`{entity.name}` is kept by the directory, not here")

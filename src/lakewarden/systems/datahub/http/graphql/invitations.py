@@ -26,7 +26,7 @@ Input = Mapping[str, Any]
 
 
 def _is_native(entity: Entity, info: Info) -> bool:
-    """Whether the user signs in with a password that is kept here."""
+    """Whether the user signs in with a password that is stored here."""
     call: Call = info.context
     beside = call.group(entity)
 
@@ -39,53 +39,53 @@ def _is_native(entity: Entity, info: Info) -> bool:
 
 def _shown(_: object, info: Info, input: Input) -> Mapping[str, str]:
     call: Call = info.context
-    role, operation = _asked(input)
+    role, operation = _role_and_operation(input)
     authorization.allow(call, operation)
     sealing = call.exchange.services.sealing
     with call.exchange.service.reading() as reading:
         known = invitation.shown(reading, call.exchange.realm, role, sealing, call.exchange.now)
-    return {"inviteToken": known or _made(call, role, operation, replaces=sealing is not None)}
+    return {"inviteToken": known or _invite(call, role, operation, replaces=sealing is not None)}
 
 
 def _create(_: object, info: Info, input: Input) -> Mapping[str, str]:
-    role, operation = _asked(input)
+    role, operation = _role_and_operation(input)
     if input.get("userUrn") is None:
-        return {"inviteToken": _made(info.context, role, operation, replaces=True)}
+        return {"inviteToken": _invite(info.context, role, operation, replaces=True)}
     user = calls.entity(input["userUrn"], "corpuser").name
     native_user.check_new(user)
-    named = _made(info.context, role, "user.invite_by_name", replaces=True, user=user)
+    named = _invite(info.context, role, "user.invite_by_name", replaces=True, user=user)
     return {"inviteToken": named}
 
 
-def _asked(input: Input) -> tuple[str, str]:
+def _role_and_operation(input: Input) -> tuple[str, str]:
     """The URN of the role that an invitation is to give, or nothing; and what making it takes."""
     if input.get("roleUrn") is None:
         return "", "user.invite"
     return calls.entity(input["roleUrn"], _ROLE).name, "user.invite_with_role"
 
 
-def _made(call: Call, role: str, operation: str, *, replaces: bool, user: str = "") -> str:
-    def task(transaction: WriteTransaction) -> str:
+def _invite(call: Call, role: str, operation: str, *, replaces: bool, user: str = "") -> str:
+    def invite(transaction: WriteTransaction) -> str:
         realm = call.exchange.realm
-        found = transaction.realm(realm)
-        if role and not entities.is_known(found, Entity(_ROLE, role)):
+        state = transaction.realm(realm)
+        if role and not entities.is_known(state, Entity(_ROLE, role)):
             raise missing(role)
         reserved = call.exchange.services.reserved_names
         if user and not native_user.may_claim(
-            transaction.state, found, user, reserved, invited=True
+            transaction.state, state, user, reserved, invited=True
         ):
             raise Conflict(f"the name `{datahub.name_of(user)}` is taken")
         sealing = call.exchange.services.sealing
         return invitation.make(transaction, realm, role, sealing, replaces=replaces, user=user)
 
-    told = {"role": role, **({"user": user} if user else {})}
-    return authorization.write(call, operation, NO_RESOURCE, task, told)
+    details = {"role": role, **({"user": user} if user else {})}
+    return authorization.write(call, operation, NO_RESOURCE, invite, details)
 
 
 def _accept(_: object, info: Info, input: Input) -> bool:
     call: Call = info.context
 
-    def task(transaction: WriteTransaction) -> bool:
+    def accept(transaction: WriteTransaction) -> bool:
         realm = call.exchange.realm
         invited = invitation.find(transaction.store, realm, input["inviteToken"], transaction.now)
         if invited is None:
@@ -99,17 +99,17 @@ def _accept(_: object, info: Info, input: Input) -> bool:
         invitation.use(transaction, realm, invited)
         return True
 
-    return authorization.write(call, "role.accept", NO_RESOURCE, task)
+    return authorization.write(call, "role.accept", NO_RESOURCE, accept)
 
 
-def _let_choose(_: object, info: Info, input: Input) -> Mapping[str, str]:
+def _reset_password(_: object, info: Info, input: Input) -> Mapping[str, str]:
     call: Call = info.context
     user = calls.entity(input["userUrn"], "corpuser")
 
-    def task(transaction: WriteTransaction) -> str:
+    def start_reset(transaction: WriteTransaction) -> str:
         return native_user.let_choose(transaction, call.exchange.realm, user.name)
 
-    return {"resetToken": authorization.write(call, "user.reset_password", user, task)}
+    return {"resetToken": authorization.write(call, "user.reset_password", user, start_reset)}
 
 
 RESOLVERS: Final[Resolvers] = {
@@ -118,6 +118,6 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createInviteToken": _create,
         "acceptRole": _accept,
-        "createNativeUserResetToken": _let_choose,
+        "createNativeUserResetToken": _reset_password,
     },
 }

@@ -37,10 +37,10 @@ def stored(call: Call) -> list[Policy]:
     snapshot = call.state.matrix.snapshot
     named = {id for id in snapshot.table.statements if id.startswith(_PREFIX)}
     named |= {snapshot.coded.tree.entity(id).name for id in snapshot.of_type(TYPE)} - {""}
-    found = call.aspects(Entity(TYPE, name) for name in sorted(named))
+    read = call.aspects(Entity(TYPE, name) for name in sorted(named))
     return [
         Policy(entity.name, of_it[POLICY].value)
-        for entity, of_it in found.items()
+        for entity, of_it in read.items()
         if POLICY in of_it
     ]
 
@@ -48,13 +48,13 @@ def stored(call: Call) -> list[Policy]:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, "policy.list", POLICIES)
-    found = [policy for policy in stored(call) if _is_meant(policy, input)]
-    found.sort(key=lambda policy: (-policy.changed, policy.urn))
-    shown, numbers = page(found, input, call.exchange.services.page_rows)
+    matching = [policy for policy in stored(call) if _matches(policy, input)]
+    matching.sort(key=lambda policy: (-policy.changed, policy.urn))
+    shown, numbers = page(matching, input, call.exchange.services.page_rows)
     return {**numbers, "policies": [policy_output.shown(policy) for policy in shown]}
 
 
-def _is_meant(policy: Policy, input: Mapping[str, Any]) -> bool:
+def _matches(policy: Policy, input: Mapping[str, Any]) -> bool:
     alternatives = input.get("orFilters") or ()
     # All of them are looked at, so that one that makes no sense is refused whatever is stored.
     fits = [_fits(policy, one.get("and") or ()) for one in alternatives]
@@ -81,7 +81,7 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
     call: Call = info.context
     entity = Entity(TYPE, f"{_PREFIX}{uuid4()}")
 
-    def task(transaction: WriteTransaction) -> str:
+    def create_policy(transaction: WriteTransaction) -> str:
         _put(
             call,
             transaction,
@@ -90,14 +90,16 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
         )
         return entity.name
 
-    return authorization.write(call, "policy.create", POLICIES, task, {"policy": entity.name})
+    return authorization.write(
+        call, "policy.create", POLICIES, create_policy, {"policy": entity.name}
+    )
 
 
 def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
     call: Call = info.context
     entity = calls.entity(urn, TYPE)
 
-    def task(transaction: WriteTransaction) -> str:
+    def update_policy(transaction: WriteTransaction) -> str:
         before = _changeable(call, transaction, entity)
         _put(
             call,
@@ -107,35 +109,35 @@ def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
         )
         return urn
 
-    return authorization.write(call, "policy.update", entity, task)
+    return authorization.write(call, "policy.update", entity, update_policy)
 
 
 def _delete(_: object, info: Info, urn: str) -> str:
     call: Call = info.context
     entity = calls.entity(urn, TYPE)
 
-    def task(transaction: WriteTransaction) -> str:
+    def delete_policy(transaction: WriteTransaction) -> str:
         _changeable(call, transaction, entity)
         realm = call.exchange.realm
         aspects.drop(transaction, realm, entity)
-        found = transaction.realm(realm)
-        if any(table["id"] == urn for table in found.system.model.defaults):
+        state = transaction.realm(realm)
+        if any(table["id"] == urn for table in state.system.model.defaults):
             # What came with the system and was taken away stays away.
-            deleted = found.realm.deleted | {urn}
-            transaction.change(realm, RealmChanged(realm, replace(found.realm, deleted=deleted)))
+            deleted = state.realm.deleted | {urn}
+            transaction.change(realm, RealmChanged(realm, replace(state.realm, deleted=deleted)))
         return urn
 
-    return authorization.write(call, "policy.delete", entity, task)
+    return authorization.write(call, "policy.delete", entity, delete_policy)
 
 
 def _changeable(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
     """The policy as it is stored; raises `Failure` where there is none, or nobody changes it."""
-    found = transaction.realm(call.exchange.realm)
-    read = aspects.read(transaction.store, found, [entity]).get(entity, {})
+    state = transaction.realm(call.exchange.realm)
+    read = aspects.read(transaction.store, state, [entity]).get(entity, {})
     if POLICY not in read:
         raise missing(entity.name)
     policy = Policy(entity.name, read[POLICY].value)
-    if not policy.editable or is_immutable(entity.name, found.system.model):
+    if not policy.editable or is_immutable(entity.name, state.system.model):
         raise Failure(403, f"the policy `{entity.name}` cannot be changed")
     return policy
 

@@ -1,7 +1,7 @@
-"""What a caller says of a policy, as the aspect that keeps it.
+"""The input of a policy as the aspect that stores it.
 
-What the input cannot say is kept: roles among the actors, and whatever else was written beside.
-Constraints that the input does not mention stay too, for losing them would widen the policy.
+What the input has no member for stays: roles among the actors, and whatever else was written.
+Constraints that the input does not mention stay too: without them the policy would be wider.
 """
 
 from __future__ import annotations

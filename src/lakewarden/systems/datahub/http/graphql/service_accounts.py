@@ -45,10 +45,10 @@ def is_one(entity: Entity, read: Mapping[str, Aspect]) -> bool:
 
 def check(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
     """Raises `Failure` 404 unless the entity is a service account."""
-    found = transaction.realm(realm)
-    read = aspects.read(transaction.store, found, [entity]).get(entity, {})
+    state = transaction.realm(realm)
+    read = aspects.read(transaction.store, state, [entity]).get(entity, {})
     if not is_one(entity, read) or native_user.is_of_directory(
-        transaction.state, found, entity.name
+        transaction.state, state, entity.name
     ):
         raise missing(entity.name)
 
@@ -61,7 +61,7 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     account = Entity(_TYPE, f"{_PREFIX}{uuid4()}")
     name = (input.get("displayName") or "").strip() or datahub.name_of(account.name)
 
-    def task(transaction: WriteTransaction) -> Mapping[str, Any]:
+    def create_account(transaction: WriteTransaction) -> Mapping[str, Any]:
         about: dict[str, Any] = {"active": True, "displayName": name}
         if input.get("description") is not None:
             about["title"] = input["description"]
@@ -71,31 +71,35 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         ]
         aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
         read = aspects.read(transaction.store, transaction.realm(call.exchange.realm), [account])
-        return _told(account, read[account])
+        return _shown(account, read[account])
 
-    return authorization.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
+    return authorization.write(
+        call, OPERATION, NO_RESOURCE, create_account, {"account": account.name}
+    )
 
 
 def _delete(_: object, info: Info, urn: str) -> bool:
     call: Call = info.context
     account = calls.entity(urn, _TYPE)
 
-    def task(transaction: WriteTransaction) -> bool:
+    def delete_account(transaction: WriteTransaction) -> bool:
         realm = call.exchange.realm
         check(transaction, realm, account)
         native_user.end_tokens(transaction, realm, account.name)
         return aspects.drop(transaction, realm, account)
 
-    return authorization.write(call, OPERATION, NO_RESOURCE, task, {"account": account.name})
+    return authorization.write(
+        call, OPERATION, NO_RESOURCE, delete_account, {"account": account.name}
+    )
 
 
 def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, OPERATION)
-    found = [_told(one, read) for one, read in _all(call).items()]
-    found = [one for one in found if says(input.get("query"), *_texts(one))]
-    shown, numbers = page(found, input, call.exchange.services.page_rows)
-    return {**numbers, "serviceAccounts": shown}
+    matching = [_shown(one, read) for one, read in _all(call).items()]
+    matching = [one for one in matching if says(input.get("query"), *_texts(one))]
+    listed, numbers = page(matching, input, call.exchange.services.page_rows)
+    return {**numbers, "serviceAccounts": listed}
 
 
 def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
@@ -106,7 +110,7 @@ def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
     is_known = is_one(account, read) and not native_user.is_of_directory(
         call.exchange.state, call.state, account.name
     )
-    return _told(account, read) if is_known else None
+    return _shown(account, read) if is_known else None
 
 
 def _all(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
@@ -120,7 +124,7 @@ def _all(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
 
 
 def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
-    """The users that are no service accounts: whoever lists people is not told of these.
+    """The users that are no service accounts: whoever lists people is not shown these.
 
     SOURCE: ListUsersResolver, which filters by the subtype.
     """
@@ -130,7 +134,7 @@ def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
     return [one for one in users if one not in programs]
 
 
-def _told(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
+def _shown(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
     info, made = read.get("corpUserInfo"), read["subTypes"].created
     about = {} if info is None else info.value
     return {
@@ -149,18 +153,18 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _texts(told: Mapping[str, Any]) -> list[str]:
-    return [told[key] for key in ("name", "displayName", "description") if told[key]]
+def _texts(shown: Mapping[str, Any]) -> list[str]:
+    return [shown[key] for key in ("name", "displayName", "description") if shown[key]]
 
 
-def _default_view(told: Mapping[str, Any], info: Info) -> Entity | None:
-    return default_view(info.context, Entity(_TYPE, told["urn"]))
+def _default_view(shown: Mapping[str, Any], info: Info) -> Entity | None:
+    return default_view(info.context, Entity(_TYPE, shown["urn"]))
 
 
 def _relationships(
-    told: Mapping[str, Any], info: Info, input: Mapping[str, Any]
+    shown: Mapping[str, Any], info: Info, input: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    return relationships(Entity(_TYPE, told["urn"]), info, input)
+    return relationships(Entity(_TYPE, shown["urn"]), info, input)
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -1,6 +1,6 @@
-"""Personal access tokens: tokens of ours that are good in this realm alone.
+"""Personal access tokens: tokens of this server that are valid in one realm alone.
 
-Each is kept as an entity too, whose aspect says who made it and what for; whether it is good,
+Each is stored as an entity too, whose aspect says who made it and what for; whether it is valid,
 for whom and how long, is said by the token itself.
 SOURCE: datahub reference 6.3, 6.9.
 """
@@ -44,7 +44,7 @@ _SECONDS: Final = {
     "THREE_MONTHS": 90 * DAY,
     "SIX_MONTHS": 180 * DAY,
     "ONE_YEAR": 365 * DAY,
-    # CHOICE: no token of ours is good for ever; the answer says how long this one is.
+    # CHOICE: no token of ours is valid for ever; the answer says how long this one is.
     "NO_EXPIRY": LONGEST,
 }
 
@@ -54,7 +54,7 @@ Metadata = Mapping[str, Any]
 
 
 def entity_of(token: Token) -> Entity:
-    """The entity that a token is kept as."""
+    """The entity that a token is stored as."""
     return Entity(TYPE, f"{_PREFIX}{token.id}")
 
 
@@ -70,17 +70,17 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
     if not input["name"].strip():
         raise bad("a token needs a name")
 
-    def task(transaction: WriteTransaction) -> Mapping[str, Any]:
-        found = transaction.realm(call.exchange.realm)
+    def issue_token(transaction: WriteTransaction) -> Mapping[str, Any]:
+        state = transaction.realm(call.exchange.realm)
         if actor.name in _NOBODYS and not _is_root_itself(call, actor):
             raise Failure(403, f"no tokens are made for `{actor.name}`")
         if is_service:
             service_accounts.check(transaction, call.exchange.realm, actor)
-        elif actor != call.actor and not entities.is_known(found, actor):
+        elif actor != call.actor and not entities.is_known(state, actor):
             raise missing(actor.name)
-        user, seconds = _user(found.realm, actor.name), _SECONDS[input["duration"]]
+        user, seconds = _user(state.realm, actor.name), _SECONDS[input["duration"]]
         issued = tokens.issue(
-            transaction, user, found.realm.name, seconds=seconds, title=input["name"]
+            transaction, user, state.realm.name, seconds=seconds, title=input["name"]
         )
         value = {
             "name": input["name"],
@@ -91,14 +91,14 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
             "description": input.get("description") or "",
         }
         write = Write(entity_of(issued.token), _INFO, value)
-        aspects.write(transaction, found.realm.name, [write], call.actor.name)
-        metadata = _metadata(issued.token, value, found.realm)
+        aspects.write(transaction, state.realm.name, [write], call.actor.name)
+        metadata = _metadata(issued.token, value, state.realm)
         return {"accessToken": issued.text, "metadata": metadata}
 
-    told = {"name": input["name"], "duration": input["duration"], "for": actor.name}
+    details = {"name": input["name"], "duration": input["duration"], "for": actor.name}
     if is_service:
-        return authorization.write(call, "token.create_service", NO_RESOURCE, task, told)
-    return authorization.write(call, "token.create_personal", actor, task, told)
+        return authorization.write(call, "token.create_service", NO_RESOURCE, issue_token, details)
+    return authorization.write(call, "token.create_personal", actor, issue_token, details)
 
 
 def _is_root_itself(call: Call, actor: Entity) -> bool:
@@ -118,13 +118,13 @@ def _user(realm: Realm, urn: str) -> str:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     filters = input.get("filters") or ()
-    authorization.allow(call, "token.list", _asked_about(filters))
-    found = [one for one in _good(call) if all(_holds(one, filter) for filter in filters)]
-    shown, numbers = page(found, input, call.exchange.services.page_rows)
+    authorization.allow(call, "token.list", _owner_asked_about(filters))
+    matching = [one for one in _valid(call) if all(_holds(one, filter) for filter in filters)]
+    shown, numbers = page(matching, input, call.exchange.services.page_rows)
     return {**numbers, "tokens": shown}
 
 
-def _asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
+def _owner_asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
     """The one user whose tokens are asked for; else those of everybody are."""
     about = NO_RESOURCE
     for one in filters:
@@ -141,17 +141,17 @@ def _holds(metadata: Metadata, filter: Mapping[str, Any]) -> bool:
     return (metadata[filter["field"]] in wanted(filter)) != bool(filter.get("negated"))
 
 
-def _good(call: Call) -> list[Metadata]:
-    """The tokens that are good here alone and now, those made last first."""
+def _valid(call: Call) -> list[Metadata]:
+    """The tokens that are valid in this realm alone and now, the newest first."""
     exchange, realm = call.exchange, call.state.realm
-    found = [
+    valid = [
         token
         for token in exchange.state.tokens.values()
         if token.realm == realm.name and exchange.now < token.expires and not is_session(token)
     ]
-    found.sort(key=lambda token: (-token.created, token.id))
-    call.aspects(map(entity_of, found))
-    return [_metadata(one, call.aspect(entity_of(one), _INFO), realm) for one in found]
+    valid.sort(key=lambda token: (-token.created, token.id))
+    call.aspects(map(entity_of, valid))
+    return [_metadata(one, call.aspect(entity_of(one), _INFO), realm) for one in valid]
 
 
 def _metadata(token: Token, value: Mapping[str, object], realm: Realm) -> Metadata:
@@ -175,11 +175,11 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
     call: Call = info.context
     id = tokenId.removeprefix(_PREFIX)
     realm = call.exchange.realm
-    found = next((one for one in _good(call) if one["id"] == id), None)
-    # Of a token that is not there only those learn who manage all of them.
-    owner = NO_RESOURCE if found is None else calls.entity(found["ownerUrn"], "corpuser")
+    metadata = next((one for one in _valid(call) if one["id"] == id), None)
+    # Only those who manage all tokens learn that one does not exist.
+    owner = NO_RESOURCE if metadata is None else calls.entity(metadata["ownerUrn"], "corpuser")
 
-    def task(transaction: WriteTransaction) -> bool:
+    def revoke(transaction: WriteTransaction) -> bool:
         token = next((one for one in transaction.state.tokens.values() if one.id == id), None)
         if token is None or token.realm != realm:
             raise missing(f"{_PREFIX}{id}")
@@ -187,15 +187,15 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
         aspects.drop(transaction, realm, entity_of(token))
         return True
 
-    return authorization.write(call, "token.revoke", owner, task, {"token": id})
+    return authorization.write(call, "token.revoke", owner, revoke, {"token": id})
 
 
-def _told(_: object, info: Info, token: str) -> Metadata:
+def _metadata_of(_: object, info: Info, token: str) -> Metadata:
     call: Call = info.context
     authorization.allow(call, "token.metadata")
-    found = call.exchange.state.tokens.get(tokens.digest(token))
-    for one in _good(call):
-        if found is not None and one["id"] == found.id:
+    stored = call.exchange.state.tokens.get(tokens.digest(token))
+    for one in _valid(call):
+        if stored is not None and one["id"] == stored.id:
             return one
     raise Failure(404, "there is no such token")
 
@@ -204,15 +204,15 @@ def _milliseconds(time: float) -> int:
     return int(time * 1_000)
 
 
-def _owner(told: Metadata, info: Info) -> Entity | None:
+def _owner(metadata: Metadata, info: Info) -> Entity | None:
     call: Call = info.context
     return next(
-        iter(authorization.visible(call, [calls.entity(told["ownerUrn"], "corpuser")])), None
+        iter(authorization.visible(call, [calls.entity(metadata["ownerUrn"], "corpuser")])), None
     )
 
 
 RESOLVERS: Final[Resolvers] = {
     "AccessTokenMetadata": {"owner": _owner},
-    "Query": {"listAccessTokens": _list, "getAccessTokenMetadata": _told},
+    "Query": {"listAccessTokens": _list, "getAccessTokenMetadata": _metadata_of},
     "Mutation": {"createAccessToken": _create, "revokeAccessToken": _revoke},
 }

@@ -49,6 +49,35 @@ def test_one_of_several_audiences_is_enough(issuer: Issuer, verifier: Verifier) 
     assert verifier.verify(issuer.token(said)) == Identity("ana", (), f"{ISSUER}#ana")
 
 
+NONCE = "nonce of the login"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({}, ""),
+        ({"aud": [AUDIENCE]}, ""),
+        ({"aud": [AUDIENCE, "other"], "azp": AUDIENCE}, ""),
+        ({"nonce": "another"}, "the nonce is that of another login"),
+        ({"nonce": None}, "the nonce is that of another login"),
+        ({"aud": "other"}, "the audience is not us"),
+        ({"aud": [AUDIENCE, "other"]}, "issued to another client"),
+        ({"azp": "other"}, "issued to another client"),
+        ({"iss": "https://evil.example"}, "the issuer is not ours"),
+        ({"exp": 1_000}, "expired"),
+    ],
+    ids=str,
+)
+def test_an_id_token_is_for_one_login_at_one_client(
+    issuer: Issuer, verifier: Verifier, changes: dict[str, object], why: str
+) -> None:
+    found = verifier.verify(issuer.token(claims(**{"nonce": NONCE, **changes})), NONCE)
+    if why:
+        assert found == Forged(why)
+    else:
+        assert isinstance(found, Identity)
+
+
 def test_clocks_may_differ_by_the_leeway_and_no_more(issuer: Issuer) -> None:
     keys = KeySet(from_url(f"{issuer.address}/keys"))
     keys.refresh()

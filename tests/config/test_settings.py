@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden.app.build import services
+from lakewarden.config.effective import effective
 from lakewarden.config.settings import Settings, load
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.settings import DATAHUB_VARIABLES, DataHubSettings
@@ -270,3 +271,33 @@ def test_so_many_values_in_time_are_kept_as_is_said() -> None:
     assert services(fewer).of(DataHubSettings).timeseries_values == 7
     with pytest.raises(BadInput, match="timeseries_values"):
         load(environment={"LAKEWARDEN_DATAHUB__TIMESERIES_VALUES": "0"})
+
+
+OIDC = {"issuer": "https://idp", "audience": "us", "jwks_url": "https://idp/jwks"}
+FLOW = {"client_id": "us", "authorization_url": "https://idp/a", "token_url": "https://idp/t"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"token_url": ""}, "`oidc.token_url` is not `https://`"),
+        ({"authorization_url": "http://idp/a"}, "`oidc.authorization_url` is not `https://`"),
+        ({"scope": "profile"}, "`oidc.scope` lacks `openid`"),
+    ],
+)
+def test_a_login_at_the_provider_needs_its_addresses(changes: dict[str, str], message: str) -> None:
+    load(None, {"auth": "oidc", "oidc": {**OIDC, **FLOW}}, {})
+    with pytest.raises(BadInput, match=message):
+        load(None, {"auth": "oidc", "oidc": {**OIDC, **FLOW, **changes}}, {})
+
+
+def test_secrets_are_masked_and_every_setting_has_its_origin(tmp_path: Path) -> None:
+    file = _file(tmp_path, 'port = 1\n[oidc]\nclient_secret = "of the file"\n')
+    settings = load(file, {"admin": "ana"}, {"LAKEWARDEN_DATABASE": "postgresql://u:pw@h/d"})
+    found = {one.name: one for one in effective(settings)}
+    assert (found["port"].source, found["port"].where) == ("file", str(file))
+    assert (found["admin"].source, found["workers"].source) == ("option", "default")
+    database, secret = found["database"], found["oidc.client_secret"]
+    assert (database.value, database.where) == ("postgresql://•••", "LAKEWARDEN_DATABASE")
+    assert (secret.value, secret.secret, database.secret) == ("•••", True, True)
+    assert not any(one.secret for one in found.values() if one.source == "default")

@@ -47,10 +47,11 @@ from lakewarden.app.routing import Table
 from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.app.write_watch import TRY_SECONDS, WriteWatch
 from lakewarden.authn.authenticator import Authenticator
+from lakewarden.authn.code_flow import Client, CodeFlow
 from lakewarden.authn.oidc import Expected, KeySet, Verifier, from_file, from_url
 from lakewarden.authn.password import Passwords
 from lakewarden.config.effective import effective
-from lakewarden.config.settings import Limits, Settings
+from lakewarden.config.settings import Limits, Oidc, Settings
 from lakewarden.config.system_settings import ProxyHeader
 from lakewarden.http.exchange import Dialect, Services
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
@@ -147,6 +148,7 @@ class Application:
             holder_of=authenticator.holder_of,
             figures=partial(self._figures, time.time()),
         )
+        given = replace(given, provider_login=self._code_flow(authenticator, given.public_url))
         hosts = settings.own_hosts
         return Parts(
             table=self._table,
@@ -202,14 +204,7 @@ class Application:
             oidc = settings.oidc
             fetch = from_file(oidc.jwks_file) if oidc.jwks_file else from_url(oidc.jwks_url)
             self._keys = KeySet(fetch)
-            expected = Expected(
-                oidc.issuer,
-                oidc.audience,
-                oidc.user_claim,
-                oidc.group_claim,
-                oidc.leeway_seconds,
-            )
-            verifier = Verifier(self._keys, expected)
+            verifier = Verifier(self._keys, _expected(oidc, oidc.audience))
         root = settings.root_token
         return Authenticator(
             settings.auth,
@@ -220,6 +215,24 @@ class Application:
             _open_to(settings),
             settings.oidc.admins,
         )
+
+    def _code_flow(self, authenticator: Authenticator, public_url: str) -> CodeFlow | None:
+        """How people log in at the identity provider; None where they do not."""
+        oidc = self.settings.oidc
+        if self._keys is None or not oidc.client_id:
+            return None
+        secret = None if oidc.client_secret is None else oidc.client_secret.get_secret_value()
+        client = Client(
+            id=oidc.client_id,
+            secret=secret,
+            issuer=oidc.issuer,
+            authorization_url=oidc.authorization_url,
+            token_url=oidc.token_url,
+            redirect_url=f"{public_url}/ui/login/oidc/callback",
+            scope=oidc.scope,
+        )
+        verifier = Verifier(self._keys, _expected(oidc, oidc.client_id))
+        return CodeFlow(client, verifier, authenticator.identified)
 
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
@@ -447,6 +460,11 @@ class Application:
 
 def _started(compiled: Compiled) -> None:
     log.get().info("started from an index", realm=compiled.realm, revision=compiled.revision)
+
+
+def _expected(oidc: Oidc, audience: str) -> Expected:
+    """What a token of the provider for this audience has to say."""
+    return Expected(oidc.issuer, audience, oidc.user_claim, oidc.group_claim, oidc.leeway_seconds)
 
 
 class _Absent:

@@ -32,7 +32,7 @@ from lakewarden.authn.header import (
     Unreadable,
     Vouched,
 )
-from lakewarden.authn.oidc import Forged, Verifier
+from lakewarden.authn.oidc import Forged, Identity, Verifier
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 from lakewarden.registry import registry
@@ -181,12 +181,24 @@ class Authenticator:
     def _holder(self, token: Token, credential: str) -> Actor:
         """The user of a token; what the token lacks of proof, its holder lacks."""
         unproven = self._simple or token.unproven or ""
-        return Actor(token.user, token.directory, token.realm, (), credential, unproven=unproven)
+        return Actor(
+            token.user, token.directory, token.realm, token.groups, credential, unproven=unproven
+        )
 
     def _vouched(self, verifier: Verifier, text: str) -> Actor | Unauthenticated:
         identity = verifier.verify(text)
         if isinstance(identity, Forged):
             return Unauthenticated("the token is not valid", identity.why)
+        return self._identified(identity)
+
+    def identified(self, identity: Identity) -> Actor | Unauthenticated:
+        """Who an identity of the provider is here, for whoever logs in with it."""
+        actor = self._identified(identity)
+        if isinstance(actor, Actor) and _has_built_in_power(actor):
+            return Unauthenticated("nobody can sign in by this name")
+        return actor
+
+    def _identified(self, identity: Identity) -> Actor | Unauthenticated:
         try:
             for name in (identity.user, *identity.groups):
                 check_text(name)

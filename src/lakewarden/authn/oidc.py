@@ -194,13 +194,13 @@ class Verifier:
         self._expected = expected
         self._clock = clock
 
-    def verify(self, token: str) -> Identity | Forged:
-        """Whom the token names."""
+    def verify(self, token: str, nonce: str | None = None) -> Identity | Forged:
+        """Whom the token names; with `nonce` it has to be the ID token of that login."""
         try:
             claims = self._claims(token)
             if isinstance(claims, Forged):
                 return claims
-            wrong = self._wrong(claims)
+            wrong = self._wrong(claims) or ("" if nonce is None else self._misused(claims, nonce))
         except _MALFORMED as error:
             return Forged(f"not a token that can be checked ({type(error).__name__})")
         return Forged(wrong) if wrong else self._identity(claims)
@@ -244,6 +244,16 @@ class Verifier:
         if begins is not None and now < begins - expected.leeway_seconds:
             return "not yet valid"
         return ""
+
+    def _misused(self, claims: Mapping[str, Any], nonce: str) -> str:
+        """Whether an ID token is of another login, or for another client beside us."""
+        if claims.get("nonce") != nonce:
+            return "the nonce is that of another login"
+        audience = claims.get("aud")
+        client = claims.get("azp", None if isinstance(audience, list) else audience)
+        if client is None and isinstance(audience, list) and len(audience) == 1:
+            client = audience[0]
+        return "" if client == self._expected.audience else "issued to another client"
 
     def _identity(self, claims: Mapping[str, Any]) -> Identity | Forged:
         user = claims.get(self._expected.user_claim)

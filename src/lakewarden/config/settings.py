@@ -86,6 +86,11 @@ class Oidc(Section):
     `group_claim` the list of groups; the people are those of `directory`. The administrator of
     the server is none of them, unless `admins` has its name, or `ISSUER#SUBJECT` of whoever bears
     the name.
+
+    With a `client_id` people log in to the web pages at the provider, by the code flow with PKCE;
+    without a `client_secret` as a public client. The provider leads back to
+    `PUBLIC_URL/ui/login/oidc/callback`. The ID token has to name person and groups by the same
+    claims; `scope` is what they take.
     """
 
     issuer: str = ""
@@ -98,6 +103,11 @@ class Oidc(Section):
     group_claim: str = "groups"
     directory: Annotated[str, BeforeValidator(realm_name)] = "main"
     admins: Words = ()
+    client_id: str = ""
+    client_secret: SecretStr | None = None
+    authorization_url: str = ""
+    token_url: str = ""
+    scope: str = "openid"
 
 
 class Limits(Section):
@@ -375,12 +385,22 @@ def check(settings: Settings) -> None:
                 )
         if oidc.jwks_url and not _is_trusted(oidc.jwks_url):
             raise BadInput("`oidc.jwks_url` is not `https://`, nor on this machine")
+        if oidc.client_id:
+            _check_code_flow(oidc)
     url = settings.audit.anchor_url
     if url and not _is_trusted(url):
         raise BadInput("`audit.anchor_url` is not `https://`, nor on this machine")
     root = settings.root_token
     if root is not None:
         check_root_token(root.get_secret_value())
+
+
+def _check_code_flow(oidc: Oidc) -> None:
+    for key in ("authorization_url", "token_url"):
+        if not _is_trusted(getattr(oidc, key)):
+            raise BadInput(f"`oidc.{key}` is not `https://`, nor on this machine")
+    if "openid" not in oidc.scope.split():
+        raise BadInput("`oidc.scope` lacks `openid`")
 
 
 def _is_trusted(url: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.denials import Denials
+from lakewarden.service.provider_login import ProviderLogin
 from lakewarden.service.server_figures import ServerFigures
 from lakewarden.service.usage import Usage
 
@@ -75,6 +76,7 @@ class Services:
     them; None: nobody signs in with one. `usage` counts what was allowed and done, `denials` the
     reads that were denied. `playground`: scenarios of callers are run. `settings` are all that
     are in force, `without_effect` says which of them change nothing, `figures` counts.
+    `provider_login`: people log in to the pages at an identity provider; None: they do not.
     """
 
     public_url: str = "http://127.0.0.1:8787"
@@ -96,6 +98,7 @@ class Services:
     settings: tuple[EffectiveSetting, ...] = ()
     without_effect: tuple[str, ...] = ()
     figures: Callable[[], ServerFigures] = ServerFigures
+    provider_login: ProviderLogin | None = None
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""

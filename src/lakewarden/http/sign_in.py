@@ -34,6 +34,10 @@ SIMPLE: Final = "simple"
 """The mode in which every caller is whom it says it is."""
 
 
+TOKEN: Final = "token"  # noqa: S105 — the word for it, not one
+OIDC: Final = "oidc"
+
+
 class NotBelieved(WardenError):
     """Nobody is signed in; says no more than that."""
 
@@ -58,8 +62,13 @@ class Proof:
 
 
 def modes(services: Services) -> tuple[str, ...]:
-    """The ways to sign in to the pages."""
-    return (services.auth,) if services.passwords is None else (services.auth, PASSWORD)
+    """The ways to sign in to the pages: `oidc` at the provider, `token`, `simple`, `password`."""
+    ways = [TOKEN]
+    if services.auth == SIMPLE:
+        ways.insert(0, SIMPLE)
+    if services.provider_login is not None:
+        ways.insert(0, OIDC)
+    return (*ways, PASSWORD) if services.passwords is not None else tuple(ways)
 
 
 def sign_in(exchange: Exchange, proof: Proof) -> Issued:
@@ -72,6 +81,12 @@ def sign_in(exchange: Exchange, proof: Proof) -> Issued:
     if proof.password:
         return _by_directory_password(exchange, proof)
     actor = _believed(exchange, proof)
+    old = _sent(exchange)
+    return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
+
+
+def sign_in_as(exchange: Exchange, actor: Actor) -> Issued:
+    """A new session of somebody whom an identity provider vouches for."""
     old = _sent(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
 
@@ -175,8 +190,21 @@ def no_cookie(exchange: Exchange) -> str:
 
 def _cookie(exchange: Exchange, text: str, seconds: float) -> str:
     secure = "; Secure" if _is_secure(exchange) else ""
-    kept = f"HttpOnly; SameSite=Strict; Max-Age={seconds:.0f}{secure}"
-    return f"{_name(exchange)}={text}; Path=/; {kept}"
+    attributes = f"HttpOnly; SameSite=Strict; Max-Age={seconds:.0f}{secure}"
+    return f"{_name(exchange)}={text}; Path=/; {attributes}"
+
+
+def login_cookie(exchange: Exchange, secret: str, seconds: float) -> str:
+    """The cookie of a login that goes on at a provider, which comes back from another site."""
+    secure = "; Secure" if _is_secure(exchange) else ""
+    attributes = f"HttpOnly; SameSite=Lax; Max-Age={seconds:.0f}{secure}"
+    return f"{_login_name(exchange)}={secret}; Path=/; {attributes}"
+
+
+def login_secret(exchange: Exchange) -> str:
+    """What the cookie of such a login holds; empty where there is none, or there are several."""
+    found = _values(exchange, _login_name(exchange))
+    return found[0] if len(found) == 1 else ""
 
 
 def keep_alive(exchange: Exchange) -> None:
@@ -194,8 +222,13 @@ def keep_alive(exchange: Exchange) -> None:
 
 def _sent(exchange: Exchange) -> str:
     """The text of the session that the request carries; empty for none."""
+    return next(iter(_values(exchange, _name(exchange))), "")
+
+
+def _values(exchange: Exchange, cookie: str) -> list[str]:
+    """The values of a cookie; a browser sends one, whoever else may send several."""
     pairs = (part.partition("=") for part in exchange.headers.get("cookie", "").split(";"))
-    return next((text.strip() for name, _, text in pairs if name.strip() == _name(exchange)), "")
+    return [text.strip() for name, _, text in pairs if name.strip() == cookie]
 
 
 def csrf_of(exchange: Exchange) -> str:
@@ -206,6 +239,10 @@ def csrf_of(exchange: Exchange) -> str:
 
 def _is_secure(exchange: Exchange) -> bool:
     return exchange.services.public_url.startswith("https:")
+
+
+def _login_name(exchange: Exchange) -> str:
+    return session.SECURE_LOGIN_COOKIE if _is_secure(exchange) else session.LOGIN_COOKIE
 
 
 def _name(exchange: Exchange) -> str:

@@ -218,6 +218,10 @@ def _encoded(effect: Effect) -> tuple[str, object, str, object]:
             return _encoded_of_the_server(effect)
 
 
+def _token(row: Mapping[str, Any]) -> Token:
+    return Token(**{**row, "groups": tuple(row.get("groups", ()))})
+
+
 def _encoded_of_the_server(
     effect: TokenChanged | RealmChanged | LinkChanged,
 ) -> tuple[str, object, str, object]:
@@ -288,7 +292,7 @@ def decode(feed_row: FeedRow, system: System | None) -> Effect:
 def _of_the_server(kind: str, key: Any, row: Any) -> Effect:
     match kind:
         case "token":
-            return TokenChanged(key, None if row is None else Token(**row))
+            return TokenChanged(key, None if row is None else _token(row))
         case "realm":
             return RealmChanged(key, None if row is None else _realm(row))
         case "link":

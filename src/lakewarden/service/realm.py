@@ -42,7 +42,8 @@ class Token:
     """A bearer token of ours. Only the SHA-256 of its text is known (`digest`, hexadecimal).
 
     Good for `user` of `directory` in every realm of it, or in `realm` alone. Times are seconds
-    since the epoch. `unproven` is that of the caller who made it: see `service.actor`.
+    since the epoch. `unproven` is that of the caller who made it: see `service.actor`. `groups`
+    are those that an identity provider asserted of whoever began a session.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Token:
     realm: str | None = None
     title: str = ""
     unproven: str | None = None
+    groups: tuple[str, ...] = ()
 
 
 def check_realm_name(name: str) -> str:

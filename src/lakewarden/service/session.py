@@ -44,6 +44,12 @@ PAGES_COOKIE: Final = "lakewarden_ui"
 SECURE_PAGES_COOKIE: Final = "__Host-lakewarden"
 """The same where the pages go over TLS."""
 
+LOGIN_COOKIE: Final = "lakewarden_login"
+"""The cookie of a login that goes on at an identity provider."""
+
+SECURE_LOGIN_COOKIE: Final = "__Host-lakewarden-login"
+"""The same where the pages go over TLS."""
+
 _CSRF_CHARACTERS: Final = 43
 
 CREDENTIAL: Final = "session:"
@@ -61,7 +67,8 @@ def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
     What is over of the realm's sessions goes.
     """
     found = transaction.realm(realm).realm
-    return _begin(transaction, found.directory, found.name, user, transaction.actor.unproven)
+    actor = Actor(user, found.directory, found.name, unproven=transaction.actor.unproven)
+    return _begin(transaction, actor)
 
 
 def sign_in(transaction: WriteTransaction, actor: Actor, old: str = "") -> Issued:
@@ -72,7 +79,7 @@ def sign_in(transaction: WriteTransaction, actor: Actor, old: str = "") -> Issue
     ended = transaction.state.tokens.get(tokens.digest(old)) if old else None
     if ended is not None and is_session(ended):
         _end(transaction, ended.directory, [ended])
-    issued = _begin(transaction, actor.directory, actor.realm, actor.user, actor.unproven)
+    issued = _begin(transaction, actor)
     _record(transaction, "session.create", actor, issued.token, actor.credential)
     return issued
 
@@ -85,27 +92,27 @@ def sign_out(transaction: WriteTransaction) -> None:
         _record(transaction, "session.end", transaction.actor, token, "signed out")
 
 
-def _begin(
-    transaction: WriteTransaction, directory: str, realm: str | None, user: str, unproven: str
-) -> Issued:
+def _begin(transaction: WriteTransaction, actor: Actor) -> Issued:
     state, now = transaction.state, transaction.now
-    home = list(_sessions(state, directory, realm))
-    own = sorted((one for one in home if one.user == user), key=lambda one: (one.created, one.id))
+    home = list(_sessions(state, actor.directory, actor.realm))
+    theirs = (one for one in home if one.user == actor.user)
+    own = sorted(theirs, key=lambda one: (one.created, one.id))
     gone = [one for one in home if one.expires <= now] + own[: max(0, len(own) - MOST + 1)]
-    _end(transaction, directory, gone)
+    _end(transaction, actor.directory, gone)
     text = tokens.new_text()
     token = Token(
         id=f"{tokens.SESSIONS}{secrets.token_hex(12)}",
         digest=tokens.digest(text),
-        user=user,
+        user=actor.user,
         created=now,
         expires=now + IDLE,
-        directory=directory,
-        realm=realm,
+        directory=actor.directory,
+        realm=actor.realm,
         title="session",
-        unproven=unproven or None,
+        unproven=actor.unproven or None,
+        groups=actor.groups,
     )
-    transaction.change(people_of(directory), TokenChanged(token.id, token))
+    transaction.change(people_of(actor.directory), TokenChanged(token.id, token))
     return Issued(token, text)
 
 
@@ -124,6 +131,24 @@ def _record(
             wire=transaction.actor.wire,
             request_id=transaction.actor.request_id,
             details={"session": token.id},
+        )
+    )
+
+
+def record_failed(transaction: WriteTransaction, reason: str) -> None:
+    """Leaves a trace of somebody who is not signed in after all."""
+    actor = transaction.actor
+    transaction.record(
+        AuditEvent(
+            time=transaction.now,
+            actor=actor.recorded,
+            operation="session.create",
+            target=f"directory:{actor.directory}",
+            outcome="deny",
+            reason=reason,
+            realm=CONTROL,
+            wire=actor.wire,
+            request_id=actor.request_id,
         )
     )
 

@@ -204,7 +204,9 @@ def _link_key(link: Link) -> Row:
 
 
 def _token_row(token: Token) -> Row:
-    return tuple(getattr(token, name) for name in TOKEN_COLUMNS)
+    groups = canonical(list(token.groups)) if token.groups else None
+    plain = tuple(getattr(token, name) for name in TOKEN_COLUMNS if name != "groups")
+    return (*plain, groups)
 
 
 def _realm_row(realm: Realm) -> Row:

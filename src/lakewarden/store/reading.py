@@ -54,6 +54,11 @@ T = TypeVar("T")
 _NOWHERE = -1
 
 
+def _token(row: Mapping[str, Any]) -> Token:
+    groups = () if row["groups"] is None else tuple(json.loads(row["groups"]))
+    return Token(**{**row, "groups": groups})
+
+
 class SqlReading:
     """See `Reading`. What it reads belongs to the transaction of its connection."""
 
@@ -156,7 +161,7 @@ class SqlReading:
 
     def tokens(self) -> Sequence[Token]:
         columns = [schema.tokens.c[name] for name in TOKEN_COLUMNS]
-        return [Token(**row._mapping) for row in self._all(sa.select(*columns))]
+        return [_token(row._mapping) for row in self._all(sa.select(*columns))]
 
     def links(self) -> Iterator[tuple[Link, str]]:
         of = schema.links.c

@@ -249,6 +249,7 @@ tokens = sa.Table(
     sa.Column("realm", Text),
     _text("title"),
     sa.Column("unproven", Text),
+    sa.Column("groups", Text),
 )
 
 links = _clustered(

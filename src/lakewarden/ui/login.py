@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 from lakewarden.http import sign_in as signing
 from lakewarden.http.exchange import Exchange, Refused, Reply
@@ -69,6 +69,12 @@ def _place(text: str) -> dict[str, str]:
     if kind not in ("realm", "directory") or not name:
         raise BadInput("expected a realm or a directory", where="place")
     return {kind: name}
+
+
+def page(exchange: Exchange, status: int, message: str, *, cookies: tuple[str, ...] = ()) -> Reply:
+    """The form with a message, for a login that began elsewhere."""
+    body = _page(exchange, _HOME, said=message[:1].upper() + message[1:])
+    return Reply(status, body, HTML, HEADERS, cookies=cookies)
 
 
 def own_path(text: str) -> str:
@@ -134,6 +140,8 @@ def _page(exchange: Exchange, to: str, proof: Proof | None = None, said: str = "
     forms = [_token(to)]
     if PASSWORD in signing.modes(exchange.services):
         forms.insert(0, _password(to, sent, [*_directories(exchange), *_realms(exchange)]))
+    if exchange.services.provider_login is not None:
+        forms.insert(0, _provider(to))
     if exchange.services.auth == signing.SIMPLE:
         forms.insert(0, _simple(to, sent))
     told = f'<p role="alert" class="fault">{escape(said)}</p>' if said else ""
@@ -182,6 +190,12 @@ def _password(to: str, sent: Proof, places: list[tuple[str, str]]) -> str:
         ' autocomplete="current-password"></label>'
         + f'<label>Where<select name="place">{options}</select></label>',
     )
+
+
+def _provider(to: str) -> str:
+    # A link: what a form leads to is bound by `form-action`, redirections included.
+    address = f"/ui/login/oidc?{urlencode({'to': to})}"
+    return f'<p><a class="button" href="{escape(address)}">Log in at the identity provider</a></p>'
 
 
 def _token(to: str) -> str:

@@ -4,6 +4,7 @@
 |--------------|-----------------------------------------------------------------------|
 | /            | 302 to `/ui/`                                                         |
 | /ui/login    | the page to sign in on, without script; POST signs in                 |
+| /ui/login/oidc, /ui/login/oidc/callback | to the identity provider and back         |
 | /ui/NAME     | the built file of this name                                           |
 | /ui/...      | `index.html`: the application reads the address                       |
 
@@ -18,7 +19,7 @@ from dataclasses import replace
 from typing import Final
 
 from lakewarden.http.exchange import LOGINS, Exchange, Handler, Reply, Route
-from lakewarden.ui import login
+from lakewarden.ui import login, provider_login
 from lakewarden.ui.built import INDEX, File, built_files
 
 HTML: Final = "text/html; charset=utf-8"
@@ -75,6 +76,16 @@ class Pages:
                 *("POST", "/ui/login", "caller.load", login.sign_in),
                 public=True,
                 accepts=("application/x-www-form-urlencoded",),
+                rate_class=LOGINS,
+            ),
+            Route(
+                *("GET", "/ui/login/oidc", "server.about", provider_login.start),
+                public=True,
+                rate_class=LOGINS,
+            ),
+            Route(
+                *("GET", "/ui/login/oidc/callback", "caller.load", provider_login.finish),
+                public=True,
                 rate_class=LOGINS,
             ),
             get("/ui/{path:path}", self._file),

@@ -1,0 +1,69 @@
+"""Logging in to the pages at an identity provider: what the pages need of it, as a port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from lakewarden.kernel.errors import WardenError
+from lakewarden.service.actor import Actor
+
+SECONDS: Final = 600.0
+"""How long a login may take at the provider."""
+
+
+class LoginFailed(WardenError):
+    """Nobody is logged in. `str` may be shown; `detail` is for our log."""
+
+    def __init__(self, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail
+
+
+class ProviderAway(LoginFailed):
+    """The provider does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedLogin:
+    """A login that goes on at the provider, at `url`.
+
+    `secret` is what the browser brings back, and nobody else knows; empty once it is over.
+    """
+
+    url: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedLogin:
+    """Who logged in, and the page that was wanted."""
+
+    actor: Actor
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """What the provider sends the browser back with; empty where it says nothing."""
+
+    state: str = ""
+    code: str = ""
+    issuer: str = ""
+    error: str = ""
+
+
+class ProviderLogin(Protocol):
+    """The code flow of OpenID Connect with one provider."""
+
+    def start(self, to: str, now: float) -> StartedLogin:
+        """Begins a login that leads to the page `to`."""
+        ...
+
+    def state_of(self, secret: str, now: float) -> str:
+        """The state that belongs to a secret; raises `LoginFailed` for none, or an old one."""
+        ...
+
+    def finish(self, secret: str, callback: Callback, now: float) -> FinishedLogin:
+        """Exchanges the code; raises `LoginFailed`, and `ProviderAway` of it."""
+        ...

@@ -67,6 +67,7 @@ UNDESCRIBED = {
         "POST /realms/{realm}/lint",
         "GET /realms/{realm}/usage",
         "GET /links",
+        "GET /links/suggestions",
         "PUT /links",
         "DELETE /links",
         "POST /links/load",
@@ -82,6 +83,7 @@ UNDESCRIBED = {
         "DELETE /directories/{directory}/memberships",
         "POST /tokens",
     ),
+    "which passwords are easily guessed": ("PUT /directories/{directory}/users/{name}/password",),
     "that a rule is one there is": ("GET /realms/{realm}/lint",),
     "which moments there are, and which are to come": (
         "GET /audit",

@@ -16,16 +16,12 @@ from lakewarden.service import timeseries
 from lakewarden.service.timeseries import EVER, FIRST, LAST, Timed, Window
 from lakewarden.systems.datahub.aspects import usage
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import authorization, timed
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.following import named
-from lakewarden.systems.datahub.http.graphql.pages.part import (
-    Field,
-    Part,
-    typed,
-)
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.record import Record
+from lakewarden.systems.datahub.http.graphql.references import named
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 from lakewarden.systems.datahub.http.value_filter import fits
 
 _PROFILE: Final = "datasetProfile"
@@ -69,10 +65,10 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
     return call.kept((id(group), aspect, window, limit), find).get(dataset, [])
 
 
-def _listed(aspect: str) -> Callable[..., list[Part]]:
+def _listed(aspect: str) -> Callable[..., list[Record]]:
     """The values of an aspect in a window, those that a filter lets through."""
 
-    def resolve(dataset: Entity, info: Info, **given: Any) -> list[Part]:
+    def resolve(dataset: Entity, info: Info, **given: Any) -> list[Record]:
         call: Call = info.context
         limit, filter = given.get("limit"), given.get("filter")
         most = _count(call, _USUAL if limit is None else limit)
@@ -81,17 +77,17 @@ def _listed(aspect: str) -> Callable[..., list[Part]]:
         read = most if picked is None else call.exchange.services.page_rows
         values = _read(call, dataset, aspect, window, read)
         found = [one for one in values if fits(one.value, picked)]
-        return [Part(dataset, one.value, aspect) for one in found[:most]]
+        return [Record(dataset, one.value) for one in found[:most]]
 
     return resolve
 
 
 def _window(given: Mapping[str, Any]) -> Window:
-    first, last = given.get("startTimeMillis"), given.get("endTimeMillis")
-    for name, time in (("startTimeMillis", first), ("endTimeMillis", last)):
+    for name in ("startTimeMillis", "endTimeMillis"):
+        time = given.get(name)
         if time is not None and not FIRST <= time <= LAST:
             raise bad(f"`{name}`: expected milliseconds since the epoch")
-    return Window(FIRST if first is None else first, LAST if last is None else last)
+    return timed.window(given)
 
 
 def _count(call: Call, limit: int) -> int:
@@ -106,17 +102,16 @@ def _criteria(filter: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"and": list(own)}
 
 
-def _newest(is_whole: bool) -> Callable[..., Part | None]:
+def _newest(is_whole: bool) -> Callable[..., Record | None]:
     """The newest profile of the whole table, or of a part of it."""
 
-    def resolve(dataset: Entity, info: Info) -> Part | None:
+    def resolve(dataset: Entity, info: Info) -> Record | None:
         most = info.context.exchange.services.page_rows
         for one in _read(info.context, dataset, _PROFILE, EVER, most):
-            found = Part(dataset, one.value, _PROFILE)
-            spec = found.part("partitionSpec")
-            kind = None if spec is None else spec.text("type")
+            profile = Record(dataset, one.value)
+            kind = profile.record_or_empty("partitionSpec").text("type")
             if (kind in (None, "FULL_TABLE")) is is_whole:
-                return found
+                return profile
         return None
 
     return resolve
@@ -140,12 +135,12 @@ def _usage_stats(dataset: Entity, info: Info, **given: Any) -> Mapping[str, Any]
     if values is None:
         return None
     buckets = [
-        {"bucket": one["timestampMillis"], "duration": "DAY", "metrics": Part(dataset, one)}
+        {"bucket": one["timestampMillis"], "duration": "DAY", "metrics": Record(dataset, one)}
         for one in values
     ]
     return {
         "buckets": [{**one, "resource": dataset.name} for one in buckets],
-        "aggregations": Part(dataset, usage.together(values)),
+        "aggregations": Record(dataset, usage.together(values)),
     }
 
 
@@ -172,47 +167,22 @@ def _views(aspect: str) -> Field:
 
     def resolve(asset: Entity, info: Info) -> Mapping[str, Any] | None:
         call: Call = info.context
-        if not authorization.may(call, "timeseries.read", asset):
+        if not timed.may_read(call, asset):
             return None
-        most = call.exchange.services.page_rows
-        with call.exchange.service.reading() as reading:
-            found = timeseries.values(reading, call.exchange.realm, asset, aspect, EVER, most)
-        said = (Part(asset, one.value) for one in found)
-        whole = (one for one in said if one.get("eventGranularity") is None)
-        newest = next((one for one in whole if one.number("viewsCount") is not None), None)
-        return None if newest is None else {"viewCount": newest.number("viewsCount")}
+        counts = (
+            one.number("viewsCount")
+            for one in timed.values(call, asset, aspect)
+            if one.get("eventGranularity") is None
+        )
+        newest = next((count for count in counts if count is not None), None)
+        return None if newest is None else {"viewCount": newest}
 
     return resolve
 
 
-def _user(counts: Part, info: Info) -> Entity | None:
-    found = named([counts.text("user")], frozenset({"corpuser"}))
-    return next(iter(authorization.visible(info.context, found)), None)
-
-
-def _columns(metrics: Part, _info: Info) -> list[Mapping[str, Any]]:
-    return [
-        {"fieldName": one.text("fieldPath"), "count": one.number("count")}
-        for one in metrics.parts("fieldCounts")
-    ]
-
-
-def _length(window: Part, _info: Info) -> int:
-    size = window.part("length")
-    if size is None:
-        return 0
+def _length(window: Record, _info: Info) -> int:
+    size = window.record_or_empty("length")
     return _UNITS.get(size.text("unit") or "", 0) * (size.number("multiple") or 1)
-
-
-def _partition(operation: Part, _info: Info) -> str | None:
-    spec = operation.part("partitionSpec")
-    return None if spec is None else spec.text("partition")
-
-
-def _properties(operation: Part, _info: Info) -> list[Mapping[str, Any]]:
-    found = operation.part("customProperties")
-    entries = {} if found is None else found.value
-    return [{"key": k, "value": v} for k, v in sorted(entries.items()) if isinstance(v, str)]
 
 
 RESOLVERS: Final[Resolvers] = {
@@ -226,19 +196,5 @@ RESOLVERS: Final[Resolvers] = {
     },
     "Chart": {"statsSummary": _views("chartUsageStatistics")},
     "Dashboard": {"statsSummary": _views("dashboardUsageStatistics")},
-    "PartitionSpec": {"type": typed(otherwise="PARTITION")},
     "TimeWindow": {"durationMillis": _length},
-    "Operation": {
-        "operationType": typed(otherwise="UNKNOWN"),
-        "partition": _partition,
-        "customProperties": _properties,
-    },
-    "UsageAggregationMetrics": {
-        "users": typed("userCounts"),
-        "fields": _columns,
-    },
-    "UsageQueryResultAggregations": {
-        "fields": lambda part, _info: [one.value for one in part.parts("fields")]
-    },
-    "UserUsageCounts": {"user": _user},
 }

@@ -51,7 +51,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     matching = [policy for policy in stored(call) if _matches(policy, input)]
     matching.sort(key=lambda policy: (-policy.changed, policy.urn))
     shown, numbers = page(matching, input, call.exchange.services.page_rows)
-    return {**numbers, "policies": [policy_output.shown(policy) for policy in shown]}
+    return {**numbers, "policies": [policy.record for policy in shown]}
 
 
 def _matches(policy: Policy, input: Mapping[str, Any]) -> bool:

@@ -12,7 +12,12 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 Info: TypeAlias = GraphQLResolveInfo[Call]
 """What the executor tells a resolver."""
 
-Resolvers = Mapping[str, Mapping[str, Callable[..., Any]]]
-"""Type → field → resolver. A resolver has the parent's value, the executor's information, whose
-`context` is a `Call`, and the field's arguments by name. Fields that are not named are read from
-the parent's value, a mapping."""
+Field = Callable[..., Any]
+"""A resolver: it has the parent's value, the executor's information, whose `context` is a `Call`,
+and the field's arguments by name."""
+
+Fields = Mapping[str, Field]
+"""The resolvers of a type's fields."""
+
+Resolvers = Mapping[str, Fields]
+"""Type → field → resolver. Fields that are not named are read as the schema declares them."""

@@ -22,6 +22,8 @@ from lakewarden.service.cancellation import check
 from lakewarden.service.search_terms import check_search
 from lakewarden.systems.datahub.http.graphql import (
     app_config,
+    declared,
+    directives,
     edits,
     identities,
     invitations,
@@ -37,19 +39,15 @@ from lakewarden.systems.datahub.http.graphql import (
     user_settings,
 )
 from lakewarden.systems.datahub.http.graphql.pages import (
-    assets,
-    association,
+    associations,
     columns,
     contents,
     governance,
     learning,
     lineage,
     lists,
-    looks,
     metrics,
-    part,
     people,
-    pipelines,
     products,
     queries,
     roots,
@@ -58,7 +56,7 @@ from lakewarden.systems.datahub.http.graphql.pages import (
     systems,
     versions,
 )
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import QUERY
 from lakewarden.systems.datahub.search.question import URN
 
@@ -67,13 +65,13 @@ _MODULES: Final = (
     *(privileges, search, service_accounts, tokens, user_settings),
 )
 _PAGES: Final = (
-    *(assets, association, columns, contents, governance, learning, lineage, lists, looks),
-    metrics,
-    *(people, pipelines, products, queries, roots, runs, systems, versions),
+    *(associations, columns, contents, governance, learning, lineage, lists, metrics, people),
+    *(products, queries, roots, runs, systems, versions),
 )
 """Each has `RESOLVERS`: by type and field."""
 
 
+_SHARED: Final[Fields] = {**shared.RESOLVERS, **platform.SHARED}
 _QUERY: Final = "query"
 
 
@@ -83,30 +81,31 @@ def schema() -> GraphQLSchema:
     made = make_executable_schema("\n".join(_texts()), *_bindables())
     for type in made.type_map.values():
         if isinstance(type, GraphQLObjectType):
-            if type.name in kinds.NAMES:
-                _resolve_shared(type)
             for name, field in type.fields.items():
-                _checked(field)
-                field.resolve = field.resolve or part.by_default(name, field)
+                field.resolve = _resolver(made, type, name, field)
         elif isinstance(type, GraphQLInterfaceType | GraphQLUnionType):
             type.resolve_type = type.resolve_type or kinds.type_of
+    made.directives = tuple(one for one in made.directives if one.name not in directives.NAMES)
     return made
 
 
-def _resolve_shared(type: GraphQLObjectType) -> None:
-    """Fields that no module resolves for the type itself are resolved as for all types."""
-    for name, field in type.fields.items():
-        field.resolve = field.resolve or shared.RESOLVERS.get(name)
+def _resolver(
+    made: GraphQLSchema, type: GraphQLObjectType, name: str, field: GraphQLField
+) -> Field:
+    """That of a module, else what the schema declares, else that of all types of entities."""
+    resolve = field.resolve
+    if resolve is None and type.name in kinds.NAMES and not directives.has_directives(field):
+        resolve = _SHARED.get(name)
+    if resolve is None and type is made.query_type:
+        resolve = declared.root(made, name, field)
+    return declared.resolver(made, name, field) if resolve is None else _checked(field, resolve)
 
 
-def _checked(field: GraphQLField) -> None:
+def _checked(field: GraphQLField, resolve: Field) -> Field:
     """Looks, before a field is resolved, whether anybody waits for it; and bounds a search.
 
     That is the words of an input that searches, whatever the resolver does with them.
     """
-    resolve = field.resolve
-    if resolve is None:
-        return
     argument = field.args.get("input")
     input = None if argument is None else get_named_type(argument.type)
     searches = isinstance(input, GraphQLInputObjectType) and _QUERY in input.fields
@@ -118,7 +117,7 @@ def _checked(field: GraphQLField) -> None:
             _check_words((given.get("input") or {}).get(_QUERY))
         return resolve(parent, info, **given)
 
-    field.resolve = checked
+    return checked
 
 
 def _check_words(query: object) -> None:

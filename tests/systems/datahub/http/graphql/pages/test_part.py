@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from graphql import GraphQLObjectType, build_schema
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import schema as schemas
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, by_default, typed
+from lakewarden.systems.datahub.http.graphql.declared import resolver
+from lakewarden.systems.datahub.http.graphql.record import Record
 
-SCHEMA = build_schema(
-    """
-    scalar Long
-    enum Level { LOW HIGH }
-    type Inner { text: String }
-    type Query {
-      text: String, textThere: String!, id: ID!, flag: Boolean, number: Int, numberThere: Int!
-      long: Long!, decimal: Float, level: Level, levels: [Level!], texts: [String!]
-      part: Inner, parts: [Inner!]!
-    }
-    """
-)
+DIRECTIVES: Final = files("lakewarden.systems.datahub.http.graphql").joinpath("sdl")
+
+FIELDS: Final = {
+    "text": "String",
+    "textThere": "String!",
+    "id": "ID!",
+    "flag": "Boolean",
+    "number": "Int",
+    "numberThere": "Int!",
+    "long": "Long!",
+    "decimal": "Float",
+    "level": "Level",
+    "levels": "[Level!]",
+    "texts": "[String!]",
+    "part": "Inner",
+    "parts": "[Inner!]!",
+}
 
 ENTITY = Entity("dataset", "urn:li:dataset:one")
 
 
 def resolve(field: str, value: dict[str, Any], **settings: str) -> Any:
-    query = SCHEMA.query_type
+    """What is shown of a record for a field whose `@member` has the settings."""
+    given = ", ".join(f'{name}: "{text}"' for name, text in settings.items())
+    directive = f"@member({given})" if given else ""
+    schema = build_schema(
+        DIRECTIVES.joinpath("directives.graphql").read_text()
+        + "scalar Long enum Level { LOW HIGH } type Inner { text: String } "
+        + f"type Query {{ {field}: {FIELDS[field]} {directive} }}"
+    )
+    query = schema.query_type
     assert query is not None
-    info: Any = SimpleNamespace(return_type=query.fields[field].type, field_name=field)
-    resolver = typed(**settings) if settings else by_default(field, query.fields[field])
-    return resolver(Part(ENTITY, value), info)
+    info: Any = SimpleNamespace(field_name=field, context=None)
+    return resolver(schema, field, query.fields[field])(Record(ENTITY, value), info)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +72,9 @@ def resolve(field: str, value: dict[str, Any], **settings: str) -> Any:
         ("levels", ["LOW", "MIDDLE", 3], ["LOW"]),
         ("texts", ["a", 3], ["a"]),
         ("texts", "a", []),
-        ("part", {"text": "x"}, Part(ENTITY, {"text": "x"})),
+        ("part", {"text": "x"}, Record(ENTITY, {"text": "x"})),
         ("part", ["x"], None),
-        ("parts", [{"text": "x"}, "y"], [Part(ENTITY, {"text": "x"})]),
+        ("parts", [{"text": "x"}, "y"], [Record(ENTITY, {"text": "x"})]),
         ("parts", None, []),
     ],
 )
@@ -69,15 +83,15 @@ def test_a_member_is_shown_by_the_type_of_the_field(field: str, stored: Any, sho
 
 
 def test_a_field_may_show_another_member_or_have_a_value_for_none() -> None:
-    assert resolve("text", {"other": "x"}, key="other") == "x"
-    assert resolve("text", {}, otherwise=".") == "."
-    assert resolve("level", {"level": "MIDDLE"}, otherwise="HIGH") == "HIGH"
+    assert resolve("text", {"other": "x"}, path="other") == "x"
+    assert resolve("text", {}, default=".") == "."
+    assert resolve("level", {"level": "MIDDLE"}, default="HIGH") == "HIGH"
 
 
 def test_what_is_no_part_is_read_as_a_mapping() -> None:
     entry = schemas.schema().type_map["StringMapEntry"]
     assert isinstance(entry, GraphQLObjectType)
-    resolver = by_default("value", entry.fields["value"])
+    value = resolver(schemas.schema(), "value", entry.fields["value"])
     info: Any = SimpleNamespace(field_name="value")
-    assert resolver(Part(ENTITY, {"value": "x"}), info) == "x"
-    assert resolver({"value": "y"}, info) == "y"
+    assert value(Record(ENTITY, {"value": "x"}), info) == "x"
+    assert value({"value": "y"}, info) == "y"

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.pages.following import follow
-from lakewarden.systems.datahub.http.graphql.pages.looks import SIBLINGS
 from lakewarden.systems.datahub.http.graphql.pages.roots import shown
+from lakewarden.systems.datahub.http.graphql.references import follow, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import QUERY
 
 Input = Mapping[str, Any]
 
 _PRODUCTS: Final = "dataProducts"
+_SIBLINGS: Final = naming(("siblings", "siblings"))
 _search: Final = QUERY["searchAcrossEntities"]
 _scroll: Final = QUERY["scrollAcrossEntities"]
 
@@ -32,9 +32,9 @@ def _belonging(field: str) -> Callable[..., Mapping[str, Any]]:
 def _searched(entity: Entity, info: Info, field: str, input: Input) -> Mapping[str, Any]:
     own = {"field": field, "values": [entity.name]}
     filters = [*(input.get("filters") or ()), own]
-    asked = {**input, "query": input.get("query") or "*", "filters": filters}
-    found: Mapping[str, Any] = _search(None, info, asked)
-    return found
+    question = {**input, "query": input.get("query") or "*", "filters": filters}
+    results: Mapping[str, Any] = _search(None, info, question)
+    return results
 
 
 def _assets(_: object, info: Info, urn: str, input: Input) -> Mapping[str, Any] | None:
@@ -44,10 +44,10 @@ def _assets(_: object, info: Info, urn: str, input: Input) -> Mapping[str, Any] 
 
 def _siblings(dataset: Entity, info: Info, input: Input) -> Mapping[str, Any]:
     """What is found among the siblings; where there are none, nothing."""
-    found = follow(info.context, dataset, SIBLINGS)
-    if not found:
+    siblings = follow(info.context, dataset, _SIBLINGS)
+    if not siblings:
         return {"count": 0, "total": 0, "searchResults": [], "facets": []}
-    own = {"field": "urn", "values": [one.name for one in found]}
+    own = {"field": "urn", "values": [one.name for one in siblings]}
     groups: Sequence[Input] = input.get("orFilters") or ({},)
     within = [{"and": [*(group.get("and") or ()), own]} for group in groups]
     shown: Mapping[str, Any] = _scroll(None, info, {**input, "orFilters": within})

@@ -1,11 +1,11 @@
-"""Domains, tags, the glossary and data products.
+"""The glossary and data products: names of terms, and how much lies in what.
 
-What lies in them is counted and told by the facts that decide. SOURCE: datahub reference 6.7.
+That is counted by the facts that decide. SOURCE: datahub reference 6.7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from pyroaring import BitMap
@@ -15,29 +15,21 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
-from lakewarden.systems.datahub.http.graphql.pages.assets import key, or_key
-from lakewarden.systems.datahub.http.graphql.pages.following import Fields, resolved_stamp
-from lakewarden.systems.datahub.http.graphql.pages.part import (
-    Part,
-    aspect,
-    custom_properties,
-    of_aspect,
-    typed,
-)
+from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 
-def _short(urn: str) -> str:
+def _short_name(term: Entity, _info: Info) -> str:
     """What stands behind the last dot of a term's name."""
-    name = datahub.key_parts(urn)[0]
+    name = datahub.key_parts(term.name)[0]
     return name.rpartition(".")[2] or name
 
 
-def _term_name(term: Part, _info: Info) -> str:
-    return term.text("name") or _short(term.entity.name)
+def _name(properties: Record, info: Info) -> str:
+    return properties.text("name") or _short_name(properties.entity, info)
 
 
-def _assets(properties: Part, info: Info) -> int:
+def _num_assets(properties: Record, info: Info) -> int:
     """How many assets a product has, of those that the caller is shown."""
     call: Call = info.context
     coded = call.state.matrix.snapshot.coded
@@ -50,7 +42,7 @@ def _count(call: Call, ids: BitMap) -> int:
     return len(authorization.visible_ids(call, ids))
 
 
-def _counted(node: Entity, info: Info) -> Mapping[str, int]:
+def _children_count(node: Entity, info: Info) -> Mapping[str, int]:
     call: Call = info.context
     snapshot = call.state.matrix.snapshot
     id = snapshot.coded.tree.find(node)
@@ -61,51 +53,10 @@ def _counted(node: Entity, info: Info) -> Mapping[str, int]:
     }
 
 
-_OF_TERM: Final[Fields] = {
-    "name": _term_name,
-    "description": typed("definition"),
-    "customProperties": custom_properties,
-}
-_TAG: Final = "tagProperties"
-_MADE: Final[Callable[..., object]] = resolved_stamp("created")
-
 RESOLVERS: Final[Resolvers] = {
-    "Domain": {"id": key(0), "properties": aspect("domainProperties")},
-    "DomainProperties": {
-        "name": or_key("name", 0),
-        "customProperties": custom_properties,
-        "createdOn": _MADE,
-    },
-    "Tag": {
-        "name": key(0),
-        "properties": aspect(_TAG),
-        "editableProperties": aspect(_TAG),
-        "description": of_aspect(_TAG),
-    },
-    "TagProperties": {"name": or_key("name", 0)},
-    "GlossaryTerm": {
-        "name": lambda term, _info: _short(term.name),
-        "hierarchicalName": key(0),
-        "properties": aspect("glossaryTermInfo"),
-        "glossaryTermInfo": aspect("glossaryTermInfo"),
-    },
-    "GlossaryTermProperties": {**_OF_TERM, "createdOn": _MADE},
-    "GlossaryTermInfo": _OF_TERM,
-    "GlossaryNode": {
-        "properties": aspect("glossaryNodeInfo"),
-        "childrenCount": _counted,
-    },
-    "GlossaryNodeProperties": {
-        "name": or_key("name", 0),
-        "description": typed("definition"),
-        "customProperties": custom_properties,
-        "createdOn": _MADE,
-    },
-    "DataProduct": {"properties": aspect("dataProductProperties")},
-    "DataProductProperties": {
-        "name": or_key("name", 0),
-        "numAssets": _assets,
-        "customProperties": custom_properties,
-        "createdOn": _MADE,
-    },
+    "GlossaryTerm": {"name": _short_name},
+    "GlossaryTermProperties": {"name": _name},
+    "GlossaryTermInfo": {"name": _name},
+    "GlossaryNode": {"childrenCount": _children_count},
+    "DataProductProperties": {"numAssets": _num_assets},
 }

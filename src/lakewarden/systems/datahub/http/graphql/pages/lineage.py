@@ -18,12 +18,12 @@ from lakewarden.systems.datahub.aspects.edges import Lineage
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http import viewing
-from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import authorization, references
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
-from lakewarden.systems.datahub.http.graphql.pages.following import named, naming, shown
-from lakewarden.systems.datahub.http.graphql.pages.part import Part
 from lakewarden.systems.datahub.http.graphql.paging import page
+from lakewarden.systems.datahub.http.graphql.record import Record, aspect
+from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
 from lakewarden.systems.datahub.search.lineage import Period, changed, is_by_hand, made
@@ -122,45 +122,33 @@ def _among(urn: object, seen: Collection[Entity]) -> Entity | None:
 
 
 _ENDS: Final = ("upstreams", "downstreams")
-
-
-def _columns(part: Part) -> Iterable[object]:
-    for one in part.parts("fineGrainedLineages"):
-        for key in _ENDS:
-            yield from one.texts(key)
-
-
-_OF_DATASET: Final = naming("upstreamLineage", _columns, edges.COLUMN)
-_OF_TASK: Final = naming("dataJobInputOutput", _columns, edges.COLUMN)
+_COLUMNS: Final = frozenset({edges.COLUMN})
 
 
 def _of_dataset(entity: Entity, info: Info) -> list[Shown] | None:
-    value = info.context.aspect(entity, "upstreamLineage")
-    seen = shown(info.context, entity, _OF_DATASET) if value else ()
-    return _fine(Part(entity, value), seen) if value else None
+    record = aspect(info.context, entity, "upstreamLineage")
+    return _fine(record, info) if record.value else None
 
 
-def _of_task(part: Part, info: Info) -> list[Shown]:
-    return _fine(part, shown(info.context, part.entity, _OF_TASK))
-
-
-def _fine(part: Part, seen: Collection[Entity]) -> list[Shown]:
+def _fine(record: Record, info: Info) -> list[Shown]:
     """The columns at both ends; nothing where the caller is shown none at one of them."""
-    found = []
-    for one in part.parts("fineGrainedLineages"):
-        ends = {key: [_ref(e) for e in named(one.texts(key)) if e in seen] for key in _ENDS}
+    shown = []
+    for one in record.records("fineGrainedLineages"):
+        ends = {key: _refs(info.context, one, key) for key in _ENDS}
         if all(ends.values()):
-            said = {key: one.text(key) for key in ("query", "transformOperation")}
-            found.append({**ends, **said})
-    return found
+            shown.append(
+                {**ends, **{key: one.text(key) for key in ("query", "transformOperation")}}
+            )
+    return shown
 
 
-def _ref(column: Entity) -> Shown:
-    return {"urn": column.name, "path": datahub.key_parts(column.name)[-1]}
+def _refs(call: Call, edge: Record, key: str) -> list[Shown]:
+    columns = references.at(call, edge, (key,), _COLUMNS)
+    return [{"urn": one.name, "path": datahub.key_parts(one.name)[-1]} for one in columns]
 
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {"fineGrainedLineages": _of_dataset},
     "SemanticModel": {"fineGrainedLineages": _of_dataset},
-    "DataJobInputOutput": {"fineGrainedLineages": _of_task},
+    "DataJobInputOutput": {"fineGrainedLineages": _fine},
 }

@@ -5,7 +5,7 @@ Each shows what view authorization shows, in order of the URNs, and says how man
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pyroaring import BitMap
@@ -15,46 +15,41 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
-from lakewarden.systems.datahub.http.graphql.pages.part import Part
 from lakewarden.systems.datahub.http.graphql.paging import page, says
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.record import aspect
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 
 Input = Mapping[str, Any]
 
-_TEXTS: Final = {
-    "domain": ("domainProperties", ("name", "description")),
-    "query": ("queryProperties", ("name", "description")),
-}
-"""The aspect, and its members, by whose words an entity is found."""
+_SEARCHED: Final = {"domain": "domainProperties", "query": "queryProperties"}
+"""The aspect by whose words an entity is found."""
 
 
-def _shown(call: Call, ids: BitMap) -> list[Entity]:
+def _visible(call: Call, ids: BitMap) -> list[Entity]:
     tree = call.state.matrix.snapshot.coded.tree
     return [tree.entity(id) for id in tree.ordered(authorization.visible_ids(call, ids))]
 
 
-def _answer(call: Call, found: Sequence[Entity], input: Input, key: str) -> Mapping[str, Any]:
-    shown, numbers = page(found, input, call.exchange.services.page_rows)
+def _page(call: Call, entities: Sequence[Entity], input: Input, key: str) -> Mapping[str, Any]:
+    shown, numbers = page(entities, input, call.exchange.services.page_rows)
     call.together(shown)
     return {**numbers, key: shown}
 
 
-def _saying(call: Call, found: list[Entity], query: str | None) -> list[Entity]:
+def _matching(call: Call, entities: list[Entity], query: str | None) -> list[Entity]:
     """Those that the words of the query stand in; the query is no full text search."""
     if (query or "*").strip() in ("", "*"):
-        return found
-    call.together(found)
-    return [one for one in found if says(query, *_texts(call, one))]
+        return entities
+    call.together(entities)
+    return [one for one in entities if says(query, *_texts(call, one))]
 
 
 def _texts(call: Call, entity: Entity) -> Iterator[str]:
+    properties = aspect(call, entity, _SEARCHED[entity.type])
     yield entity.name
-    aspect, members = _TEXTS[entity.type]
-    value = Part(entity, call.aspect(entity, aspect))
-    yield from (text for member in members if (text := value.text(member)) is not None)
-    statement = value.part("statement")
-    if statement is not None:
-        yield statement.text("value") or ""
+    yield properties.text("name") or ""
+    yield properties.text("description") or ""
+    yield properties.record_or_empty("statement").text("value") or ""
 
 
 def _tops(call: Call, type: str) -> BitMap:
@@ -69,8 +64,8 @@ def _domains(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     parent = input.get("parentDomain")
     within = None if parent is None else calls.entity(parent, "domain")
     ids = _tops(call, "domain") if within is None else _below(call, within)
-    found = _saying(call, _shown(call, ids), input.get("query"))
-    return _answer(call, found, input, "domains")
+    domains = _matching(call, _visible(call, ids), input.get("query"))
+    return _page(call, domains, input, "domains")
 
 
 def _below(call: Call, domain: Entity) -> BitMap:
@@ -80,27 +75,25 @@ def _below(call: Call, domain: Entity) -> BitMap:
     return below & snapshot.of_type("domain") if authorization.visible(call, [domain]) else BitMap()
 
 
-def _top(type: str, key: str) -> Callable[..., Mapping[str, Any]]:
+def _top(type: str, key: str) -> Field:
     def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         call: Call = info.context
-        return _answer(call, _shown(call, _tops(call, type)), input, key)
+        return _page(call, _visible(call, _tops(call, type)), input, key)
 
     return resolve
 
 
 def _queries(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
-    dataset = input.get("datasetUrn")
-    snapshot = call.state.matrix.snapshot
-    ids = snapshot.of_type("query")
+    dataset, source = input.get("datasetUrn"), input.get("source")
+    ids = call.state.matrix.snapshot.of_type("query")
     if dataset is not None:
         ids &= _about(call, calls.entity(dataset, "dataset"))
-    found = _saying(call, _shown(call, ids), input.get("query"))
-    wanted = input.get("source")
-    if wanted is not None:
-        call.together(found)
-        found = [one for one in found if _source(call, one) == wanted]
-    return _answer(call, found, input, "queries")
+    queries = _matching(call, _visible(call, ids), input.get("query"))
+    if source is not None:
+        call.together(queries)
+        queries = [one for one in queries if _source(call, one) == source]
+    return _page(call, queries, input, "queries")
 
 
 def _about(call: Call, dataset: Entity) -> BitMap:
@@ -113,8 +106,8 @@ def _about(call: Call, dataset: Entity) -> BitMap:
 
 
 def _source(call: Call, query: Entity) -> str:
-    value = Part(query, call.aspect(query, "queryProperties"))
-    return "MANUAL" if value.text("source") == "MANUAL" else "SYSTEM"
+    source = aspect(call, query, "queryProperties").text("source")
+    return "MANUAL" if source == "MANUAL" else "SYSTEM"
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -6,7 +6,7 @@ above, the caller is shown what it may view; the rest is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -14,17 +14,9 @@ from lakewarden.kernel.relations import RelationRow
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.facts import Placed, stored
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.pages.following import (
-    Fields,
-    Naming,
-    follow,
-    named,
-    naming,
-    one,
-    under,
-)
-from lakewarden.systems.datahub.http.graphql.pages.part import Part
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.record import aspect
+from lakewarden.systems.datahub.http.graphql.references import Naming, follow, named, naming
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info
 
 _SPELLED: Final = frozenset(
     (
@@ -38,6 +30,7 @@ _TOOLS: Final = frozenset({"chart", "dashboard", "dataFlow", "notebook"})
 """Types whose URN begins with the name of the platform."""
 
 _PLATFORM: Final = frozenset({"dataPlatform"})
+_INSTANCE: Final = "dataPlatformInstance"
 
 _ABOVE: Final = {"domain": "domainProperties", "glossaryNode": "glossaryNodeInfo"}
 
@@ -48,26 +41,25 @@ def _platforms(call: Call, entity: Entity) -> list[Entity]:
         return named(datahub.key_parts(entity.name)[:1], _PLATFORM)
     if entity.type in _TOOLS:
         return named([f"urn:li:dataPlatform:{datahub.key_parts(entity.name)[0]}"], _PLATFORM)
-    value = call.aspect(entity, "dataPlatformInstance")
-    return named([Part(entity, value).get("platform")], _PLATFORM)
+    return named([aspect(call, entity, _INSTANCE).get("platform")], _PLATFORM)
 
 
-def ancestors(aspect: str) -> Naming:
+def _ancestors(stated_by: str) -> Naming:
     """What an entity lies in, the nearest first, by the aspect that states it."""
 
     def name(call: Call, entity: Entity) -> list[Entity]:
-        found: dict[Entity, None] = {}
-        above = _parent(call, entity, aspect)
-        while above is not None and above not in found and above != entity:
-            found[above] = None
-            above = _parent(call, above, _ABOVE.get(above.type, aspect))
-        return list(found)
+        ancestors: dict[Entity, None] = {}
+        above = _parent(call, entity, stated_by)
+        while above is not None and above not in ancestors and above != entity:
+            ancestors[above] = None
+            above = _parent(call, above, _ABOVE.get(above.type, stated_by))
+        return list(ancestors)
 
     return name
 
 
-def _parent(call: Call, entity: Entity, aspect: str) -> Entity | None:
-    for fact in stored(entity, aspect, call.state.matrix.snapshot):
+def _parent(call: Call, entity: Entity, stated_by: str) -> Entity | None:
+    for fact in stored(entity, stated_by, call.state.matrix.snapshot):
         match fact:
             case Placed(_, parent):
                 return parent
@@ -76,17 +68,28 @@ def _parent(call: Call, entity: Entity, aspect: str) -> Entity | None:
     return None
 
 
-def parents(found: Naming, key: str) -> Callable[..., Mapping[str, Any]]:
+def _first(naming: Naming) -> Field:
+    """A field that shows the first entity that is named; null where the caller is not shown it."""
+
+    def resolve(entity: Entity, info: Info) -> Entity | None:
+        shown = follow(info.context, entity, naming)
+        first = next(iter(naming(info.context, entity)), None)
+        return first if first in shown else None
+
+    return resolve
+
+
+def _all(naming: Naming, key: str) -> Field:
     """A field that shows everything above, and how much that is."""
 
     def resolve(entity: Entity, info: Info) -> Mapping[str, Any]:
-        shown = follow(info.context, entity, found)
+        shown = follow(info.context, entity, naming)
         return {"count": len(shown), key: shown}
 
     return resolve
 
 
-_NODES: Final = {type: ancestors(f"{type}Info") for type in ("glossaryNode", "glossaryTerm")}
+_NODES: Final = {type: _ancestors(f"{type}Info") for type in ("glossaryNode", "glossaryTerm")}
 
 
 def _nodes(call: Call, entity: Entity) -> list[Entity]:
@@ -94,23 +97,16 @@ def _nodes(call: Call, entity: Entity) -> list[Entity]:
 
 
 def _containers(call: Call, entity: Entity) -> Iterator[Entity]:
-    found = _parent(call, entity, "container")
-    return iter(() if found is None else (found,))
+    container = _parent(call, entity, "container")
+    return iter(() if container is None else (container,))
 
 
 SHARED: Final[Fields] = {
-    "container": one(_containers),
-    "dataPlatformInstance": one(
-        naming("dataPlatformInstance", under("instance"), "dataPlatformInstance")
-    ),
-    "logicalParent": one(
-        naming(
-            "logicalParent",
-            lambda part: () if (to := part.part("parent")) is None else (to.get("destinationUrn"),),
-        )
-    ),
-    "parentContainers": parents(ancestors("container"), "containers"),
-    "parentDomains": parents(ancestors("domainProperties"), "domains"),
-    "parentNodes": parents(_nodes, "nodes"),
-    "platform": one(_platforms),
+    "container": _first(_containers),
+    "dataPlatformInstance": _first(naming((_INSTANCE, "instance"), frozenset({_INSTANCE}))),
+    "logicalParent": _first(naming(("logicalParent", "parent", "destinationUrn"))),
+    "parentContainers": _all(_ancestors("container"), "containers"),
+    "parentDomains": _all(_ancestors("domainProperties"), "domains"),
+    "parentNodes": _all(_nodes, "nodes"),
+    "platform": _first(_platforms),
 }

@@ -11,7 +11,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import types_of
-from lakewarden.systems.datahub.http.graphql.pages.part import Part
+from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _CONTAINS: Final = frozenset({"DataProductContains"})
@@ -51,7 +51,7 @@ def _associations(call: Call, entity: Entity) -> list[Mapping[str, Any]]:
 
 
 def _is_output_port(call: Call, product: Entity, asset: Entity) -> bool:
-    assets = Part(product, call.aspect(product, _PRODUCT)).parts("assets")
+    assets = aspect(call, product, _PRODUCT).records("assets")
     return any(one.get("destinationUrn") == asset.name and one.flag("outputPort") for one in assets)
 
 
@@ -60,7 +60,7 @@ def _paths(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str,
     found = calls.entity(input["urn"], *sorted(types_of(input["type"])))
     if not authorization.visible(call, [found]):
         return []
-    paths = Part(found, call.aspect(found, "browsePaths")).texts("paths")
+    paths = aspect(call, found, "browsePaths").texts("paths")
     return [{"path": [step for step in path.split("/") if step]} for path in paths]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
@@ -11,58 +11,27 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-
-_ROOTS: Final = {
-    "application": "application",
-    "assertion": "assertion",
-    "businessAttribute": "businessAttribute",
-    "chart": "chart",
-    "container": "container",
-    "corpGroup": "corpGroup",
-    "corpUser": "corpuser",
-    "dashboard": "dashboard",
-    "dataFlow": "dataFlow",
-    "dataHubRole": "dataHubRole",
-    "dataJob": "dataJob",
-    "dataPlatform": "dataPlatform",
-    "dataPlatformInstance": "dataPlatformInstance",
-    "dataProcessInstance": "dataProcessInstance",
-    "dataProduct": "dataProduct",
-    "dataset": "dataset",
-    "document": "document",
-    "domain": "domain",
-    "erModelRelationship": "erModelRelationship",
-    "glossaryNode": "glossaryNode",
-    "glossaryTerm": "glossaryTerm",
-    "incident": "incident",
-    "metric": "metric",
-    "mlFeature": "mlFeature",
-    "mlFeatureTable": "mlFeatureTable",
-    "mlModel": "mlModel",
-    "mlModelGroup": "mlModelGroup",
-    "mlPrimaryKey": "mlPrimaryKey",
-    "notebook": "notebook",
-    "role": "role",
-    "semanticModel": "semanticModel",
-    "structuredProperty": "structuredProperty",
-    "tag": "tag",
-    "versionSet": "versionSet",
-}
-"""Fields of the root that show an entity, and the type that its URN must be of."""
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 
 
 def shown(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
     """The entities as far as they are there and the caller is shown them; else null."""
-    seen = set(authorization.visible(call, entities))
-    found = [one if one in seen and is_known(call.state, one) else None for one in entities]
-    call.together(one for one in found if one is not None)
-    return found
+    visible = set(authorization.visible(call, entities))
+    there = [one if one in visible and is_known(call.state, one) else None for one in entities]
+    call.together(one for one in there if one is not None)
+    return there
 
 
-def _by_urn(*types: str) -> Callable[..., Entity | None]:
+def by_urn(types: Iterable[str], operation: str | None) -> Field:
+    """A field that shows an entity; to whoever may do the operation, if there is one."""
+
     def look_up(_: object, info: Info, urn: str) -> Entity | None:
-        return shown(info.context, [calls.entity(urn, *types)])[0]
+        call: Call = info.context
+        entity = calls.entity(urn, *types)
+        if operation is None:
+            return shown(call, [entity])[0]
+        authorization.allow(call, operation)
+        return entity if is_known(call.state, entity) else None
 
     return look_up
 
@@ -84,11 +53,4 @@ def _exists(_: object, info: Info, urn: str) -> bool:
     return shown(info.context, [calls.entity(urn)])[0] is not None
 
 
-_QUERY: Final[dict[str, Callable[..., Any]]] = {
-    **{field: _by_urn(type) for field, type in _ROOTS.items()},
-    "entity": _by_urn(),
-    "entities": _entities,
-    "entityExists": _exists,
-}
-
-RESOLVERS: Final[Resolvers] = {"Query": _QUERY}
+RESOLVERS: Final[Resolvers] = {"Query": {"entities": _entities, "entityExists": _exists}}

@@ -12,11 +12,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import entity_privileges
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
-from lakewarden.systems.datahub.http.graphql.pages import association, looks, placing
-from lakewarden.systems.datahub.http.graphql.pages.following import Fields
+from lakewarden.systems.datahub.http.graphql.pages import associations, placing, stored_aspects
 from lakewarden.systems.datahub.http.graphql.pages.lineage import lineage
 from lakewarden.systems.datahub.http.graphql.relationships import relationships
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info
 
 
 def _urn(entity: Entity, _info: Info) -> str:
@@ -28,8 +27,8 @@ def _exists(entity: Entity, info: Info) -> bool:
 
 
 RESOLVERS: Final[Fields] = {
-    **association.SHARED,
-    **looks.SHARED,
+    **associations.SHARED,
+    **stored_aspects.SHARED,
     **placing.SHARED,
     "exists": _exists,
     "lineage": lineage,

@@ -16,8 +16,6 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.assets import or_key
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, custom_properties
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -28,27 +26,19 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     limited,
     reference,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.records import Input, Member
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.references import at
+from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _ASPECT: Final = "applicationProperties"
 _ON_ASSETS: Final = "applications"
 _TYPE: Final = "application"
+_TYPES: Final = frozenset({_TYPE})
 _MANAGE: Final = "entity.manage"
 _URN: Final = "applicationUrn"
-
-HAVING_APPLICATIONS: Final = (
-    *("Chart", "Container", "Dashboard", "DataFlow", "DataJob", "DataProduct", "Dataset"),
-)
-"""The types of assets that show to which applications they belong."""
-
-_HAVING_LISTS: Final = (
-    *("GlossaryNode", "GlossaryTerm", "MLFeature", "MLFeatureTable", "MLModel", "MLModelGroup"),
-)
-"""Those that show it as a list alone."""
 
 
 _KIND: Final = Kind(
@@ -107,25 +97,25 @@ def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Ask]:
     return [Ask("applications.edit", asset) for asset in assets]
 
 
-def _assets(properties: Part, info: Info) -> int:
+def _assets(properties: Record, info: Info) -> int:
     """How many assets belong to an application, of those that the caller is shown."""
     call: Call = info.context
-    with asking(call.exchange, viewing.hits) as asked:
-        ids = Neighbours(asked.texts()).sources(properties.entity, [BELONGING])
-        ids &= asked.index.tree.stored
+    with asking(call.exchange, viewing.hits) as session:
+        ids = Neighbours(session.texts()).sources(properties.entity, [BELONGING])
+        ids &= session.index.tree.stored
     return len(authorization.visible_ids(call, ids))
 
 
 def _of_asset(asset: Entity, info: Info) -> list[Mapping[str, Any]]:
-    value = info.context.aspect(asset, _ON_ASSETS)
-    found = shapes.entities(value.get("applications"), _TYPE)
-    there = [one for one in found if shown(info.context, one) is not None]
-    return [{"application": one, "associatedUrn": asset.name} for one in there]
+    shown = at(info.context, aspect(info.context, asset, _ON_ASSETS), (_ON_ASSETS,), _TYPES)
+    return [{"application": one, "associatedUrn": asset.name} for one in shown]
 
 
 def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:
     return next(iter(_of_asset(asset, info)), None)
 
+
+SHARED: Final[Fields] = {"application": _first, "applications": _of_asset}
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
@@ -136,12 +126,5 @@ RESOLVERS: Final[Resolvers] = {
         "batchSetApplication": AspectWrite(_resources, _asks, _set, {_URN: reference(_TYPE)}),
         "batchUnsetApplication": AspectWrite(_resources, _asks, _unset, {_URN: reference(_TYPE)}),
     },
-    "Application": {"properties": aspect(_ASPECT)},
-    "ApplicationProperties": {
-        "name": or_key("name", 0),
-        "numAssets": _assets,
-        "customProperties": custom_properties,
-    },
-    **{type: {"application": _first, "applications": _of_asset} for type in HAVING_APPLICATIONS},
-    **{type: {"applications": _of_asset} for type in _HAVING_LISTS},
+    "ApplicationProperties": {"numAssets": _assets},
 }

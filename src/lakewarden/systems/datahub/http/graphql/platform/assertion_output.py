@@ -9,22 +9,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import timeseries
-from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import timed
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import (
-    Part,
-    aspect,
-    custom_properties,
-    entries,
-    stamp,
-    typed,
-)
+from lakewarden.systems.datahub.http.graphql.pages import columns
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "assertion"
@@ -93,18 +85,18 @@ def _dataset(assertion: Entity, info: Info) -> Entity | None:
     return shown(info.context, dataset)
 
 
-def _entity_urn(of: Part, info: Info) -> str | None:
+def _entity_urn(of: Record, info: Info) -> str | None:
     found = shown(info.context, about(of.value))
     return None if found is None else found.name
 
 
-def _fields(of: Part, info: Info) -> list[Mapping[str, str]]:
+def _fields(of: Record, info: Info) -> list[Mapping[str, str]]:
     urns = of.texts("fields") or [urn for urn in (of.text("field"),) if urn is not None]
     found = shapes.entities(urns, "schemaField")
     return [{"urn": one.name, "path": _path(one)} for one in found if shown(info.context, one)]
 
 
-def _field(of: Part, info: Info) -> Mapping[str, str] | None:
+def _field(of: Record, info: Info) -> Mapping[str, str] | None:
     return next(iter(_fields(of, info)), None)
 
 
@@ -112,29 +104,14 @@ def _path(column: Entity) -> str:
     return column.name.removesuffix(")").rpartition(",")[2]
 
 
-def _runs(
-    assertion: Entity,
-    info: Info,
-    startTimeMillis: int | None = None,  # noqa: N803 — the schema's name
-    endTimeMillis: int | None = None,  # noqa: N803 — the schema's name
-    limit: int | None = None,
-    status: str | None = None,  # noqa: ARG001 — there is one status
-) -> Mapping[str, Any] | None:
+def _runs(assertion: Entity, info: Info, **given: Any) -> Mapping[str, Any] | None:
     """What came of it, the newest first; null for whoever may not read what is timed."""
     call: Call = info.context
-    if not authorization.may(call, "timeseries.read", assertion):
+    if not timed.may_read(call, assertion):
         return None
-    most = _RUNS if limit is None else limit
-    if not 0 <= most <= call.exchange.services.page_rows:
-        raise bad(f"expected a `limit` of 0 to {call.exchange.services.page_rows}")
-    window = timeseries.Window(
-        timeseries.FIRST if startTimeMillis is None else startTimeMillis,
-        timeseries.LAST if endTimeMillis is None else endTimeMillis,
-    )
-    with call.exchange.service.reading() as reading:
-        found = timeseries.values(reading, call.exchange.realm, assertion, RUN, window, most)
-    runs = [Part(assertion, one.value) for one in found]
-    results = [result.text("type") for run in runs if (result := run.part("result")) is not None]
+    most = timed.limit(call, given, _RUNS)
+    runs = timed.values(call, assertion, RUN, most, timed.window(given))
+    results = [run.record_or_empty("result").text("type") for run in runs]
     return {
         "total": len(runs),
         "succeeded": results.count("SUCCESS"),
@@ -144,41 +121,26 @@ def _runs(
     }
 
 
-def _assertion_urn(run: Part, _info: Info) -> str:
-    return run.entity.name
+def _column_claims(claim: Record, info: Info) -> list[Mapping[str, Any]] | None:
+    """Which columns a claim says that there are."""
+    schema = claim.record("schema")
+    if schema is None:
+        return None
+    return [
+        {
+            "path": one.text("fieldPath"),
+            "type": columns.type_of(one, info),
+            "nativeType": one.text("nativeDataType"),
+        }
+        for one in schema.records("fields")
+    ]
 
-
-_LOGIC: Final = {
-    "nativeParameters": entries("nativeParameters"),
-    "fields": _fields,
-}
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {"assertions": _assertions},
-    "Assertion": {"info": aspect(ASPECT), "dataset": _dataset, "runEvents": _runs},
-    "AssertionInfo": {
-        "type": typed(otherwise="CUSTOM"),
-        "entityUrn": _entity_urn,
-        "lastUpdated": stamp("lastUpdated"),
-        "customProperties": custom_properties,
-    },
-    "AssertionSource": {
-        "type": typed(otherwise="EXTERNAL"),
-        "created": stamp("created"),
-    },
-    "DatasetAssertionInfo": _LOGIC,
-    "CustomAssertionInfo": {
-        **_LOGIC,
-        "field": _field,
-    },
-    "AssertionStdParameter": {"type": typed(otherwise="UNKNOWN")},
-    "AssertionRunEvent": {
-        "assertionUrn": _assertion_urn,
-        "status": typed(otherwise="COMPLETE"),
-    },
-    "AssertionResult": {
-        "type": typed(otherwise="ERROR"),
-        "nativeResults": entries("nativeResults"),
-    },
-    "AssertionResultError": {"properties": entries("properties")},
+    "Assertion": {"dataset": _dataset, "runEvents": _runs},
+    "AssertionInfo": {"entityUrn": _entity_urn},
+    "DatasetAssertionInfo": {"fields": _fields},
+    "CustomAssertionInfo": {"fields": _fields, "field": _field},
+    "SchemaAssertionInfo": {"fields": _column_claims},
 }

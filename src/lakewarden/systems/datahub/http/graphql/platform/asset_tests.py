@@ -10,10 +10,8 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     Kind,
@@ -22,6 +20,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     deletion,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.records import Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -51,49 +50,19 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     )
 
 
-def _test(_: object, info: Info, urn: str) -> Entity | None:
-    call: Call = info.context
-    test = calls.entity(urn, _TYPE)
-    authorization.allow(call, _VIEW)
-    return test if is_known(call.state, test) else None
-
-
-def _member(name: str) -> Any:
-    def resolve(test: Entity, info: Info) -> str | None:
-        call: Call = info.context
-        authorization.allow(call, _VIEW)
-        return shapes.text(call.aspect(test, _ASPECT).get(name))
-
-    return resolve
-
-
-def _definition(test: Entity, info: Info) -> Mapping[str, Any]:
-    call: Call = info.context
-    authorization.allow(call, _VIEW)
-    value = shapes.mapping(call.aspect(test, _ASPECT).get("definition"))
-    return {"json": shapes.text(value.get("json"))}
-
-
-def _of_result(result: Part, info: Info) -> Entity | None:
+def _of_result(result: Record, info: Info) -> Entity | None:
     """The test; null for one that is not there any more."""
     call: Call = info.context
-    found = shapes.entity(result.get("test"), _TYPE)
-    return found if found is not None and is_known(call.state, found) else None
+    test = shapes.entity(result.get("test"), _TYPE)
+    return test if test is not None and is_known(call.state, test) else None
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listTests": _list, "test": _test},
+    "Query": {"listTests": _list},
     "Mutation": {
         "createTest": creation(_KIND, _MANAGE),
         "updateTest": change(_KIND, _MANAGE),
         "deleteTest": deletion(_KIND, _MANAGE),
     },
-    "Test": {
-        "name": _member("name"),
-        "category": _member("category"),
-        "description": _member("description"),
-        "definition": _definition,
-    },
-    "Dataset": {"testResults": aspect("testResults")},
-    "TestResult": {"test": _of_result, "type": typed(otherwise="FAILURE")},
+    "TestResult": {"test": _of_result},
 }

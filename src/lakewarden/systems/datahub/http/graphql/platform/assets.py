@@ -5,21 +5,19 @@ SOURCE: datahub reference 1.2, 1.3; datahub-project/datahub:…/resolvers/{embed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     by_urn,
     mutation,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.records import (
     Input,
     Member,
@@ -27,13 +25,10 @@ from lakewarden.systems.datahub.http.graphql.records import (
     members,
     provided,
 )
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 
 _SETTINGS: Final = "assetSettings"
 _TEMPLATE: Final = "dataHubPageTemplate"
-
-HAVING_SETTINGS: Final = ("DataProduct", "Dataset", "Domain", "GlossaryNode", "GlossaryTerm")
-"""The types of assets that have a summary."""
 
 
 def _embed(changes: AspectChanges, asset: Entity, input: Input) -> None:
@@ -81,12 +76,6 @@ def _report(changes: AspectChanges, asset: Entity, input: Input) -> None:
     changes.put(asset, "operation", value)
 
 
-def _templates(summary: Part, info: Info) -> list[Mapping[str, Any]]:
-    found = (shapes.entity(one.get("template"), _TEMPLATE) for one in summary.parts("templates"))
-    shown_ones: list[Entity | None] = [shown(info.context, one) for one in found]
-    return [{"template": one} for one in shown_ones if one is not None]
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "updateEmbed": mutation(by_urn("dataset", "dashboard", "chart"), "embed.edit", _embed),
@@ -94,7 +83,7 @@ RESOLVERS: Final[Resolvers] = {
             by_urn(),
             "asset_summary.edit",
             _set,
-            answer=lambda asset, info: Part(asset, info.context.aspect(asset, _SETTINGS)),
+            answer=lambda asset, info: aspect(info.context, asset, _SETTINGS),
         ),
         "reportOperation": mutation(
             by_urn("dataset"),
@@ -104,6 +93,4 @@ RESOLVERS: Final[Resolvers] = {
             answer=lambda *_: "true",
         ),
     },
-    **{type: {"settings": aspect(_SETTINGS)} for type in HAVING_SETTINGS},
-    "AssetSummarySettings": {"templates": _templates},
 }

@@ -13,7 +13,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure
-from lakewarden.systems.datahub.http.graphql.pages.part import Part
+from lakewarden.systems.datahub.http.graphql.pages import columns
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -26,7 +26,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import column_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, shown, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -37,23 +37,6 @@ ASPECT: Final = "businessAttributeInfo"
 _ON_COLUMNS: Final = "businessAttributes"
 _MANAGE: Final = "business_attribute.manage"
 _URN: Final = "businessAttributeUrn"
-
-_DATA_TYPES: Final = {
-    "ARRAY": "ArrayType",
-    "BOOLEAN": "BooleanType",
-    "BYTES": "BytesType",
-    "DATE": "DateType",
-    "ENUM": "EnumType",
-    "FIXED": "FixedType",
-    "MAP": "MapType",
-    "NULL": "NullType",
-    "NUMBER": "NumberType",
-    "STRING": "StringType",
-    "STRUCT": "RecordType",
-    "TIME": "TimeType",
-    "UNION": "UnionType",
-}
-"""The record that stands for a type of columns in an aspect."""
 
 
 def _named(changes: AspectChanges, attribute: Entity, value: Value, input: Input) -> None:
@@ -70,7 +53,7 @@ def _check_name(call: Call, attribute: Entity, name: str) -> None:
 
 
 def _data_type(word: str) -> Value:
-    return {"type": {f"com.linkedin.schema.{_DATA_TYPES[word]}": {}}}
+    return {"type": {f"com.linkedin.schema.{columns.RECORDS[word]}": {}}}
 
 
 _KIND: Final = Kind(
@@ -120,48 +103,8 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     return listed_by_name(call, stored(call, TYPE), ASPECT, input, "businessAttributes")
 
 
-def _properties(attribute: Entity, info: Info) -> Mapping[str, Any] | None:
-    value = info.context.aspect(attribute, ASPECT)
-    name = shapes.text(value.get("name"))
-    if name is None:
-        return None
-    kind = shapes.mapping(value.get("type")).get("type")
-    record = next(iter(kind), "") if isinstance(kind, Mapping) else ""
-    words = {record: word for word, record in _DATA_TYPES.items()}
-    return {
-        "name": name,
-        "description": shapes.text(value.get("description")),
-        "type": words.get(record.rpartition(".")[2]),
-        "tags": _part(attribute, value, "globalTags"),
-        "glossaryTerms": _part(attribute, value, "glossaryTerms"),
-        "customProperties": [
-            {**one, "associatedUrn": attribute.name}
-            for one in shapes.entries(value.get("customProperties"))
-        ],
-        "created": shapes.stamp(value.get("created")) or shapes.NO_STAMP,
-        "lastModified": shapes.stamp(value.get("lastModified")) or shapes.NO_STAMP,
-        "deleted": shapes.stamp(value.get("deleted")),
-    }
-
-
-def _part(attribute: Entity, value: Mapping[str, Any], key: str) -> Part | None:
-    return Part(attribute, value).part(key)
-
-
-def _of_column(column: Entity, info: Info) -> Mapping[str, Any] | None:
-    """What a column means, if the caller is shown that."""
-    stated = Part(column, info.context.aspect(column, _ON_COLUMNS)).part("businessAttribute")
-    named = None if stated is None else shapes.entity(stated.get("businessAttributeUrn"), TYPE)
-    attribute = shown(info.context, named)
-    if attribute is None:
-        return None
-    return {"businessAttribute": {"businessAttribute": attribute, "associatedUrn": column.name}}
-
-
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listBusinessAttributes": _list},
-    "BusinessAttribute": {"properties": _properties},
-    "SchemaFieldEntity": {"businessAttributes": _of_column},
     "Mutation": {
         "createBusinessAttribute": creation(_KIND, "business_attribute.create", _named),
         "updateBusinessAttribute": change(_KIND, _MANAGE, _named),
@@ -169,4 +112,5 @@ RESOLVERS: Final[Resolvers] = {
         "addBusinessAttribute": AspectWrite(_columns, _asks, _add, {_URN: reference(TYPE)}),
         "removeBusinessAttribute": AspectWrite(_columns, _asks, _remove, {_URN: reference(TYPE)}),
     },
+    "BusinessAttributeInfo": {"type": lambda attribute, _info: columns.word_of_type(attribute)},
 }

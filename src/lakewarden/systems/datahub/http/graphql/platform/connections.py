@@ -12,7 +12,6 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import sealed, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
@@ -30,13 +29,6 @@ _PLATFORM: Final = "dataPlatformInstance"
 _TYPE: Final = "dataHubConnection"
 _KEY: Final = "json"
 _MANAGE: Final = "connection.manage"
-
-
-def _connection(_: object, info: Info, urn: str) -> Entity | None:
-    call: Call = info.context
-    connection = calls.entity(urn, _TYPE)
-    authorization.allow(call, _MANAGE)
-    return connection if is_known(call.state, connection) else None
 
 
 def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
@@ -78,18 +70,12 @@ def _json(_: object, _info: Info) -> None:
     raise sealed.never_given("what a connection is made with")
 
 
-def _platform(connection: Entity, info: Info) -> Entity | None:
-    value = info.context.aspect(connection, _PLATFORM)
-    return shapes.entity(value.get("platform"), "dataPlatform")
-
-
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"connection": _connection},
     "Mutation": {
         "upsertConnection": _UPSERT,
         "updateConnection": _UPSERT,
         "deleteConnection": deletion(Kind(_TYPE, _ASPECT, audited_as="connection"), _MANAGE),
     },
-    "DataHubConnection": {"details": _details, "platform": _platform},
     "DataHubConnectionDetails": {"json": _json},
+    "DataHubConnection": {"details": _details},
 }

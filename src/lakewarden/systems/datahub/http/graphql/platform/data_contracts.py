@@ -13,7 +13,6 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, aspect, typed
 from lakewarden.systems.datahub.http.graphql.platform import assertion_output, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -21,7 +20,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     new,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -98,24 +97,9 @@ def _contract(dataset: Entity, info: Info) -> Entity | None:
     return _of_datasets(info.context).get(dataset)
 
 
-def _entity_urn(of: Part, info: Info) -> str | None:
-    found = shown(info.context, shapes.entity(of.get("entity")))
-    return None if found is None else found.name
-
-
-def _assertion(of: Part, info: Info) -> Entity | None:
-    return shown(info.context, shapes.entity(of.get("assertion"), assertion_output.TYPE))
-
-
-_CLAUSES: Final = ("FreshnessContract", "SchemaContract", "DataQualityContract")
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertDataContract": AspectWrite(_entities, _asks, _upsert, audited_as="contract")
     },
     "Dataset": {"contract": _contract},
-    "DataContract": {"properties": aspect(_ASPECT), "status": aspect(_STATUS)},
-    "DataContractProperties": {"entityUrn": _entity_urn},
-    "DataContractStatus": {"state": typed(otherwise="ACTIVE")},
-    **{type: {"assertion": _assertion} for type in _CLAUSES},
 }

@@ -5,21 +5,14 @@ SOURCE: datahub reference 1.3; datahub-project/datahub:…/types/ermodelrelation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import (
-    Part,
-    actor_of,
-    aspect,
-    time_of,
-    typed,
-)
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -28,9 +21,8 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     deletion,
     new,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown
 from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "erModelRelationshipProperties"
@@ -107,21 +99,6 @@ def _put(changes: AspectChanges, relationship: Entity, value: Value, input: Inpu
         changes.put(relationship, _EDITABLE, {**before, **given})
 
 
-def _end(key: str) -> Callable[..., Any]:
-    def resolve(of: Part, info: Info) -> Entity | None:
-        return shown(info.context, shapes.entity(of.get(key), "dataset"))
-
-    return resolve
-
-
-def _creator(of: Part, info: Info) -> Entity | None:
-    return shown(info.context, shapes.entity(actor_of("created")(of, info)))
-
-
-def _id(relationship: Entity, _info: Info) -> str:
-    return relationship.name.rpartition(":")[2]
-
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createERModelRelationship": AspectWrite(
@@ -129,16 +106,5 @@ RESOLVERS: Final[Resolvers] = {
         ),
         "updateERModelRelationship": AspectWrite(_updated, _asks_update, _update),
         "deleteERModelRelationship": deletion(Kind(_TYPE, _ASPECT), _asks_change),
-    },
-    "ERModelRelationship": {
-        "id": _id,
-        "properties": aspect(_ASPECT),
-        "editableProperties": aspect(_EDITABLE),
-    },
-    "ERModelRelationshipProperties": {
-        **{end: _end(end) for end in _ENDS},
-        "cardinality": typed(otherwise="N_N"),
-        "createdTime": time_of("created"),
-        "createdActor": _creator,
     },
 }

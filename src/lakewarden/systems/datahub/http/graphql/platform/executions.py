@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
@@ -150,59 +149,6 @@ def _source_of(request: Entity, call: Call) -> Entity | None:
     return shapes.entity(value.get("ingestionSource"), SOURCE)
 
 
-def _request(_: object, info: Info, urn: str) -> Entity | None:
-    call: Call = info.context
-    request = calls.entity(urn, _TYPE)
-    authorization.allow(call, _MANAGE)
-    return request if is_known(call.state, request) else None
-
-
-def _id(request: Entity, _info: Info) -> str:
-    return request.name.rpartition(":")[2]
-
-
-def _input(request: Entity, info: Info) -> Mapping[str, Any]:
-    call: Call = info.context
-    # The arguments of a run have its recipe.
-    authorization.allow(call, _MANAGE)
-    value = call.aspect(request, _INPUT)
-    source = shapes.mapping(value.get("source"))
-    actor = shapes.text(value.get("actorUrn"))
-    return {
-        "task": shapes.text(value.get("task")) or "",
-        "source": {
-            "type": shapes.text(source.get("type")),
-            "ingestionSource": shapes.text(source.get("ingestionSource")),
-        },
-        "arguments": shapes.entries(value.get("args")),
-        "requestedAt": shapes.number(value.get("requestedAt")) or 0,
-        "actorUrn": actor,
-        "actor": shapes.entity(actor, "corpuser"),
-        "executorId": shapes.text(value.get("executorId")),
-    }
-
-
-def _result(request: Entity, info: Info) -> Mapping[str, Any] | None:
-    call: Call = info.context
-    authorization.allow(call, _MANAGE)
-    value = call.aspect(request, _RESULT)
-    status = shapes.text(value.get("status"))
-    if status is None:
-        return None
-    report = shapes.mapping(value.get("structuredReport"))
-    told = {name: shapes.text(report.get(name)) for name in _REPORT}
-    return {
-        "status": status,
-        "startTimeMs": shapes.number(value.get("startTimeMs")),
-        "durationMs": shapes.number(value.get("durationMs")),
-        "report": shapes.text(value.get("report")),
-        "structuredReport": None if None in told.values() else told,
-    }
-
-
-_REPORT: Final = ("type", "serializedValue", "contentType")
-
-
 def _source(request: Entity, info: Info) -> Entity | None:
     call: Call = info.context
     found = _source_of(request, call)
@@ -210,7 +156,7 @@ def _source(request: Entity, info: Info) -> Entity | None:
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listExecutionRequests": _list, "executionRequest": _request},
+    "Query": {"listExecutionRequests": _list},
     "Mutation": {
         "createIngestionExecutionRequest": _executing(_new, _run),
         "createTestConnectionRequest": mutation(
@@ -220,5 +166,5 @@ RESOLVERS: Final[Resolvers] = {
             by_urn(_TYPE, of="executionRequestUrn"), _cancel
         ),
     },
-    "ExecutionRequest": {"id": _id, "input": _input, "result": _result, "source": _source},
+    "ExecutionRequest": {"source": _source},
 }

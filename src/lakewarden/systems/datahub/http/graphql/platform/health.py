@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service import timeseries
-from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql import timed
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform import assertion_output, incidents
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info
 
 _FAILING: Final = frozenset({"FAILURE", "ERROR"})
 
@@ -41,23 +40,17 @@ def _of_assertions(call: Call, asset: Entity) -> Iterator[Shown]:
         yield {**_told("ASSERTIONS", failing, message), "reportedAt": at}
 
 
-def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, object, int]]:
+def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, str | None, int]]:
     """The assertions of an asset that ran, with what came of the last time, and when that was."""
-    found = [
-        one
-        for one in assertion_output.of_asset(call, asset)
-        if authorization.may(call, "timeseries.read", one)
-    ]
-    with call.exchange.service.reading() as reading:
-        for one in found:
-            runs = timeseries.values(
-                *(reading, call.exchange.realm, one, assertion_output.RUN),
-                *(timeseries.EVER, 1),
+    for one in assertion_output.of_asset(call, asset):
+        for run in (
+            timed.values(call, one, assertion_output.RUN, 1) if timed.may_read(call, one) else ()
+        ):
+            yield (
+                one,
+                run.record_or_empty("result").text("type"),
+                run.number("timestampMillis") or 0,
             )
-            for run in runs:
-                result = run.value.get("result")
-                came = result.get("type") if isinstance(result, Mapping) else None
-                yield one, came, run.time
 
 
 def _told(type: str, wrong: list[Entity], message: str) -> Shown:
@@ -70,4 +63,4 @@ def _told(type: str, wrong: list[Entity], message: str) -> Shown:
     }
 
 
-RESOLVERS: Final[Resolvers] = {type: {"health": _health} for type in incidents.HAVING_INCIDENTS}
+SHARED: Final[Fields] = {"health": _health}

@@ -6,7 +6,7 @@ SOURCE: datahub reference 1.2; datahub-project/datahub:…/resolvers/incident.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -14,7 +14,6 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages.part import Part, of_aspect, stamp, typed
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
@@ -27,9 +26,10 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     urns,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored
+from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "incidentInfo"
@@ -40,10 +40,6 @@ _ACTORS: Final = ("corpuser", "corpGroup")
 
 _PRIORITIES: Final = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 """The words of priorities; an aspect has their place here."""
-
-
-HAVING_INCIDENTS: Final = ("Chart", "Dashboard", "DataFlow", "DataJob", "Dataset")
-"""The types of assets that show their incidents."""
 
 
 def _assets_of(call: Call, input: Input) -> list[Entity]:
@@ -114,16 +110,12 @@ def _status(changes: AspectChanges, input: Input) -> Value:
     return {**provided(members("state", "stage", "message"), input), "lastUpdated": changes.stamp}
 
 
-def _incidents(asset: Entity, info: Info, **asked: Any) -> Mapping[str, Any]:
+def _incidents(asset: Entity, info: Info, **given: Any) -> Mapping[str, Any]:
     """The incidents of an asset that fit, the newest first."""
     call: Call = info.context
-    found = [
-        one
-        for one in of_asset(call, asset)
-        if _fits(Part(one, call.aspect(one, _ASPECT)), info, asked)
-    ]
-    shown_ones, numbers = page(found, asked, call.exchange.services.page_rows)
-    return {**numbers, "incidents": shown_ones}
+    fitting = [one for one in of_asset(call, asset) if _fits(aspect(call, one, _ASPECT), given)]
+    incidents, numbers = page(fitting, given, call.exchange.services.page_rows)
+    return {**numbers, "incidents": incidents}
 
 
 def of_asset(call: Call, asset: Entity) -> list[Entity]:
@@ -133,80 +125,51 @@ def of_asset(call: Call, asset: Entity) -> list[Entity]:
 
 def is_active(call: Call, incident: Entity) -> bool:
     """Whether an incident is not resolved."""
-    status = Part(incident, call.aspect(incident, _ASPECT)).part("status")
-    return status is None or status.text("state") != "RESOLVED"
+    status = aspect(call, incident, _ASPECT).record_or_empty("status")
+    return status.text("state") != "RESOLVED"
 
 
-def _fits(value: Part, info: Info, asked: Mapping[str, Any]) -> bool:
-    status = value.part("status") or Part(value.entity, {})
-    wanted = {name: asked.get(name) for name in ("state", "stage", "priority")}
-    there = {
+def _fits(incident: Record, given: Mapping[str, Any]) -> bool:
+    status = incident.record_or_empty("status")
+    words = {
         "state": status.text("state"),
         "stage": status.text("stage"),
-        "priority": _shown_priority(value, info),
+        "priority": _priority_word(incident),
     }
-    assignees = {one.text("actor") for one in value.parts("assignees")}
-    people = asked.get("assigneeUrns")
-    return all(word in (None, there[name]) for name, word in wanted.items()) and (
+    assignees = {one.text("actor") for one in incident.records("assignees")}
+    people = given.get("assigneeUrns")
+    return all(given.get(name) in (None, word) for name, word in words.items()) and (
         people is None or not assignees.isdisjoint(people)
     )
 
 
 def _of_assets(call: Call) -> Mapping[Entity, list[Entity]]:
     def find() -> dict[Entity, list[Entity]]:
-        found: dict[Entity, list[Entity]] = {}
+        by_asset: dict[Entity, list[Entity]] = {}
         for one in sorted(stored(call, _TYPE), key=lambda one: _newest(call, one)):
             for asset in shapes.entities(call.aspect(one, _ASPECT).get("entities")):
-                found.setdefault(asset, []).append(one)
-        return found
+                by_asset.setdefault(asset, []).append(one)
+        return by_asset
 
     return call.kept(_of_assets, find)
 
 
 def _newest(call: Call, incident: Entity) -> tuple[int, str]:
-    made = shapes.stamp(call.aspect(incident, _ASPECT).get("created")) or shapes.NO_STAMP
-    return -int(made["time"]), incident.name
+    created = aspect(call, incident, _ASPECT).record_or_empty("created")
+    return -(created.number("time") or 0), incident.name
 
 
-def _status_of(incident: Entity, info: Info) -> Part:
-    value = Part(incident, info.context.aspect(incident, _ASPECT))
-    return value.part("status") or Part(incident, {})
+def _priority_of(incident: Entity, info: Info) -> str | None:
+    return _priority_word(aspect(info.context, incident, _ASPECT))
 
 
-def _created(incident: Entity, info: Info) -> Mapping[str, Any]:
-    value = info.context.aspect(incident, _ASPECT)
-    return shapes.stamp(value.get("created")) or shapes.NO_STAMP
-
-
-def _entity(incident: Entity, info: Info) -> Entity | None:
-    """The first of its assets that the caller is shown."""
-    assets = shapes.entities(info.context.aspect(incident, _ASPECT).get("entities"))
-    return next((one for one in assets if shown(info.context, one) is not None), None)
-
-
-def _shown_priority(value: Part, _info: Info) -> str | None:
-    place = value.number("priority")
+def _priority_word(incident: Record) -> str | None:
+    place = incident.number("priority")
     is_known = place is not None and 0 <= place < len(_PRIORITIES)
     return _PRIORITIES[place] if place is not None and is_known else None
 
 
-def _shown_assignees(value: Part, info: Info) -> list[Entity]:
-    people = (shapes.entity(one.get("actor"), *_ACTORS) for one in value.parts("assignees"))
-    found = (shown(info.context, one) for one in people)
-    return [one for one in found if one is not None]
-
-
-def _source(value: Part, info: Info) -> Entity | None:
-    return shown(info.context, shapes.entity(value.get("sourceUrn")))
-
-
-def _of(field: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    return of_aspect(_ASPECT, field)
-
-
-def _started(value: Part, _info: Info) -> int | None:
-    return value.number("startedAt")
-
+SHARED: Final[Fields] = {"incidents": _incidents}
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
@@ -219,24 +182,5 @@ RESOLVERS: Final[Resolvers] = {
         "updateIncident": mutation(by_urn(_TYPE), _asks_change, _update, reads={_ASSETS: _assets}),
         "updateIncidentStatus": mutation(by_urn(_TYPE), _asks_change, _set_status),
     },
-    **{type: {"incidents": _incidents} for type in HAVING_INCIDENTS},
-    "Incident": {
-        "incidentType": _of(typed("type", "CUSTOM")),
-        "customType": _of(),
-        "title": _of(),
-        "description": _of(),
-        "incidentStatus": _status_of,
-        "status": _status_of,
-        "priority": _of(_shown_priority),
-        "assignees": _of(_shown_assignees),
-        "entity": _entity,
-        "source": _of(),
-        "startedAt": _of(_started),
-        "created": _created,
-    },
-    "IncidentStatus": {
-        "state": typed(otherwise="ACTIVE"),
-        "lastUpdated": stamp("lastUpdated", always=True),
-    },
-    "IncidentSource": {"type": typed(otherwise="MANUAL"), "source": _source},
+    "Incident": {"priority": _priority_of},
 }

@@ -16,7 +16,6 @@ from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages import shared
 from lakewarden.systems.datahub.http.graphql.platform import executions, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -111,53 +110,6 @@ def _source(_: object, info: Info, urn: str) -> Entity | None:
     return source if is_known(call.state, source) else None
 
 
-def _origin(source: Entity, info: Info) -> Mapping[str, Any] | None:
-    """Where the source comes from; null: somebody made it."""
-    said = shapes.mapping(info.context.aspect(source, ASPECT).get("source"))
-    type = shapes.word(said.get("type"), ("SYSTEM",))
-    return None if type is None else {"type": type}
-
-
-def _urn(source: Entity, _info: Info) -> str:
-    return source.name
-
-
-def _type(source: Entity, info: Info) -> str:
-    return shapes.text(info.context.aspect(source, ASPECT).get("type")) or ""
-
-
-def _name(source: Entity, info: Info) -> str:
-    return shapes.text(info.context.aspect(source, ASPECT).get("name")) or ""
-
-
-def _platform(source: Entity, info: Info) -> Entity | None:
-    value = info.context.aspect(source, ASPECT)
-    return shapes.entity(value.get("platform"), "dataPlatform")
-
-
-def _schedule(source: Entity, info: Info) -> Mapping[str, Any] | None:
-    value = shapes.mapping(info.context.aspect(source, ASPECT).get("schedule"))
-    interval = shapes.text(value.get("interval"))
-    if interval is None:
-        return None
-    return {"interval": interval, "timezone": shapes.text(value.get("timezone"))}
-
-
-def _config(source: Entity, info: Info) -> Mapping[str, Any]:
-    call: Call = info.context
-    # A recipe may have passwords in it: it is for those alone who manage sources.
-    authorization.allow(call, _MANAGE)
-    value = shapes.mapping(call.aspect(source, ASPECT).get("config"))
-    debug = value.get("debugMode")
-    return {
-        "recipe": shapes.text(value.get("recipe")) or "",
-        "executorId": shapes.text(value.get("executorId")) or executions.EXECUTOR,
-        "version": shapes.text(value.get("version")),
-        "debugMode": debug if isinstance(debug, bool) else None,
-        "extraArgs": shapes.entries(value.get("extraArgs")),
-    }
-
-
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listIngestionSources": _list, "ingestionSource": _source},
     "Mutation": {
@@ -166,15 +118,7 @@ RESOLVERS: Final[Resolvers] = {
         "deleteIngestionSource": deletion(Kind(TYPE, ASPECT, about=None), "entity.delete"),
     },
     "IngestionSource": {
-        "urn": _urn,
-        "type": _type,
-        "name": _name,
-        "platform": _platform,
-        "schedule": _schedule,
-        "config": _config,
         "executions": executions.of_source,
         "latestSuccessfulExecution": executions.latest_success,
-        "source": _origin,
-        "ownership": shared.RESOLVERS["ownership"],
     },
 }

@@ -8,7 +8,6 @@ from typing import Any
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.paging import page, says
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 
@@ -67,21 +66,3 @@ def listed_by_name(
 def shown(call: Call, entity: Entity | None) -> Entity | None:
     """The entity, if there is one and the caller is shown it."""
     return entity if entity is not None and authorization.visible(call, [entity]) else None
-
-
-def known(call: Call, entity: Entity) -> Entity | None:
-    """The entity, if it is stored and the caller is shown it."""
-    return shown(call, entity) if is_known(call.state, entity) else None
-
-
-def stamp_field(key: str) -> Callable[..., Any]:
-    """A field of a part: `shown_stamp`, and the epoch where nothing is known."""
-    return lambda part, info: shown_stamp(info.context, part.get(key)) or shapes.NO_STAMP
-
-
-def shown_stamp(call: Call, value: object) -> Mapping[str, Any] | None:
-    """An audit stamp with its actor, a user, if the caller is shown it."""
-    told = shapes.stamp(value)
-    if told is None:
-        return None
-    return {"time": told["time"], "actor": shown(call, shapes.entity(told["actor"], "corpuser"))}

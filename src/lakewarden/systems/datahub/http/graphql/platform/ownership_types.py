@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     Kind,
@@ -47,19 +46,6 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     return listed_by_name(call, stored(call, _TYPE), _ASPECT, input, "ownershipTypes")
 
 
-def _info(type: Entity, info: Info) -> Mapping[str, Any] | None:
-    value = info.context.aspect(type, _ASPECT)
-    name = shapes.text(value.get("name"))
-    if name is None:
-        return None
-    return {
-        "name": name,
-        "description": shapes.text(value.get("description")),
-        "created": shapes.stamp(value.get("created")),
-        "lastModified": shapes.stamp(value.get("lastModified")),
-    }
-
-
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listOwnershipTypes": _list},
     "Mutation": {
@@ -67,5 +53,4 @@ RESOLVERS: Final[Resolvers] = {
         "updateOwnershipType": change(_KIND, _MANAGE),
         "deleteOwnershipType": deletion(_KIND, _MANAGE, _forget),
     },
-    "OwnershipTypeEntity": {"info": _info},
 }

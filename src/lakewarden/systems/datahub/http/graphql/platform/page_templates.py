@@ -13,7 +13,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.platform import page_output, personal, shapes
+from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     AspectWrite,
@@ -22,21 +22,22 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     mutation,
     new,
 )
-from lakewarden.systems.datahub.http.graphql.platform.page_output import (
-    MODULE,
-    MODULE_ASPECT,
-    TEMPLATE,
-    TEMPLATE_ASPECT,
-)
 from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
+TEMPLATE: Final = "dataHubPageTemplate"
+
 _MANAGE: Final = "home_template.manage"
+_PARAMS: Final = ("linkParams", "richTextParams", "assetCollectionParams", "hierarchyViewParams")
+"""What a module of a type is made with."""
+
+_MODULE: Final = Kind("dataHubPageModule", "dataHubPageModuleProperties")
+_TEMPLATE: Final = Kind(TEMPLATE, "dataHubPageTemplateProperties")
 
 
 def _template(changes: AspectChanges, input: Input) -> Value:
-    rows = [[calls.entity(urn, MODULE) for urn in row["modules"]] for row in input["rows"]]
+    rows = [[calls.entity(urn, _MODULE.type) for urn in row["modules"]] for row in input["rows"]]
     changes.check_there(*(module for row in rows for module in row))
     value: Value = {
         "rows": [{"modules": [module.name for module in row]} for row in rows],
@@ -57,7 +58,7 @@ def _element(input: Input) -> Value:
 
 
 def _module(_: AspectChanges, input: Input) -> Value:
-    params = provided(members(*page_output.PARAMS), input["params"])
+    params = provided(members(*_PARAMS), input["params"])
     return {"name": input["name"], "type": input["type"], "params": params}
 
 
@@ -89,9 +90,6 @@ def _deleting(kind: Kind) -> AspectWrite:
     return deletion(kind, lambda changes, entity, _: _asks_change(changes, entity, kind))
 
 
-_MODULE: Final = Kind(MODULE, MODULE_ASPECT)
-_TEMPLATE: Final = Kind(TEMPLATE, TEMPLATE_ASPECT)
-
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertPageTemplate": _upserting(_TEMPLATE, _template),
@@ -99,5 +97,4 @@ RESOLVERS: Final[Resolvers] = {
         "upsertPageModule": _upserting(_MODULE, _module),
         "deletePageModule": _deleting(_MODULE),
     },
-    **page_output.RESOLVERS,
 }

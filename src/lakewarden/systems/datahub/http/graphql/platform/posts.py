@@ -27,8 +27,6 @@ from lakewarden.systems.datahub.use_cases.aspects import Value
 
 _ASPECT: Final = "postInfo"
 _TARGET: Final = "resourceUrn"
-_KINDS: Final = ("HOME_PAGE_ANNOUNCEMENT", "ENTITY_ANNOUNCEMENT")
-_CONTENTS: Final = ("TEXT", "LINK")
 
 
 def _created(changes: AspectChanges, post: Entity, value: Value, input: Input) -> None:
@@ -82,8 +80,8 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     about = input.get("resourceUrn")
     is_shown = about is None or shown(call, calls.entity(about)) is not None
-    found = stored(call, "post") if is_shown else []
-    posts = [post for post in found if _info(post, call).get("target") == about]
+    everything = stored(call, "post") if is_shown else []
+    posts = [post for post in everything if _info(post, call).get("target") == about]
 
     def texts(post: Entity) -> list[str | None]:
         content = shapes.mapping(_info(post, call).get("content"))
@@ -97,23 +95,6 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _info(post: Entity, call: Call) -> Mapping[str, Any]:
     return call.aspect(post, _ASPECT)
-
-
-def _type(post: Entity, info: Info) -> str:
-    return shapes.word(_info(post, info.context).get("type"), _KINDS) or _KINDS[0]
-
-
-def _content(post: Entity, info: Info) -> Mapping[str, Any]:
-    content = shapes.mapping(_info(post, info.context).get("content"))
-    media = shapes.mapping(content.get("media"))
-    location = shapes.text(media.get("location"))
-    return {
-        "contentType": shapes.word(content.get("type"), _CONTENTS) or _CONTENTS[0],
-        "title": shapes.text(content.get("title")) or "",
-        "description": shapes.text(content.get("description")),
-        "link": shapes.text(content.get("link")),
-        "media": None if location is None else {"type": "IMAGE", "location": location},
-    }
 
 
 def _last_modified(post: Entity, info: Info) -> Mapping[str, Any]:
@@ -134,5 +115,5 @@ RESOLVERS: Final[Resolvers] = {
         "updatePost": change(_KIND, "home_post.update", _stamped),
         "deletePost": deletion(_KIND, "home_post.delete"),
     },
-    "Post": {"postType": _type, "content": _content, "lastModified": _last_modified},
+    "Post": {"lastModified": _last_modified},
 }

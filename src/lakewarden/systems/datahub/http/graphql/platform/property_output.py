@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import untagged
-from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
-from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown_stamp
+from lakewarden.systems.datahub.http.graphql.pages.associations import value_shown
+from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "structuredProperty"
@@ -46,81 +46,34 @@ def tagged(input: Mapping[str, Any], argument: str) -> dict[str, Any]:
 
 def shown_value(value: object) -> Mapping[str, Any] | None:
     """A value of an aspect, as the schema has it; None for what is none."""
-    found = untagged(value)
-    if isinstance(found, str):
-        return {"__typename": "StringValue", "stringValue": found}
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return {"__typename": "NumberValue", "numberValue": float(found)}
-    return None
-
-
-def _definition(property: Entity, info: Info) -> Mapping[str, Any]:
-    value = info.context.aspect(property, ASPECT)
-    kind = shapes.entity(value.get("valueType"), "dataType")
-    allowed = shapes.mapping(value.get("typeQualifier")).get("allowedTypes")
-    return {
-        "qualifiedName": shapes.text(value.get("qualifiedName")) or _id(property),
-        "displayName": shapes.text(value.get("displayName")),
-        "description": shapes.text(value.get("description")),
-        "cardinality": shapes.word(value.get("cardinality"), ("SINGLE", "MULTIPLE")),
-        "allowedValues": [one for one in map(_shown_allowed, _allowed(value)) if one is not None],
-        "valueType": kind or Entity("dataType", "urn:li:dataType:datahub.string"),
-        "typeQualifier": {"allowedTypes": shapes.entities(allowed, "entityType")},
-        "entityTypes": shapes.entities(value.get("entityTypes"), "entityType"),
-        "allowedPlatforms": _platforms(info, value),
-        "immutable": value.get("immutable") is True,
-        "created": shown_stamp(info.context, value.get("created")),
-        "lastModified": shown_stamp(info.context, value.get("lastModified")),
-    }
-
-
-def _platforms(info: Info, value: Mapping[str, object]) -> list[Entity] | None:
-    """The platforms that the caller is shown; None: all are allowed."""
-    found = shapes.entities(value.get("allowedPlatforms"), "dataPlatform")
-    return authorization.visible(info.context, found) if found else None
-
-
-def _allowed(value: Mapping[str, object]) -> list[Mapping[str, Any]]:
-    return shapes.objects(value.get("allowedValues"))
-
-
-def _shown_allowed(allowed: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    value = shown_value(allowed.get("value"))
-    if value is None:
+    plain = untagged(value)
+    if isinstance(plain, bool) or not isinstance(plain, str | int | float):
         return None
-    return {"value": value, "description": shapes.text(allowed.get("description"))}
+    return value_shown(plain)
 
 
-def _settings(property: Entity, info: Info) -> Mapping[str, Any] | None:
-    value = info.context.aspect(property, SETTINGS)
-    return {name: value.get(name) is True for name in FLAGS} if value else None
+def _allowed_values(definition: Record, _info: Info) -> list[Mapping[str, Any]]:
+    values = (
+        (one, shown_value(one.value.get("value"))) for one in definition.records("allowedValues")
+    )
+    return [
+        {"value": value, "description": one.text("description")}
+        for one, value in values
+        if value is not None
+    ]
 
 
-def _id(entity: Entity) -> str:
-    return entity.name.rpartition(":")[2]
+def _data_type(info: Record, _info: Info) -> str:
+    return _STANDARD.get(datahub.key_parts(info.entity.name)[0], "OTHER")
 
 
-def _data_type(type: Entity, info: Info) -> Mapping[str, Any]:
-    value = info.context.aspect(type, "dataTypeInfo")
-    return {**_named(type, value), "type": _STANDARD.get(_id(type), "OTHER")}
-
-
-def _entity_type(type: Entity, info: Info) -> Mapping[str, Any]:
-    value = info.context.aspect(type, "entityTypeInfo")
-    name = _id(type).removeprefix("datahub.")
-    return {**_named(type, value), "type": word_of(Entity(name, ""), info)}
-
-
-def _named(type: Entity, value: Mapping[str, object]) -> dict[str, Any]:
-    return {
-        "qualifiedName": shapes.text(value.get("qualifiedName")) or _id(type),
-        "displayName": shapes.text(value.get("displayName")),
-        "description": shapes.text(value.get("description")),
-    }
+def _entity_type(info: Record, context: Info) -> str:
+    name = datahub.key_parts(info.entity.name)[0].removeprefix("datahub.")
+    return word_of(Entity(name, ""), context)
 
 
 RESOLVERS: Final[Resolvers] = {
-    "StructuredPropertyEntity": {"definition": _definition, "settings": _settings},
-    "DataTypeEntity": {"info": _data_type},
-    "EntityTypeEntity": {"info": _entity_type},
+    "StructuredPropertyDefinition": {"allowedValues": _allowed_values},
+    "DataTypeInfo": {"type": _data_type},
+    "EntityTypeInfo": {"type": _entity_type},
 }

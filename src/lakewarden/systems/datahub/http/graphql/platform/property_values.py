@@ -14,7 +14,6 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.pages import shared
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -27,6 +26,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import COLUMN, dataset_of
 from lakewarden.systems.datahub.http.graphql.platform.property_output import ASPECT, TYPE, tagged
+from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -107,7 +107,8 @@ def _removed(_: Call, argument: str, input: Input) -> list[str]:
 
 
 def _shown(asset: Entity, info: Info) -> Any:
-    return shared.RESOLVERS["structuredProperties"](asset, info) or {"properties": []}
+    record = aspect(info.context, asset, VALUES)
+    return record if record.value else {"properties": []}
 
 
 def _changing(write: Change, reads: Mapping[str, Read] | None = None) -> AspectWrite:

@@ -21,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     mutation,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import shown
-from lakewarden.systems.datahub.http.graphql.platform.page_output import TEMPLATE
+from lakewarden.systems.datahub.http.graphql.platform.page_templates import TEMPLATE
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value

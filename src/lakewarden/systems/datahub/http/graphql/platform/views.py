@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
@@ -23,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     deletion,
 )
 from lakewarden.systems.datahub.http.graphql.platform.criteria import criterion
-from lakewarden.systems.datahub.http.graphql.platform.listing import known, listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -96,24 +95,8 @@ def _list_global(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str
     return listed_by_name(call, views, ASPECT, input, "views")
 
 
-def _view(_: object, info: Info, urn: str) -> Entity | None:
-    return known(info.context, calls.entity(urn, TYPE))
-
-
 def _info(view: Entity, call: Call) -> Mapping[str, Any]:
     return call.aspect(view, ASPECT)
-
-
-def _type(view: Entity, info: Info) -> str:
-    return shapes.word(_info(view, info.context).get("type"), personal.SCOPES) or personal.GLOBAL
-
-
-def _name(view: Entity, info: Info) -> str:
-    return shapes.text(_info(view, info.context).get("name")) or ""
-
-
-def _description(view: Entity, info: Info) -> str | None:
-    return shapes.text(_info(view, info.context).get("description"))
 
 
 def _shown_definition(view: Entity, info: Info) -> Mapping[str, Any]:
@@ -141,16 +124,11 @@ def _shown_criterion(criterion: Mapping[str, Any], info: Info) -> Mapping[str, A
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listMyViews": _list_mine, "listGlobalViews": _list_global, "view": _view},
+    "Query": {"listMyViews": _list_mine, "listGlobalViews": _list_global},
     "Mutation": {
         "createView": creation(_KIND, _asks_creation, audited_as="view"),
         "updateView": change(_KIND, _asks_change, _check_defined),
         "deleteView": deletion(_KIND, _asks_change),
     },
-    "DataHubView": {
-        "viewType": _type,
-        "name": _name,
-        "description": _description,
-        "definition": _shown_definition,
-    },
+    "DataHubView": {"definition": _shown_definition},
 }

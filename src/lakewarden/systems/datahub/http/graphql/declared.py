@@ -1,0 +1,112 @@
+"""The resolvers of fields that no module resolves: what the schema declares.
+
+A field of an entity is read from an aspect, its own or that of its type; a field of a record is a
+member of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from graphql import (
+    GraphQLEnumType,
+    GraphQLField,
+    GraphQLSchema,
+    default_field_resolver,
+    get_named_type,
+)
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.cancellation import check
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import authorization, references
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.directives import Declaration, entity_types
+from lakewarden.systems.datahub.http.graphql.pages import roots
+from lakewarden.systems.datahub.http.graphql.readers import Read, reader, whole
+from lakewarden.systems.datahub.http.graphql.record import Record, aspect
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Info
+
+ReadEntity = Callable[[Entity, Info], Any]
+
+
+def resolver(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
+    """The resolver of a field. Of what is neither entity nor record it shows the member."""
+    declared = Declaration(schema, name, field)
+    may_read, of_entity, of_record = _may_read(declared), _of_entity(declared), _of_record(declared)
+
+    def resolve(parent: object, info: Info, **arguments: Any) -> Any:
+        if not isinstance(parent, Record | Entity):
+            return default_field_resolver(parent, info, **arguments)
+        check()
+        if may_read is not None and not may_read(info.context):
+            return None
+        return of_record(parent, info) if isinstance(parent, Record) else of_entity(parent, info)
+
+    return resolve
+
+
+def root(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
+    """The resolver of a field of the root that shows the entity of a URN."""
+    types = entity_types(schema, get_named_type(field.type)) or ()
+    operation = Declaration(schema, name, field).argument("guarded", "operation")
+    return roots.by_urn(sorted(types), operation)
+
+
+def _may_read(field: Declaration) -> Callable[[Call], bool] | None:
+    """Whether the caller is shown the field; raises `Failure` 403 where null is not enough."""
+    if field.has("shown"):
+        operation, about = field.argument("shown", "operation"), field.argument("shown", "about")
+        return lambda call: authorization.may(call, operation, Entity(about, ""))
+    if not field.has("guarded"):
+        return None
+
+    def may_read(call: Call) -> bool:
+        authorization.allow(call, field.argument("guarded", "operation"))
+        return True
+
+    return may_read
+
+
+def _of_entity(field: Declaration) -> ReadEntity:
+    if field.has("urn"):
+        return lambda entity, _info: entity.name
+    if field.has("key"):
+        return _key(field)
+    stored = field.aspect
+    if stored is None:
+        return lambda _entity, _info: None
+    read = whole(field) if field.is_whole_aspect else reader(field)
+
+    def resolve(entity: Entity, info: Info) -> Any:
+        record = aspect(info.context, entity, stored)
+        return read(record, info) if record.value or field.is_required else None
+
+    return resolve
+
+
+def _of_record(field: Declaration) -> Read:
+    if field.has("urn"):
+        return lambda record, _info: record.entity.name
+    if field.has("key"):
+        of_entity = _key(field)
+        return lambda record, info: of_entity(record.entity, info)
+    return reader(field)
+
+
+def _key(field: Declaration) -> ReadEntity:
+    """A part of the key: the entity that it names, a word, or the text."""
+    part: int = field.argument("key", "part")
+    if field.types is not None:
+        naming = references.naming_by_key(part, field.types)
+        return lambda entity, info: next(
+            iter(references.follow(info.context, entity, naming)), None
+        )
+    words = field.named.values if isinstance(field.named, GraphQLEnumType) else None
+
+    def text(entity: Entity, _info: Info) -> str | None:
+        found = datahub.key_parts(entity.name)[part]
+        return found if words is None or found in words else None
+
+    return text

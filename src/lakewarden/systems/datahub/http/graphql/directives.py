@@ -1,0 +1,171 @@
+"""Fields as the schema declares them: their types, and the directives of `directives.graphql`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from graphql import (
+    GraphQLField,
+    GraphQLList,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLOutputType,
+    GraphQLSchema,
+    get_directive_values,
+    get_named_type,
+    get_nullable_type,
+    is_abstract_type,
+    is_non_null_type,
+)
+
+from lakewarden.systems.datahub.http.graphql.kinds import KINDS
+from lakewarden.systems.datahub.http.graphql.references import ANY, Types
+
+Path: TypeAlias = tuple[str, ...]
+
+NAMES: Final = ("aspect", "member", "key", "urn", "require", "visible", "guarded", "shown")
+"""The directives."""
+
+NOT_SAID: Final = object()
+"""The default of a field that declares none."""
+
+_LITERALS: Final[Mapping[str, Any]] = {"null": None, "true": True, "[]": [], "{}": {}}
+"""Defaults that are no texts."""
+
+
+class Member(NamedTuple):
+    """Which member of a record a field shows, and what stands for it: see the directive."""
+
+    paths: tuple[Path, ...]
+    default: Any = NOT_SAID
+    or_key: int | None = None
+    all: bool = False
+    open: bool = False
+
+
+class Reference(NamedTuple):
+    """A member that must name an entity of one of the types that the caller is shown."""
+
+    path: Path
+    types: Types
+
+
+class Declaration:
+    """A field of the schema."""
+
+    def __init__(self, schema: GraphQLSchema, name: str, field: GraphQLField) -> None:
+        self._schema = schema
+        self._given = _directives(schema, field)
+        self.type: GraphQLOutputType = field.type
+        self.named = get_named_type(field.type)
+        self.is_list = isinstance(get_nullable_type(field.type), GraphQLList)
+        self.is_required = is_non_null_type(field.type)
+        self.types = entity_types(schema, self.named)
+        """The types of entities that the field shows; None: it shows none."""
+        self.member = _member(name, self._given.get("member"))
+
+    def argument(self, directive: str, name: str) -> Any:
+        """An argument of a directive; None where the field does not have it."""
+        return self._given.get(directive, {}).get(name)
+
+    def has(self, directive: str) -> bool:
+        """Whether the field has the directive."""
+        return directive in self._given
+
+    @property
+    def aspect(self) -> str | None:
+        """The aspect that a field of an entity is read from."""
+        return self.argument("aspect", "name") or self._aspect_of_type
+
+    @property
+    def is_whole_aspect(self) -> bool:
+        """Whether a field of an entity shows an aspect, not a member of it."""
+        return not self.has("aspect")
+
+    @property
+    def _aspect_of_type(self) -> str | None:
+        return _directives(self._schema, self.named).get("aspect", {}).get("name")
+
+    @property
+    def visible_types(self) -> Types:
+        """The types of what `@visible` looks at."""
+        return frozenset(self.argument("visible", "types") or ())
+
+    @property
+    def references(self) -> list[Reference]:
+        """The entities without which a record that the field shows is left out."""
+        references = [*_required_references(self._schema, self.named)]
+        by = self.argument("visible", "by")
+        if by is not None:
+            references.append(Reference(tuple(by.split(".")), self.visible_types))
+        return references
+
+    @property
+    def members(self) -> Mapping[str, GraphQLOutputType]:
+        """The members without which a record that the field shows is left out, and their types."""
+        fields = self.named.fields if isinstance(self.named, GraphQLObjectType) else {}
+        return {name: fields[name].type for name in self.argument("require", "members") or ()}
+
+
+def has_directives(field: GraphQLField) -> bool:
+    """Whether the schema says of a field how it is read."""
+    return field.ast_node is not None and bool(field.ast_node.directives)
+
+
+@cache
+def entity_types(schema: GraphQLSchema, type: GraphQLNamedType) -> Types | None:
+    """The types of the entities that a type of the schema stands for; None: it is no entity's."""
+    if type.name == "Entity":
+        return ANY
+    if is_abstract_type(type):
+        inner = [entity_types(schema, one) for one in schema.get_possible_types(type)]
+        known = [types for types in inner if types is not None]
+        return frozenset().union(*known) if known and len(known) == len(inner) else None
+    return frozenset(kind for kind, name in KINDS.items() if name == type.name) or None
+
+
+@cache
+def _required_references(schema: GraphQLSchema, type: GraphQLNamedType) -> tuple[Reference, ...]:
+    """The entities without which a record of the type says nothing."""
+    return tuple(_each_required(schema, type))
+
+
+def _each_required(schema: GraphQLSchema, type: GraphQLNamedType) -> Iterator[Reference]:
+    for name, field in type.fields.items() if isinstance(type, GraphQLObjectType) else ():
+        types = entity_types(schema, get_named_type(field.type))
+        is_one = not isinstance(get_nullable_type(field.type), GraphQLList)
+        if types is not None and is_one and is_non_null_type(field.type):
+            own = Declaration(schema, name, field)
+            if not own.member.open and not own.has("key"):
+                yield Reference(own.member.paths[0], types)
+
+
+def _directives(
+    schema: GraphQLSchema, of: GraphQLField | GraphQLNamedType
+) -> Mapping[str, Mapping[str, Any]]:
+    """The directives of a field or type, with their arguments."""
+    node = of.ast_node
+    if node is None or not node.directives:
+        return {}
+    return {
+        name: values
+        for name in NAMES
+        if (definition := schema.get_directive(name)) is not None
+        and (values := get_directive_values(definition, node)) is not None
+    }
+
+
+def _member(name: str, given: Mapping[str, Any] | None) -> Member:
+    if given is None:
+        return Member(((name,),))
+    paths = tuple(tuple(path.split(".")) if path != "." else () for path in given.get("path") or ())
+    default = given.get("default", NOT_SAID)
+    return Member(
+        paths or ((name,),),
+        _LITERALS.get(default, default) if isinstance(default, str) else default,
+        given.get("orKey"),
+        given["all"],
+        given["open"],
+    )

@@ -1,0 +1,94 @@
+"""What an entity is tied to, where the schema cannot declare it: ownership types, domain, values.
+
+What the caller is not shown is left out, and so is what holds nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.record import Record, aspect
+from lakewarden.systems.datahub.http.graphql.references import (
+    at,
+    named,
+    naming,
+    visible_of_group,
+)
+from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
+
+_URN_OF_WORD: Final = {word: urn for urn, word in SYSTEM_TYPES.items()}
+_VALUES: Final = naming(("structuredProperties", "properties", "values"))
+
+
+def _type_urn(owner: Record) -> str | None:
+    """The ownership type: by its URN, or by the older word for one that every DataHub has."""
+    return owner.text("typeUrn") or _URN_OF_WORD.get(owner.text("type") or "")
+
+
+def _ownership_types(call: Call, entity: Entity) -> list[Entity]:
+    owners = aspect(call, entity, "ownership").records("owners")
+    return named(map(_type_urn, owners), frozenset({"ownershipType"}))
+
+
+def _ownership_type(owner: Record, info: Info) -> Entity | None:
+    types = named((_type_urn(owner),))
+    visible = visible_of_group(info.context, owner.entity, _ownership_types)
+    return types[0] if types and types[0] in visible else None
+
+
+def _domains(call: Call, entity: Entity) -> list[Entity]:
+    """The domains of an entity; of a product, those that its associations name, if any."""
+    record = aspect(call, entity, "domains")
+    urns: list[object] = list(record.texts("domains"))
+    if entity.type == "dataProduct":
+        urns = [one.get("domain") for one in record.records("domainAssociations")] or urns
+    return named(urns, frozenset({"domain"}))
+
+
+def _domain(entity: Entity, info: Info) -> Mapping[str, Any] | None:
+    visible = visible_of_group(info.context, entity, _domains)
+    domain = next((one for one in _domains(info.context, entity) if one in visible), None)
+    if domain is None:
+        return None
+    associations = aspect(info.context, entity, "domains").records("domainAssociations")
+    own = (one for one in associations if one.get("domain") == domain.name)
+    attribution = next((one.record("attribution") for one in own), None)
+    return {"domain": domain, "associatedUrn": entity.name, "attribution": attribution}
+
+
+def _values(entry: Record, info: Info) -> list[Mapping[str, Any]]:
+    """The values, but the URNs of what the caller is not shown."""
+    visible = visible_of_group(info.context, entry.entity, _VALUES)
+    values = [one for one in entry.listed("values") if isinstance(one, str | int | float)]
+    return [value_shown(one) for one in values if visible.issuperset(named((one,)))]
+
+
+def value_shown(value: str | float) -> Mapping[str, Any]:
+    """A value of a structured property."""
+    if isinstance(value, str):
+        return {"__typename": "StringValue", "stringValue": value}
+    return {"__typename": "NumberValue", "numberValue": float(value)}
+
+
+def _steps(path: Record, info: Info) -> list[Mapping[str, Any]]:
+    """The steps of a browse path, but those that stand for what the caller is not shown."""
+    steps: list[Mapping[str, Any]] = []
+    for step in path.records("path"):
+        entities = at(info.context, step, ("urn",), frozenset())
+        is_hidden = bool(named((step.get("urn"),))) and not entities
+        if step.text("id") is not None and not is_hidden:
+            steps.append({"name": step.text("id"), "entity": entities[0] if entities else None})
+    return steps
+
+
+SHARED: Final[Fields] = {"domain": _domain}
+
+RESOLVERS: Final[Resolvers] = {
+    "Owner": {"ownershipType": _ownership_type},
+    "BrowsePathV2": {"path": _steps},
+    "StructuredPropertiesEntry": {"values": _values},
+}

@@ -1,0 +1,48 @@
+"""Aspects as they are stored, to whoever may read the entity by the other APIs; and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql import entity_privileges
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info
+
+_NO_RUN: Final = "no-run-id-provided"
+"""The run of what was written outside of one."""
+
+
+def _last_ingested(entity: Entity, info: Info) -> int | None:
+    """When a run of an ingestion saw one of its aspects last."""
+    call: Call = info.context
+    systems = [one.system for one in call.aspects([entity]).get(entity, {}).values()]
+    times = [
+        time
+        for one in systems
+        if isinstance(time := one.get("lastObserved"), int) and one.get("runId", _NO_RUN) != _NO_RUN
+    ]
+    return max(times, default=None)
+
+
+def _raw(
+    entity: Entity, info: Info, input: Mapping[str, Any] | None = None
+) -> list[Mapping[str, Any]] | None:
+    call: Call = info.context
+    if not entity_privileges.holds(call, "entity.read", entity):
+        return None
+    wanted = input or {}
+    if wanted.get("autoRenderOnly"):
+        return []
+    stored, names = call.aspects([entity]).get(entity, {}), wanted.get("aspectNames")
+    return [
+        {"aspectName": name, "payload": msgspec.json.encode(stored[name].value).decode()}
+        for name in sorted(stored)
+        if names is None or name in names
+    ]
+
+
+SHARED: Final[Fields] = {"aspects": _raw, "lastIngested": _last_ingested}

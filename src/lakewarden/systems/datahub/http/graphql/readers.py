@@ -1,0 +1,240 @@
+"""How a field is read from a record: by its type.
+
+- A scalar or enum: a member that does not fit counts as not there.
+- An entity: the one that the member names, if the caller is shown it.
+- Any other object: the record that stands there. A record without what it must have counts as
+  not there.
+
+What is not there is the declared default, or else null; where that is not allowed, empty or zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from typing import Any, Final, TypeAlias
+
+from graphql import (
+    GraphQLEnumType,
+    GraphQLList,
+    GraphQLOutputType,
+    GraphQLScalarType,
+    get_named_type,
+    get_nullable_type,
+    is_non_null_type,
+)
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.graphql import references
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.directives import NOT_SAID, Declaration, Member
+from lakewarden.systems.datahub.http.graphql.record import Record
+from lakewarden.systems.datahub.http.graphql.references import Types
+from lakewarden.systems.datahub.http.graphql.resolving import Info
+
+Read: TypeAlias = Callable[[Record, Info], Any]
+ReadMember: TypeAlias = Callable[[Record, str], Any]
+
+NOBODY: Final = "urn:li:corpuser:unknown"
+"""Who did what nobody is known to have done."""
+
+_EMPTY: Final[Mapping[str, Mapping[str, Any]]] = {"AuditStamp": {"time": 0, "actor": NOBODY}}
+"""What stands for a record that must be there and is not, where that is not an empty one."""
+
+
+def reader(field: Declaration) -> Read:
+    """How the field is read from a record."""
+    if field.types is not None:
+        return _entities(field.member, field.types, is_list=field.is_list)
+    if field.named.name in _MAPS:
+        return _MAPS[field.named.name](field.member)
+    if not isinstance(field.named, GraphQLEnumType | GraphQLScalarType):
+        return _record_list(field) if field.is_list else _record(field)
+    if field.has("visible"):
+        return _visible_urns(field)
+    return _scalar(field)
+
+
+def whole(field: Declaration) -> Read:
+    """How the field shows a record itself."""
+    return _record(field, of_itself=True)
+
+
+def _scalar(field: Declaration) -> Read:
+    member = field.member
+    read, empty = _member_reader(field.type, or_null=member.default is None)
+    default = empty if member.default is NOT_SAID else member.default
+    if member.or_key is None and len(member.paths) == 1 and len(member.paths[0]) == 1:
+        return _simple(read, member.paths[0][0], default)
+
+    def resolve(record: Record, _info: Info) -> Any:
+        for *outer, key in member.paths:
+            for holder in record.within(outer):
+                value = read(holder, key)
+                if value not in (None, ""):
+                    return value
+        if member.or_key is not None:
+            return datahub.key_parts(record.entity.name)[member.or_key]
+        return default
+
+    return resolve
+
+
+def _simple(read: ReadMember, key: str, default: object) -> Read:
+    if default is None:
+        return lambda record, _info: read(record, key)
+
+    def resolve(record: Record, _info: Info) -> Any:
+        value = read(record, key)
+        return default if value is None else value
+
+    return resolve
+
+
+def _member_reader(type: GraphQLOutputType, *, or_null: bool = False) -> tuple[ReadMember, Any]:
+    """How a member is read for a scalar or enum, and what stands for one that is not there.
+
+    `or_null`: a list that is not there is null, and not an empty one.
+    """
+    named = get_named_type(type)
+    if isinstance(get_nullable_type(type), GraphQLList):
+        read = _words(named.values) if isinstance(named, GraphQLEnumType) else Record.texts
+        return (_or_null(read) if or_null else read), None
+    if isinstance(named, GraphQLEnumType):
+        return _word(named.values), None
+    read_scalar, empty = _SCALARS[named.name]
+    is_empty = is_non_null_type(type) or empty is False
+    return read_scalar, empty if is_empty else None
+
+
+_SCALARS: Final[Mapping[str, tuple[ReadMember, Any]]] = {
+    "Boolean": (Record.flag, False),
+    "Float": (Record.decimal, None),
+    "ID": (Record.text, ""),
+    "Int": (Record.number, 0),
+    "Long": (Record.number, 0),
+    "String": (Record.text, ""),
+}
+"""How a member is read for a scalar; what stands for none where null is not allowed."""
+
+
+def _or_null(read: ReadMember) -> ReadMember:
+    return lambda record, key: None if record.get(key) is None else read(record, key)
+
+
+def _word(words: Container[str | None]) -> ReadMember:
+    def word(record: Record, key: str) -> str | None:
+        text = record.text(key)
+        return text if text in words else None
+
+    return word
+
+
+def _words(words: Container[str]) -> ReadMember:
+    return lambda record, key: [one for one in record.texts(key) if one in words]
+
+
+def _custom_properties(member: Member) -> Read:
+    """The properties without a meaning, in order of their names."""
+    (key,) = member.paths[0]
+    return lambda record, _info: [
+        {"key": name, "value": text, "associatedUrn": record.entity.name}
+        for name, text in record.entries(key)
+    ]
+
+
+def _entries(member: Member) -> Read:
+    """A map of texts, in order of its keys."""
+    (key,) = member.paths[0]
+    default = None if member.default is NOT_SAID else member.default
+
+    def resolve(record: Record, _info: Info) -> list[Mapping[str, str]] | None:
+        return [{"key": name, "value": text} for name, text in record.entries(key)] or default
+
+    return resolve
+
+
+_MAPS: Final[Mapping[str, Callable[[Member], Read]]] = {
+    "CustomPropertiesEntry": _custom_properties,
+    "StringMapEntry": _entries,
+}
+"""Types whose lists show a map."""
+
+
+def _entities(member: Member, types: Types, *, is_list: bool) -> Read:
+    def resolve(record: Record, info: Info) -> Any:
+        call: Call = info.context
+        shown: dict[Entity, None] = {}
+        for path in member.paths:
+            if member.open:
+                entities = references.named(references.urns(record, path), types)
+            else:
+                entities = references.at(call, record, path, types)
+            shown.update(dict.fromkeys(entities))
+            if not member.all and any(references.urns(record, path)):
+                break
+        call.name(len(shown))
+        return list(shown) if is_list else next(iter(shown), None)
+
+    if member.default is None:
+        key = member.paths[0][0]
+        return lambda record, info: None if record.get(key) is None else resolve(record, info)
+    if isinstance(member.default, str):
+        (other,) = references.named([member.default])
+        return lambda record, info: resolve(record, info) or other
+    return resolve
+
+
+def _visible_urns(field: Declaration) -> Read:
+    """The URNs of those entities that the caller is shown."""
+    read = _entities(field.member, field.visible_types, is_list=True)
+
+    def resolve(record: Record, info: Info) -> Any:
+        urns = [one.name for one in read(record, info)]
+        return urns if field.is_list else next(iter(urns), None)
+
+    return resolve
+
+
+def _record_list(field: Declaration) -> Read:
+    *outer, key = field.member.paths[0]
+    holds = _condition(field)
+    empty: list[Record] | None = None if field.member.default is None else []
+
+    def resolve(record: Record, info: Info) -> list[Record] | None:
+        inner = (one for holder in record.within(outer) for one in holder.records(key))
+        return [one for one in inner if holds(one, info)] or empty
+
+    return resolve
+
+
+def _record(field: Declaration, *, of_itself: bool = False) -> Read:
+    path = () if of_itself else field.member.paths[0]
+    holds = _condition(field)
+    empty: Any = _EMPTY.get(field.named.name, {}) if field.is_required else None
+    if isinstance(field.member.default, Mapping):
+        empty = field.member.default
+
+    def resolve(record: Record, info: Info) -> Record | None:
+        inner = next(iter(record.within(path)), None)
+        if inner is not None and holds(inner, info):
+            return inner
+        return None if empty is None else Record(record.entity, empty, (*record.place, *path))
+
+    return resolve
+
+
+def _condition(field: Declaration) -> Callable[[Record, Info], bool]:
+    """Whether a record has what it must have so that the field shows it."""
+    members = [(name, _member_reader(type)[0]) for name, type in field.members.items()]
+    required = field.references
+    if not members and not required:
+        return lambda _record, _info: True
+
+    def holds(record: Record, info: Info) -> bool:
+        if any(read(record, name) is None for name, read in members):
+            return False
+        call: Call = info.context
+        return all(references.at(call, record, path, types) for path, types in required)
+
+    return holds

@@ -1,0 +1,104 @@
+"""Aspects as they are stored: members of JSON objects, read as the type that is expected.
+
+Aspects are stored as they were written, and nobody promises that a member is of the type that
+DataHub gives it: what is not, is read as if it were not there. Both spellings of JSON are read
+(`lakewarden.systems.datahub.aspects.fields`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.http.graphql.call import Call
+
+
+class Record(NamedTuple):
+    """An aspect of an entity, or an object within one.
+
+    `place` is where it stands: the aspect, and the members that lead to it from there; empty for
+    what is no stored aspect.
+    """
+
+    entity: Entity
+    value: Mapping[str, Any]
+    place: tuple[str, ...] = ()
+
+    def get(self, key: str) -> Any:
+        """A member, without the name of its Avro type."""
+        return untagged(self.value.get(key))
+
+    def text(self, key: str) -> str | None:
+        """A text."""
+        value = self.get(key)
+        return value if isinstance(value, str) else None
+
+    def number(self, key: str) -> int | None:
+        """A whole number; one that was written as 7.0 is 7."""
+        value = self.get(key)
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def decimal(self, key: str) -> float | None:
+        """Any number."""
+        value = self.get(key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if is_number else None
+
+    def flag(self, key: str) -> bool | None:
+        """A boolean."""
+        value = self.get(key)
+        return value if isinstance(value, bool) else None
+
+    def texts(self, key: str) -> list[str]:
+        """The texts of a list."""
+        return [one for one in self.listed(key) if isinstance(one, str)]
+
+    def record(self, key: str) -> Record | None:
+        """A member that is an object."""
+        value = self.get(key)
+        return Record(self.entity, value, self._at(key)) if isinstance(value, Mapping) else None
+
+    def record_or_empty(self, key: str) -> Record:
+        """A member that is an object; an empty one for anything else."""
+        return self.record(key) or Record(self.entity, {}, self._at(key))
+
+    def records(self, key: str) -> list[Record]:
+        """The objects of a list."""
+        place = self._at(key)
+        objects = (one for one in self.listed(key) if isinstance(one, Mapping))
+        return [Record(self.entity, one, place) for one in objects]
+
+    def objects(self, key: str) -> list[Record]:
+        """A member that is an object, alone, or the objects of a list."""
+        one = self.record(key)
+        return self.records(key) if one is None else [one]
+
+    def listed(self, key: str) -> Iterator[object]:
+        """The members of a list, whatever they are."""
+        value = self.get(key)
+        yield from (untagged(one) for one in value) if isinstance(value, list) else ()
+
+    def within(self, path: Sequence[str]) -> list[Record]:
+        """The objects at the end of a path; through lists, those of each object."""
+        records = [self]
+        for key in path:
+            records = [inner for one in records for inner in one.objects(key)]
+        return records
+
+    def entries(self, key: str) -> list[tuple[str, str]]:
+        """The texts of a map, in order of its keys. These are anybody's: none names a type."""
+        value = self.value.get(key)
+        members = sorted(value.items()) if isinstance(value, Mapping) else ()
+        return [(name, text) for name, text in members if isinstance(text, str)]
+
+    def _at(self, key: str) -> tuple[str, ...]:
+        return (*self.place, key) if self.place else ()
+
+
+def aspect(call: Call, entity: Entity, name: str) -> Record:
+    """An aspect of an entity; empty where it has none."""
+    return Record(entity, call.aspect(entity, name), (name,))

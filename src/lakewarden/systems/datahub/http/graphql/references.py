@@ -1,0 +1,92 @@
+"""From an entity to those that it names, of which the caller is shown some.
+
+A document asks the same of all entities of a list. So what one of them names is looked for in
+the whole group at once: one read, one question about what is shown (`Call.group`). What is named
+need not be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.meaning import target
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.record import Record, aspect
+
+Types = frozenset[str]
+"""Types of entities; none: any will do."""
+
+ANY: Final[Types] = frozenset()
+
+Naming = Callable[[Call, Entity], Iterable[Entity]]
+"""The entities that one names; a function made once, so that it is the same for the group."""
+
+
+def named(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
+    """The entities of URNs, each once, in order; those of other types are left out."""
+    read = (target(urn, types) for urn in urns if isinstance(urn, str))
+    return list(dict.fromkeys(entity for entity, problem in read if not problem))
+
+
+def urns(record: Record, path: tuple[str, ...]) -> Iterator[object]:
+    """What stands at the end of a path, alone or in a list."""
+    for holder in record.within(path[:-1]):
+        value = holder.get(path[-1])
+        yield from holder.listed(path[-1]) if isinstance(value, list) else (value,)
+
+
+def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[Entity]:
+    """What the entity, and those beside it, name, of those that the caller is shown."""
+    group = call.group(entity)
+
+    def find() -> frozenset[Entity]:
+        call.aspects(group)
+        everything = dict.fromkeys(one for each in group for one in naming(call, each))
+        visible = authorization.visible(call, everything)
+        call.together(visible)
+        return frozenset(visible)
+
+    return call.kept((naming, id(group)), find)
+
+
+def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
+    """The entities that the entity names, of those that the caller is shown, in order."""
+    visible = visible_of_group(call, entity, naming)
+    shown = [one for one in dict.fromkeys(naming(call, entity)) if one in visible]
+    call.name(len(shown))
+    return shown
+
+
+@cache
+def naming(place: tuple[str, ...], types: Types = ANY) -> Naming:
+    """What stands at a place in an aspect: the aspect's name, and a path in it."""
+
+    def name(call: Call, entity: Entity) -> list[Entity]:
+        record = aspect(call, entity, place[0])
+        return named(urns(record, place[1:]), types) if record.value else []
+
+    return name
+
+
+@cache
+def naming_by_key(part: int, types: Types) -> Naming:
+    """What stands in a part of the key in an entity's URN."""
+    return lambda _call, entity: named(datahub.key_parts(entity.name)[part : part + 1], types)
+
+
+def at(call: Call, record: Record, path: tuple[str, ...], types: Types) -> list[Entity]:
+    """The entities that stand at a path of a record, of those that the caller is shown."""
+    entities = named(urns(record, path), types)
+    if not entities:
+        return []
+    visible: Collection[Entity]
+    if record.place:
+        visible = visible_of_group(call, record.entity, naming((*record.place, *path), types))
+    else:
+        visible = frozenset(authorization.visible(call, entities))
+    return [one for one in entities if one in visible]

@@ -1,0 +1,44 @@
+"""Values that belong to a time, as records: what a window has of one entity, the newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import timeseries
+from lakewarden.service.timeseries import EVER, FIRST, LAST, Window
+from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.call import Call
+from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.record import Record
+
+
+def window(given: Mapping[str, Any]) -> Window:
+    """The window of the arguments `startTimeMillis` and `endTimeMillis`; ever, without them."""
+    first, last = given.get("startTimeMillis"), given.get("endTimeMillis")
+    return Window(FIRST if first is None else first, LAST if last is None else last)
+
+
+def limit(call: Call, given: Mapping[str, Any], default: int) -> int:
+    """The argument `limit`; raises `Failure` 400 where that is more than a page may have."""
+    value, most = given.get("limit"), call.exchange.services.page_rows
+    value = default if value is None else value
+    if not 0 <= value <= most:
+        raise bad(f"expected a `limit` of 0 to {most}")
+    return int(value)
+
+
+def may_read(call: Call, entity: Entity) -> bool:
+    """Whether the caller may read what is timed of an entity."""
+    return authorization.may(call, "timeseries.read", entity)
+
+
+def values(
+    call: Call, entity: Entity, aspect: str, most: int | None = None, within: Window = EVER
+) -> list[Record]:
+    """The values of an aspect; without `most`, as many as a page may have."""
+    most = call.exchange.services.page_rows if most is None else most
+    with call.exchange.service.reading() as reading:
+        stored = timeseries.values(reading, call.exchange.realm, entity, aspect, within, most)
+    return [Record(entity, one.value) for one in stored]

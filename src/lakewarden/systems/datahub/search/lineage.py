@@ -104,7 +104,7 @@ class Walk:
 
 
 @dataclass(slots=True)
-class Found:
+class Exploration:
     """A lineage; `is_partial`: there is more of it."""
 
     reached: dict[Entity, Reached]
@@ -123,9 +123,9 @@ class Found:
         return found
 
 
-def follow(neighbours: Neighbours, start: Entity, walk: Walk, shown: Shown) -> Found:
+def follow(neighbours: Neighbours, start: Entity, walk: Walk, shown: Shown) -> Exploration:
     """The lineage of an entity, itself not among it; nothing where the asker is not shown it."""
-    found = Found({start: Reached(start, 0)})
+    found = Exploration({start: Reached(start, 0)})
     hop = [start] if start in shown([start]) else []
     for degree in range(1, walk.hops + 1):
         if not hop or found.is_partial:
@@ -138,7 +138,7 @@ def _hop(
     neighbours: Neighbours,
     walk: Walk,
     shown: Shown,
-    found: Found,
+    found: Exploration,
     hop: list[Entity],
     degree: int,
 ) -> list[Entity]:
@@ -163,7 +163,7 @@ def _hop(
 
 
 def _reach(
-    found: Found,
+    found: Exploration,
     walk: Walk,
     one: Entity,
     step: Step,

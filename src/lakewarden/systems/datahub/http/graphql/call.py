@@ -69,8 +69,8 @@ class Call:
     @property
     def actor(self) -> Entity:
         """The caller as an entity."""
-        found = self.state
-        principal = self.exchange.actor.principal(found.realm, found.system)
+        state = self.state
+        principal = self.exchange.actor.principal(state.realm, state.system)
         return Entity("corpuser", principal.name)
 
     def together(self, entities: Iterable[Entity]) -> None:
@@ -98,12 +98,12 @@ class Call:
         self._renew()
         unread = [one for one in dict.fromkeys(wanted) if one not in self._read]
         if unread:
-            asked = set(unread)
+            direct = set(unread)
             beside = dict.fromkeys(one for each in unread for one in self._groups.get(each, ()))
-            unread += [one for one in beside if one not in self._read and one not in asked]
+            unread += [one for one in beside if one not in self._read and one not in direct]
             with self.exchange.service.reading() as reading:
-                found = aspects.read(reading, self.state, unread)
-            self._read |= {one: found.get(one, {}) for one in unread}
+                stored = aspects.read(reading, self.state, unread)
+            self._read |= {one: stored.get(one, {}) for one in unread}
         return {one: self._read[one] for one in wanted if self._read[one]}
 
     def _renew(self) -> None:
@@ -116,17 +116,17 @@ class Call:
 
     def aspect(self, entity: Entity, name: str) -> Mapping[str, object]:
         """The value of one aspect; empty where there is none."""
-        found = self.aspects([entity]).get(entity, {}).get(name)
-        return {} if found is None else found.value
+        stored = self.aspects([entity]).get(entity, {}).get(name)
+        return {} if stored is None else stored.value
 
 
 def entity(urn: str, *types: str) -> Entity:
     """The entity of a URN, of one of the types if any are given; raises `Failure` 400."""
     try:
-        found = datahub.parse("", urn)
+        named = datahub.parse("", urn)
     except BadInput as error:
         raise bad(str(error)) from None
-    if types and found.type not in types:
+    if types and named.type not in types:
         expected = " or ".join(f"`{type}`" for type in types)
         raise bad(f"expected a URN of type {expected}, got `{urn}`")
-    return found
+    return named

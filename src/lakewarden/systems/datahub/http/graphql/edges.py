@@ -61,7 +61,7 @@ class Ends(NamedTuple):
     entities: Sequence[Entity] = ()
 
 
-class Found(Sequence[Edge]):
+class EdgeList(Sequence[Edge]):
     """Edges one type after the other; those of a page alone are made."""
 
     def __init__(self, snapshot: Snapshot, ends: Sequence[Ends]) -> None:
@@ -102,26 +102,26 @@ def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
     """What the entity's own facts and aspects lead to."""
     stated = _stated(call, entity, types & stating.TYPES.keys())
     for type in sorted(types):
-        found = sorted({*_leading(call, entity, type), *stated.get(type, ())})
-        if found:
-            yield Ends(type, BitMap(), authorization.visible(call, found))
+        entities = sorted({*_leading(call, entity, type), *stated.get(type, ())})
+        if entities:
+            yield Ends(type, BitMap(), authorization.visible(call, entities))
 
 
 def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list[Entity]]:
     """Where the edges lead that aspects state, by their types."""
-    found: dict[str, list[Entity]] = {}
+    others: dict[str, list[Entity]] = {}
     if types and stating.is_column(entity.name):
-        with asking(call.exchange, viewing.hits) as asked:
-            for step in Neighbours(asked.texts()).outgoing(entity, types):
-                found.setdefault(step.type, []).append(step.other)
+        with asking(call.exchange, viewing.hits) as search:
+            for step in Neighbours(search.texts()).outgoing(entity, types):
+                others.setdefault(step.type, []).append(step.other)
     elif types:
-        kept = call.aspects([entity]).get(entity, {})
-        values = {name: aspect.value for name, aspect in kept.items()}
+        stored = call.aspects([entity]).get(entity, {})
+        values = {name: aspect.value for name, aspect in stored.items()}
         for edge in stating.stated(entity, values):
             other, problem = target(edge.target, frozenset())
             if edge.source == entity.name and edge.type in types and not problem:
-                found.setdefault(edge.type, []).append(other)
-    return found
+                others.setdefault(edge.type, []).append(other)
+    return others
 
 
 def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
@@ -152,9 +152,9 @@ def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
 def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
     """What the facts and aspects of others say leads to the entity."""
     stated = types & stating.TYPES.keys()
-    with asking(call.exchange, viewing.hits) as asked:
+    with asking(call.exchange, viewing.hits) as search:
         if stated and stating.is_column(entity.name):
-            steps = Neighbours(asked.texts()).incoming(entity, stated)
+            steps = Neighbours(search.texts()).incoming(entity, stated)
             for type in sorted({step.type for step in steps}):
                 others = [step.other for step in steps if step.type == type]
                 yield Ends(type, BitMap(), authorization.visible(call, others))
@@ -162,8 +162,8 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
         for type in sorted(types):
             ids = _leading_to(call, entity, type)
             if type in stated:
-                ids |= Neighbours(asked.texts()).sources(entity, [type])
-            ids = authorization.visible_ids(call, ids & asked.index.tree.stored)
+                ids |= Neighbours(search.texts()).sources(entity, [type])
+            ids = authorization.visible_ids(call, ids & search.index.tree.stored)
             if ids:
                 yield Ends(type, ids)
 
@@ -171,21 +171,21 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
 def _leading_to(call: Call, entity: Entity, type: str) -> BitMap:
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
-    found = BitMap()
+    ids = BitMap()
     id = tree.find(entity)
     edges = snapshot.coded.relations.get(_RELATIONS.get(type, ""))
     if id is not None and edges is not None:
-        found |= edges.sources_of(BitMap([id]))
+        ids |= edges.sources_of(BitMap([id]))
     if id is not None and type == PART and entity.type in _WHOLES:
-        found |= children(snapshot, id)
+        ids |= children(snapshot, id)
     if type == OWNED:
         named = snapshot.model.principal_kind(entity)
         owner = None if named is None else snapshot.coded.memberships.ids.get(Principal(*named))
         if owner is not None:
-            found |= snapshot.coded.owners.sources_of(BitMap([owner]))
+            ids |= snapshot.coded.owners.sources_of(BitMap([owner]))
     if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
-        found |= _policies_of(snapshot, entity)
-    return found
+        ids |= _policies_of(snapshot, entity)
+    return ids
 
 
 def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:

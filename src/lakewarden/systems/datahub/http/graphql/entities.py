@@ -26,15 +26,15 @@ def people(state: RealmState, type: str) -> list[Entity]:
     """All entities of a type of principals: those stored, and those that act."""
     snapshot = state.matrix.snapshot
     coded = snapshot.coded
-    found = {coded.tree.entity(id) for id in snapshot.of_type(type)}
-    found = {entity for entity in found if coded.is_known(entity)}
+    entities = {coded.tree.entity(id) for id in snapshot.of_type(type)}
+    entities = {entity for entity in entities if coded.is_known(entity)}
     for id in coded.memberships.stored:
         name = coded.memberships.principals[id].name
         if name.startswith(f"urn:li:{type}:"):
-            found.add(Entity(type, name))
+            entities.add(Entity(type, name))
     if type == "dataHubRole":
-        found |= {Entity(type, str(role["name"])) for role in coded.model.roles}
-    return sorted(found)
+        entities |= {Entity(type, str(role["name"])) for role in coded.model.roles}
+    return sorted(entities)
 
 
 def role_info(call: Call, entity: Entity) -> Mapping[str, str]:
@@ -42,8 +42,8 @@ def role_info(call: Call, entity: Entity) -> Mapping[str, str]:
     value = call.aspect(entity, "dataHubRoleInfo")
     shipped = [r for r in call.state.system.model.roles if r["name"] == entity.name]
     title = str(shipped[0]["title"]) if shipped else _key(entity)
-    told = str(shipped[0].get("description", "")) if shipped else ""
-    name, description = value.get("name") or title, value.get("description") or told
+    note = str(shipped[0].get("description", "")) if shipped else ""
+    name, description = value.get("name") or title, value.get("description") or note
     return {"name": str(name), "description": str(description)}
 
 

@@ -69,8 +69,8 @@ def standing(state: RealmState, actor: Principal, now: float) -> Standing:
     return Standing(
         roles=[role.name for role in roles],
         groups=[group.name for group in groups],
-        groups_with_roles=[group.name for group, found in by_group.items() if found],
-        roles_via_groups=sorted({role.name for found in by_group.values() for role in found}),
+        groups_with_roles=[group.name for group, own in by_group.items() if own],
+        roles_via_groups=sorted({role.name for own in by_group.values() for role in own}),
         policies=sorted(policies),
         privileges=sorted({name for one in policies.values() for name in one.privileges}),
     )
@@ -79,9 +79,9 @@ def standing(state: RealmState, actor: Principal, now: float) -> Standing:
 def _of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
-    found = () if id is None else memberships.of.get(id, ())
+    ids = () if id is None else memberships.of.get(id, ())
     return sorted(
-        memberships.principals[one] for one in found if memberships.principals[one].kind == kind
+        memberships.principals[one] for one in ids if memberships.principals[one].kind == kind
     )
 
 
@@ -99,5 +99,5 @@ def _applying(state: RealmState, actor: Principal, target: Entity, now: float) -
     snapshot = state.matrix.snapshot
     point = PointEvaluator(snapshot, snapshot.subject(actor), Request(actor, "", target, now))
     place = snapshot.place(target)
-    asked = {name for one in statements.stored(state).values() for name in one.privileges}
-    return {grant.statement.id for name in asked for grant in point.allowing(name, place)}
+    privileges = {name for one in statements.stored(state).values() for name in one.privileges}
+    return {grant.statement.id for name in privileges for grant in point.allowing(name, place)}

@@ -54,13 +54,13 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
         realm = call.exchange.realm
         call.start_list()
         with call.exchange.service.reading() as reading:
-            found = {
+            values = {
                 one: timeseries.values(reading, realm, one, aspect, window, limit)
                 for one in allowed
             }
-        count = sum(map(len, found.values()))
+        count = sum(map(len, values.values()))
         call.end_list(looked_at=count + len(group), shown=count)
-        return found
+        return values
 
     return call.kept((id(group), aspect, window, limit), find).get(dataset, [])
 
@@ -76,8 +76,8 @@ def _listed(aspect: str) -> Callable[..., list[Record]]:
         picked = None if filter is None else Fields({"or": [_criteria(filter)]}, "filter")
         read = most if picked is None else call.exchange.services.page_rows
         values = _read(call, dataset, aspect, window, read)
-        found = [one for one in values if fits(one.value, picked)]
-        return [Record(dataset, one.value) for one in found[:most]]
+        fitting = [one for one in values if fits(one.value, picked)]
+        return [Record(dataset, one.value) for one in fitting[:most]]
 
     return resolve
 
@@ -152,12 +152,12 @@ def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
     values = _usage(info.context, dataset, _back(info.context, 30 * _UNITS["DAY"]))
     if values is None:
         return None
-    found = usage.together(values)
-    users: Any = found["users"]
+    total = usage.together(values)
+    users: Any = total["users"]
     names = named((one["user"] for one in users), frozenset({"corpuser"}))
     return {
-        "queryCountLast30Days": found["totalSqlQueries"],
-        "uniqueUserCountLast30Days": found["uniqueUserCount"],
+        "queryCountLast30Days": total["totalSqlQueries"],
+        "uniqueUserCountLast30Days": total["uniqueUserCount"],
         "topUsersLast30Days": authorization.visible(info.context, names)[:_TOP_USERS],
     }
 

@@ -14,15 +14,15 @@ COUNT: Final = 20
 """How many are shown of a list unless the caller says otherwise."""
 
 
-def page(found: Sequence[T], asked: Mapping[str, Any], most: int) -> tuple[list[T], dict[str, int]]:
-    """The part of `found` that was asked for, and the numbers that go with it."""
-    start, count = asked.get("start"), asked.get("count")
+def page(items: Sequence[T], given: Mapping[str, Any], most: int) -> tuple[list[T], dict[str, int]]:
+    """The part of the items that is wanted, and the numbers that go with it."""
+    start, count = given.get("start"), given.get("count")
     start = 0 if start is None else start
     count = min(COUNT, most) if count is None else count
     if start < 0 or not 0 <= count <= most:
         raise bad(f"expected a `start` of at least 0 and a `count` of 0 to {most}")
-    shown = list(found[start : start + count])
-    return shown, {"start": start, "count": len(shown), "total": len(found)}
+    shown = list(items[start : start + count])
+    return shown, {"start": start, "count": len(shown), "total": len(items)}
 
 
 def says(query: str | None, *texts: str) -> bool:

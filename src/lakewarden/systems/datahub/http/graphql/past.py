@@ -21,17 +21,17 @@ _OF_SCHEMA: Final = ("TECHNICAL_SCHEMA",)
 Value = Mapping[str, Any]
 
 
-def _transactions(call: Call, found: Entity, categories: Iterable[str]) -> list[Value]:
-    authorization.allow(call, _READ, found)
-    kept = call.aspects([found]).get(found, {})
-    return history.transactions(found.name, writings(kept), categories)
+def _transactions(call: Call, entity: Entity, categories: Iterable[str]) -> list[Value]:
+    authorization.allow(call, _READ, entity)
+    stored = call.aspects([entity]).get(entity, {})
+    return history.transactions(entity.name, writings(stored), categories)
 
 
 def timeline(_: object, info: Info, input: Value) -> Value:
     """The writes that are known, of the categories asked for."""
-    found = calls.entity(input["urn"])
+    entity = calls.entity(input["urn"])
     categories = input.get("changeCategories") or history.CATEGORIES
-    changes = _transactions(info.context, found, categories)
+    changes = _transactions(info.context, entity, categories)
     return {"changeTransactions": [_transaction(one) for one in changes], "skippedVersionCount": 0}
 
 
@@ -53,11 +53,11 @@ def _event(event: Value) -> Value:
 
 def schema_versions(_: object, info: Info, input: Value) -> Value:
     """The one version of a dataset's schema that is known, if there is any."""
-    found = calls.entity(input["datasetUrn"], "dataset")
-    changes = _transactions(info.context, found, _OF_SCHEMA)
-    known = [_version(one) for one in changes if one["versionStamp"].startswith(_SCHEMA)]
-    newest = known[-1] if known else None
-    return {"latestVersion": newest, "version": newest, "semanticVersionList": known or None}
+    dataset = calls.entity(input["datasetUrn"], "dataset")
+    changes = _transactions(info.context, dataset, _OF_SCHEMA)
+    versions = [_version(one) for one in changes if one["versionStamp"].startswith(_SCHEMA)]
+    newest = versions[-1] if versions else None
+    return {"latestVersion": newest, "version": newest, "semanticVersionList": versions or None}
 
 
 def _version(one: Value) -> Value:
@@ -70,9 +70,9 @@ def _version(one: Value) -> Value:
 
 def schema_blame(_: object, info: Info, input: Value) -> Value:
     """The columns of a dataset's schema, each as it was written last."""
-    found = calls.entity(input["datasetUrn"], "dataset")
+    dataset = calls.entity(input["datasetUrn"], "dataset")
     version = input.get("version")
-    changes = _transactions(info.context, found, _OF_SCHEMA)
+    changes = _transactions(info.context, dataset, _OF_SCHEMA)
     if version is not None and version != history.FIRST:
         raise bad(f"`version`: expected `{history.FIRST}`, the one that is kept")
     if not changes:

@@ -105,30 +105,30 @@ def _target(spec: Mapping[str, Any] | None, info: Info) -> Entity:
         return NO_RESOURCE
     word, urn = spec["resourceType"], spec["resourceUrn"]
     if urn:
-        found = calls.entity(urn)
-        if kinds.word_of(found, info) != word:
+        target = calls.entity(urn)
+        if kinds.word_of(target, info) != word:
             raise bad(f"`{urn}` is not of type `{word}`")
-        return found
+        return target
     types = (Entity(type, "") for type in info.context.state.system.model.types)
-    found_type = next((one for one in types if kinds.word_of(one, info) == word), None)
-    if found_type is None or word == "OTHER":
+    of_type = next((one for one in types if kinds.word_of(one, info) == word), None)
+    if of_type is None or word == "OTHER":
         raise bad(f"there is no type `{word}` to be asked about")
-    return found_type
+    return of_type
 
 
 def _debugged(_: object, info: Info, userUrn: str) -> Mapping[str, Any]:  # noqa: N803 — the schema's name
     call: Call = info.context
     user = calls.entity(userUrn, "corpuser")
     authorization.allow(call, "access.debug", user)
-    found = evaluation.standing(call.state, Principal(USER, user.name), call.exchange.now)
+    standing = evaluation.standing(call.state, Principal(USER, user.name), call.exchange.now)
     return {
-        "roles": found.roles,
-        "groups": found.groups,
-        "groupsWithRoles": found.groups_with_roles,
-        "rolesViaGroups": found.roles_via_groups,
-        "allRoles": sorted({*found.roles, *found.roles_via_groups}),
-        "policies": found.policies,
-        "privileges": found.privileges,
+        "roles": standing.roles,
+        "groups": standing.groups,
+        "groupsWithRoles": standing.groups_with_roles,
+        "rolesViaGroups": standing.roles_via_groups,
+        "allRoles": sorted({*standing.roles, *standing.roles_via_groups}),
+        "policies": standing.policies,
+        "privileges": standing.privileges,
     }
 
 

@@ -15,7 +15,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import GROUP, ROLE, Principal
 from lakewarden.systems.datahub.http.graphql import authorization, edges
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.edges import TYPES, Edge, Ends, Found
+from lakewarden.systems.datahub.http.graphql.edges import TYPES, Edge, EdgeList, Ends
 from lakewarden.systems.datahub.http.graphql.edges import as_entity as _entity
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.resolving import Info
@@ -39,12 +39,12 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
         ends = [edges.of_types(snapshot, one, of_types) for one in ends]
     if not input.get("includeSoftDelete", True):
         ends = [edges.present(snapshot, one) for one in ends]
-    found = Found(snapshot, ends)
+    edge_list = EdgeList(snapshot, ends)
     most = call.exchange.services.page_rows
     # DataHub's own pages ask for ten thousand where they mean all: a page is as long as it may be.
     count = input.get("count")
-    asked = input if count is None else {**input, "count": min(count, most)}
-    shown, numbers = page(found, asked, most)
+    paging = input if count is None else {**input, "count": min(count, most)}
+    shown, numbers = page(edge_list, paging, most)
     call.together(edge.entity for edge in shown)
     looked_at = 1 + len(shown) + sum(len(one.entities) for one in ends)
     call.end_list(looked_at=looked_at, shown=len(shown))
@@ -65,10 +65,10 @@ def _ends(call: Call, entity: Entity, direction: str, wanted: frozenset[str]) ->
 
 
 def _members(call: Call, related: Iterable[Edge], wanted: frozenset[str]) -> Iterator[Ends]:
-    found = sorted({edge for edge in related if edge.type in wanted})
-    seen = set(authorization.visible(call, (edge.entity for edge in found)))
-    for type in sorted({edge.type for edge in found}):
-        shown = [one.entity for one in found if one.type == type and one.entity in seen]
+    edges_wanted = sorted({edge for edge in related if edge.type in wanted})
+    visible = set(authorization.visible(call, (edge.entity for edge in edges_wanted)))
+    for type in sorted({edge.type for edge in edges_wanted}):
+        shown = [one.entity for one in edges_wanted if one.type == type and one.entity in visible]
         yield Ends(type, BitMap(), shown)
 
 
@@ -89,8 +89,8 @@ def _incoming(call: Call, entity: Entity, wanted: frozenset[str]) -> Iterator[Ed
     members = [memberships.principals[member] for member in memberships.members.get(id, ())]
     native: dict[Entity, frozenset[str]] = {}
     if of.kind == GROUP and wanted & {IN_GROUP, IN_NATIVE_GROUP}:
-        found = call.aspects(_entity(one) for one in members if one.kind in TYPES)
-        for member, aspects in found.items():
+        aspects_of = call.aspects(_entity(one) for one in members if one.kind in TYPES)
+        for member, aspects in aspects_of.items():
             stated = aspects.get("nativeGroupMembership")
             native[member] = _native_groups({} if stated is None else stated.value)
     for one in members:

@@ -37,21 +37,21 @@ def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     call.start_list()
     period = Period(input.get("startTimeMillis"), input.get("endTimeMillis"))
-    found = [one for one in _beside(call, entity, input["direction"]) if period.has(one.said)]
-    there = found
+    near = [one for one in _beside(call, entity, input["direction"]) if period.has(one.said)]
+    there = near
     if not input.get("includeGhostEntities"):
-        there = [one for one in found if is_there(call.state, one.other)]
+        there = [one for one in near if is_there(call.state, one.other)]
     most = call.exchange.services.page_rows
     count = input.get("count")
-    asked = input if count is None else {**input, "count": min(count, most)}
-    steps, numbers = page(there, asked, most)
+    paging = input if count is None else {**input, "count": min(count, most)}
+    steps, numbers = page(there, paging, most)
     call.together(step.other for step in steps)
-    seen = _visible(call, steps)
-    call.end_list(looked_at=1 + len(found), shown=len(steps))
+    visible = _visible(call, steps)
+    call.end_list(looked_at=1 + len(near), shown=len(steps))
     return {
         **numbers,
-        "filtered": len(found) - len(there),
-        "relationships": [_relationship(entity, step, seen) for step in steps],
+        "filtered": len(near) - len(there),
+        "relationships": [_relationship(entity, step, visible) for step in steps],
     }
 
 
@@ -73,11 +73,11 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
     group = call.group(entity)
 
     def find(entities: Iterable[Entity]) -> dict[Entity, list[Step]]:
-        with asking(call.exchange, viewing.hits) as asked:
-            steps = Neighbours(asked.texts()).beside(list(entities), way)
+        with asking(call.exchange, viewing.hits) as session:
+            steps = Neighbours(session.texts()).beside(list(entities), way)
         others = dict.fromkeys(step.other for own in steps.values() for step in own)
-        seen = set(authorization.visible(call, others))
-        return {one: [s for s in own if s.other in seen] for one, own in steps.items()}
+        visible = set(authorization.visible(call, others))
+        return {one: [s for s in own if s.other in visible] for one, own in steps.items()}
 
     def find_all() -> dict[Entity, list[Step]]:
         try:
@@ -85,8 +85,8 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
         except LimitExceeded:  # too much of all together may be little of each
             return {}
 
-    known = call.kept((_beside, id(group), way), find_all)
-    return known[entity] if entity in known else find([entity])[entity]
+    of_group = call.kept((_beside, id(group), way), find_all)
+    return of_group[entity] if entity in of_group else find([entity])[entity]
 
 
 def _visible(call: Call, steps: Iterable[Step]) -> Collection[Entity]:
@@ -99,26 +99,26 @@ def _visible(call: Call, steps: Iterable[Step]) -> Collection[Entity]:
     return frozenset(authorization.visible(call, named(urns)))
 
 
-def _relationship(entity: Entity, step: Step, seen: Collection[Entity]) -> Shown:
+def _relationship(entity: Entity, step: Step, visible: Collection[Entity]) -> Shown:
     (made_on, maker), (changed_on, changer) = made(step.said), changed(step.said)
-    by = _among(untagged(step.said.get("query")), seen)
+    by = _among(untagged(step.said.get("query")), visible)
     path = [entity, step.other] if by is None else [entity, by, step.other]
     return {
         "type": step.type,
         "entity": step.other,
         "degree": 1,
         "createdOn": made_on,
-        "createdActor": _among(maker, seen),
+        "createdActor": _among(maker, visible),
         "updatedOn": changed_on,
-        "updatedActor": _among(changer, seen),
+        "updatedActor": _among(changer, visible),
         "isManual": is_by_hand(step.said),
         "paths": [{"path": path}],
     }
 
 
-def _among(urn: object, seen: Collection[Entity]) -> Entity | None:
-    found, problem = target(urn, frozenset()) if isinstance(urn, str) else (None, "none")
-    return found if not problem and found in seen else None
+def _among(urn: object, visible: Collection[Entity]) -> Entity | None:
+    entity, problem = target(urn, frozenset()) if isinstance(urn, str) else (None, "none")
+    return entity if not problem and entity in visible else None
 
 
 _ENDS: Final = ("upstreams", "downstreams")

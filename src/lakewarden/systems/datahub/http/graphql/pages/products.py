@@ -23,15 +23,15 @@ def _products(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, A
     most = call.exchange.services.page_rows
     if len(input["urns"]) > most:
         raise bad(f"expected at most {most} `urns`")
-    found = [calls.entity(urn) for urn in input["urns"]]
-    seen = set(authorization.visible(call, found))
+    entities = [calls.entity(urn) for urn in input["urns"]]
+    visible = set(authorization.visible(call, entities))
     return {
         "entities": [
             {
                 "urn": one.name,
-                "dataProductAssociations": _associations(call, one) if one in seen else [],
+                "dataProductAssociations": _associations(call, one) if one in visible else [],
             }
-            for one in found
+            for one in entities
         ]
     }
 
@@ -57,10 +57,10 @@ def _is_output_port(call: Call, product: Entity, asset: Entity) -> bool:
 
 def _paths(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     call: Call = info.context
-    found = calls.entity(input["urn"], *sorted(types_of(input["type"])))
-    if not authorization.visible(call, [found]):
+    entity = calls.entity(input["urn"], *sorted(types_of(input["type"])))
+    if not authorization.visible(call, [entity]):
         return []
-    paths = aspect(call, found, "browsePaths").texts("paths")
+    paths = aspect(call, entity, "browsePaths").texts("paths")
     return [{"path": [step for step in path.split("/") if step]} for path in paths]
 
 

@@ -17,9 +17,9 @@ from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resol
 def shown(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
     """The entities as far as they are there and the caller is shown them; else null."""
     visible = set(authorization.visible(call, entities))
-    there = [one if one in visible and is_known(call.state, one) else None for one in entities]
-    call.together(one for one in there if one is not None)
-    return there
+    result = [one if one in visible and is_known(call.state, one) else None for one in entities]
+    call.together(one for one in result if one is not None)
+    return result
 
 
 def by_urn(types: Iterable[str], operation: str | None) -> Field:

@@ -56,8 +56,8 @@ def _charts(_: object, info: Info) -> list[Mapping[str, Any]]:
     call: Call = info.context
     authorization.allow(call, _VIEW)
     counts = {type: len(_stored(call, type)) for type in KINDS}
-    found = BitMap.union(*(_stored(call, type) for type in KINDS))
-    charts = [_bars("Entities by type", Counter(counts)), *_landscape(call, found)]
+    ids = BitMap.union(*(_stored(call, type) for type in KINDS))
+    charts = [_bars("Entities by type", Counter(counts)), *_landscape(call, ids)]
     return [_group(charts)]
 
 
@@ -66,14 +66,14 @@ def _metadata_charts(_: object, info: Info, input: Mapping[str, Any]) -> list[Ma
     authorization.allow(call, _VIEW)
     word, domain = input.get("entityType"), input.get("domain")
     types = KINDS.keys() if word is None else types_of(word)
-    found = BitMap().union(*(_stored(call, type) for type in types))
+    ids = BitMap().union(*(_stored(call, type) for type in types))
     if domain not in (None, "", "GLOBAL"):
-        found &= _with_target(call, "domain", calls.entity(domain, "domain"))
+        ids &= _with_target(call, "domain", calls.entity(domain, "domain"))
     tree = call.state.matrix.snapshot.coded.tree
     query = input.get("query")
     if not says(query):
-        found = BitMap(id for id in found if says(query, tree.entity(id).name))
-    return [_group(list(_landscape(call, found)))]
+        ids = BitMap(id for id in ids if says(query, tree.entity(id).name))
+    return [_group(list(_landscape(call, ids)))]
 
 
 def _group(charts: list[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -91,42 +91,42 @@ def _with_target(call: Call, kind: str, target: Entity) -> BitMap:
     return BitMap() if id is None or edges is None else edges.sources_of(BitMap([id]))
 
 
-def _landscape(call: Call, found: BitMap) -> Iterator[Mapping[str, Any]]:
-    yield _bars("Entities by platform", _platforms(call, found))
-    yield _bars("Entities by environment", _environments(call, found))
+def _landscape(call: Call, ids: BitMap) -> Iterator[Mapping[str, Any]]:
+    yield _bars("Entities by platform", _platforms(call, ids))
+    yield _bars("Entities by environment", _environments(call, ids))
     for kind, title in (("domain", "Entities by domain"), ("term", "Entities by glossary term")):
-        yield _bars(title, _targets(call, kind, found))
+        yield _bars(title, _targets(call, kind, ids))
 
 
-def _platforms(call: Call, found: BitMap) -> Counter[str]:
+def _platforms(call: Call, ids: BitMap) -> Counter[str]:
     def platform(entity: Entity) -> str | None:
         if entity.type not in _PLATFORM_FIRST:
             return None
         return entity.name.partition(_PLATFORM)[2].partition(",")[0]
 
-    return _by(call, found, platform)
+    return _by(call, ids, platform)
 
 
-def _environments(call: Call, found: BitMap) -> Counter[str]:
+def _environments(call: Call, ids: BitMap) -> Counter[str]:
     def environment(entity: Entity) -> str | None:
         return entity.name[:-1].rpartition(",")[2] if entity.type == "dataset" else None
 
-    return _by(call, found, environment)
+    return _by(call, ids, environment)
 
 
-def _by(call: Call, found: BitMap, name: Callable[[Entity], str | None]) -> Counter[str]:
+def _by(call: Call, ids: BitMap, name: Callable[[Entity], str | None]) -> Counter[str]:
     tree = call.state.matrix.snapshot.coded.tree
-    names = (name(tree.entity(id)) for id in found)
+    names = (name(tree.entity(id)) for id in ids)
     return Counter(one for one in names if one is not None)
 
 
-def _targets(call: Call, kind: str, found: BitMap) -> Counter[str]:
+def _targets(call: Call, kind: str, ids: BitMap) -> Counter[str]:
     coded = call.state.matrix.snapshot.coded
     edges = coded.relations.get(kind)
     if edges is None:
         return Counter()
     sizes = {
-        coded.tree.entity(target).name: len(sources & found)
+        coded.tree.entity(target).name: len(sources & ids)
         for target, sources in edges.inverted().items()
     }
     return Counter({name: size for name, size in sizes.items() if size})

@@ -51,12 +51,12 @@ def of_asset(call: Call, asset: Entity) -> list[Entity]:
     """The assertions about an asset, or a column of it, by name."""
 
     def find() -> dict[Entity, list[Entity]]:
-        found: dict[Entity, list[Entity]] = {}
+        by_asset: dict[Entity, list[Entity]] = {}
         for one in stored(call, TYPE):
             target = about(call.aspect(one, ASPECT))
             if target is not None:
-                found.setdefault(dataset_of(target), []).append(one)
-        return found
+                by_asset.setdefault(dataset_of(target), []).append(one)
+        return by_asset
 
     return call.kept((of_asset, TYPE), find).get(asset, [])
 
@@ -69,31 +69,33 @@ def _assertions(
     includeSoftDeleted: bool | None = False,  # noqa: N803 — the schema's name and default
 ) -> Mapping[str, Any]:
     call: Call = info.context
-    asked = {"start": start, "count": count}
-    found = of_asset(call, asset)
+    paging = {"start": start, "count": count}
+    assertions = of_asset(call, asset)
     if not includeSoftDeleted:
-        found = [one for one in found if call.aspect(one, "status").get("removed") is not True]
-    found, numbers = page(found, asked, call.exchange.services.page_rows)
-    return {**numbers, "assertions": found}
+        assertions = [
+            one for one in assertions if call.aspect(one, "status").get("removed") is not True
+        ]
+    assertions, numbers = page(assertions, paging, call.exchange.services.page_rows)
+    return {**numbers, "assertions": assertions}
 
 
 def _dataset(assertion: Entity, info: Info) -> Entity | None:
-    found = about(info.context.aspect(assertion, ASPECT))
-    dataset = None if found is None else dataset_of(found)
+    target = about(info.context.aspect(assertion, ASPECT))
+    dataset = None if target is None else dataset_of(target)
     if dataset is None or dataset.type != "dataset":
         return None
     return shown(info.context, dataset)
 
 
 def _entity_urn(of: Record, info: Info) -> str | None:
-    found = shown(info.context, about(of.value))
-    return None if found is None else found.name
+    target = shown(info.context, about(of.value))
+    return None if target is None else target.name
 
 
 def _fields(of: Record, info: Info) -> list[Mapping[str, str]]:
     urns = of.texts("fields") or [urn for urn in (of.text("field"),) if urn is not None]
-    found = shapes.entities(urns, "schemaField")
-    return [{"urn": one.name, "path": _path(one)} for one in found if shown(info.context, one)]
+    fields = shapes.entities(urns, "schemaField")
+    return [{"urn": one.name, "path": _path(one)} for one in fields if shown(info.context, one)]
 
 
 def _field(of: Record, info: Info) -> Mapping[str, str] | None:

@@ -33,12 +33,12 @@ def _subtype(document: Entity, info: Info) -> str | None:
 def _parents(document: Entity, info: Info) -> Mapping[str, Any]:
     """What it lies in, the nearest first, as far up as the caller is shown it."""
     call: Call = info.context
-    found: list[Entity] = []
+    parents: list[Entity] = []
     above = shown(call, parent_of(call.aspect(document, ASPECT)))
-    while above is not None and above not in found and above != document:
-        found.append(above)
+    while above is not None and above not in parents and above != document:
+        parents.append(above)
         above = shown(call, parent_of(call.aspect(above, ASPECT)))
-    return {"count": len(found), "documents": found}
+    return {"count": len(parents), "documents": parents}
 
 
 RESOLVERS: Final[Resolvers] = {

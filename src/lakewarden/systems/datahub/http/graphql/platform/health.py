@@ -25,10 +25,10 @@ def _health(asset: Entity, info: Info) -> list[Shown]:
 
 
 def _of_incidents(call: Call, asset: Entity) -> Iterator[Shown]:
-    found = incidents.of_asset(call, asset)
-    still = [one for one in found if incidents.is_active(call, one)]
-    if found:
-        yield _told("INCIDENTS", still, f"{len(still)} active of {len(found)} incidents")
+    reported = incidents.of_asset(call, asset)
+    active = [one for one in reported if incidents.is_active(call, one)]
+    if reported:
+        yield _status("INCIDENTS", active, f"{len(active)} active of {len(reported)} incidents")
 
 
 def _of_assertions(call: Call, asset: Entity) -> Iterator[Shown]:
@@ -37,7 +37,7 @@ def _of_assertions(call: Call, asset: Entity) -> Iterator[Shown]:
     if newest:
         message = f"{len(failing)} failing of {len(newest)} assertions"
         at = max(time for _, _, time in newest)
-        yield {**_told("ASSERTIONS", failing, message), "reportedAt": at}
+        yield {**_status("ASSERTIONS", failing, message), "reportedAt": at}
 
 
 def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, str | None, int]]:
@@ -53,7 +53,7 @@ def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, str | None
             )
 
 
-def _told(type: str, wrong: list[Entity], message: str) -> Shown:
+def _status(type: str, wrong: list[Entity], message: str) -> Shown:
     return {
         "type": type,
         "reportedAt": None,

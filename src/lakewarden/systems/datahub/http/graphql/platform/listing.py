@@ -18,15 +18,15 @@ def stored(call: Call, type: str) -> list[Entity]:
     """The stored entities of a type that the caller is shown, by name; their aspects are read."""
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
-    found = sorted(tree.entity(id) for id in snapshot.of_type(type))
-    known = authorization.visible(call, [one for one in found if snapshot.coded.is_known(one)])
-    call.aspects(known)
-    return known
+    named = sorted(tree.entity(id) for id in snapshot.of_type(type))
+    visible = authorization.visible(call, [one for one in named if snapshot.coded.is_known(one)])
+    call.aspects(visible)
+    return visible
 
 
 def listed(
     call: Call,
-    found: Iterable[Entity],
+    entities: Iterable[Entity],
     input: Mapping[str, Any],
     member: str,
     texts: Callable[[Entity], Iterable[str | None]],
@@ -35,7 +35,7 @@ def listed(
     """One page of what fits the input's `query`, under `member`; in the order of `key`."""
     fits = [
         one
-        for one in found
+        for one in entities
         if says(input.get("query"), *(text for text in texts(one) if text is not None))
     ]
     if key is not None:
@@ -46,7 +46,7 @@ def listed(
 
 def listed_by_name(
     call: Call,
-    found: Iterable[Entity],
+    entities: Iterable[Entity],
     aspect: str,
     input: Mapping[str, Any],
     member: str,
@@ -60,7 +60,7 @@ def listed_by_name(
     def by_name(one: Entity) -> tuple[str, str]:
         return shapes.text(call.aspect(one, aspect).get("name")) or "", one.name
 
-    return listed(call, found, input, member, texts, by_name)
+    return listed(call, entities, input, member, texts, by_name)
 
 
 def shown(call: Call, entity: Entity | None) -> Entity | None:

@@ -54,8 +54,8 @@ class Shelves:
             if not inner:
                 direct = direct | ids
                 continue
-            found, deeper = below.get(inner[0], (BitMap(), False))
-            below[inner[0]] = (found | ids, deeper or len(inner) > 1)
+            inside, deeper = below.get(inner[0], (BitMap(), False))
+            below[inner[0]] = (inside | ids, deeper or len(inner) > 1)
         return direct, below
 
     def _named(self, path: Sequence[str]) -> int | None:
@@ -80,8 +80,8 @@ def _by_target(links: Links, ids: BitMap, size: int) -> dict[int, BitMap]:
     """Those of the ids that are linked to anything, by what they are linked to."""
     among = np.zeros(size, dtype=bool)
     among[np.asarray(ids.to_array(), dtype=np.int64)] = True
-    kept = among[links.sources] if len(links.sources) else np.zeros(0, dtype=bool)
-    sources, targets = links.sources[kept], links.targets[kept]
+    is_wanted = among[links.sources] if len(links.sources) else np.zeros(0, dtype=bool)
+    sources, targets = links.sources[is_wanted], links.targets[is_wanted]
     order = np.argsort(targets, kind="stable")
     firsts, starts = np.unique(targets[order], return_index=True)
     parts = np.split(sources[order].astype(np.uint32), starts[1:])
@@ -92,11 +92,11 @@ def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     start, count = numbers(call, input)
     path = list(input.get("path") or ())
-    with asking(call.exchange, viewing.hits) as found:
-        search = found.search(question(call, input, [input["type"]]))
-        direct, below = Shelves(found.index, search.results).level(path)
-        tree = found.index.tree
-        ids = found.index.ranks.page(direct, start, count)
+    with asking(call.exchange, viewing.hits) as session:
+        search = session.search(question(call, input, [input["type"]]))
+        direct, below = Shelves(session.index, search.results).level(path)
+        tree = session.index.tree
+        ids = session.index.ranks.page(direct, start, count)
         entities = authorization.visible(call, [tree.entity(id) for id in ids])
     call.together(entities)
     inner = sum(len(one) for one, _ in below.values())
@@ -116,24 +116,26 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     start, count = numbers(call, input)
     path = list(input.get("path") or ())
     types = input.get("types") or ([input["type"]] if input.get("type") else None)
-    with asking(call.exchange, viewing.hits) as found:
-        results = found.search(question(call, input, types)).results
-        own = _with_paths(found, results)
-        direct, below = Shelves(found.index, results - own).level(path)
-        tree = found.index.tree
+    with asking(call.exchange, viewing.hits) as session:
+        results = session.search(question(call, input, types)).results
+        own = _with_paths(session, results)
+        direct, below = Shelves(session.index, results - own).level(path)
+        tree = session.index.tree
         groups = {
             tree.names[id]: _Group(len(inner), is_deeper, tree.names[id])
             for id, (inner, is_deeper) in below.items()
         }
-        here = len(direct) + _add(groups, path, found.texts().aspects(own)) if own else len(direct)
+        here = (
+            len(direct) + _add(groups, path, session.texts().aspects(own)) if own else len(direct)
+        )
     ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
-    known = {name: _entity(groups[name].urn) for name in ordered}
-    seen = set(authorization.visible(call, [one for one in known.values() if one is not None]))
-    call.together(seen)
+    named = {name: _entity(groups[name].urn) for name in ordered}
+    visible = set(authorization.visible(call, [one for one in named.values() if one is not None]))
+    call.together(visible)
     shown = [
         {
             "name": name,
-            "entity": known[name] if known[name] in seen else None,
+            "entity": named[name] if named[name] in visible else None,
             "count": groups[name].number,
             "hasSubGroups": groups[name].is_deeper,
         }
@@ -157,9 +159,9 @@ class _Group(NamedTuple):
     urn: str
 
 
-def _with_paths(found: Asking, ids: BitMap) -> BitMap:
+def _with_paths(session: Asking, ids: BitMap) -> BitMap:
     """Those of the ids that have paths of their own."""
-    return found.texts().having([[Term(field_term("browsePathV2"))]]) & ids
+    return session.texts().having([[Term(field_term("browsePathV2"))]]) & ids
 
 
 def _add(
@@ -185,8 +187,8 @@ def _add(
 
 
 def _entity(urn: str) -> Entity | None:
-    found, problem = target(urn, frozenset())
-    return None if problem else found
+    entity, problem = target(urn, frozenset())
+    return None if problem else entity
 
 
 QUERY: Final[Mapping[str, Callable[..., Any]]] = {"browse": _browse, "browseV2": _browse_again}

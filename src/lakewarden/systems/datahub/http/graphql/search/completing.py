@@ -22,32 +22,32 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     _, limit = numbers(call, input, "limit")
     type = input.get("type")
-    asked = question(call, input, None if type is None else [type], named=True)
-    with asking(call.exchange, viewing.hits) as found:
-        return {"query": input["query"], **_completed(call, found, asked, limit)}
+    wanted = question(call, input, None if type is None else [type], named=True)
+    with asking(call.exchange, viewing.hits) as session:
+        return {"query": input["query"], **_completed(call, session, wanted, limit)}
 
 
 def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     _, limit = numbers(call, input, "limit")
-    asked = question(call, input, input.get("types"), named=True)
+    wanted = question(call, input, input.get("types"), named=True)
     suggestions = []
-    with asking(call.exchange, viewing.hits) as found:
-        for type in asked.types:
-            own = Question(asked.query, (type,), asked.filters, (), asked.removed, named=True)
-            shown = _completed(call, found, own, limit)
+    with asking(call.exchange, viewing.hits) as session:
+        for type in wanted.types:
+            own = Question(wanted.query, (type,), wanted.filters, (), wanted.removed, named=True)
+            shown = _completed(call, session, own, limit)
             if shown["entities"]:
                 suggestions.append({"type": word_of(Entity(type, ""), info), **shown})
     return {"query": input["query"], "suggestions": suggestions}
 
 
-def _completed(call: Call, found: Asking, asked: Question, limit: int) -> Shown:
-    page = found.search(asked).page(0, limit)
+def _completed(call: Call, session: Asking, wanted: Question, limit: int) -> Shown:
+    page = session.search(wanted).page(0, limit)
     entities = authorization.visible(call, page.entities)
     call.together(entities)
-    tree = found.index.tree
+    tree = session.index.tree
     ids = [id for id in map(tree.find, entities) if id is not None]
-    names = found.names(ids) if ids else {}
+    names = session.names(ids) if ids else {}
     return {"suggestions": list(dict.fromkeys(names[id] for id in ids)), "entities": entities}
 
 

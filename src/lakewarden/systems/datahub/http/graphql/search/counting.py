@@ -29,32 +29,32 @@ def _users(_: object, info: Info, input: Input) -> Mapping[str, Any]:
 
 def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, Any]:
     call: Call = info.context
-    asked = input or {}
-    words = asked.get("types")
+    wanted_input = input or {}
+    words = wanted_input.get("types")
     wanted = words or dict.fromkeys(
         word_of(Entity(type, ""), info) for type in types_named(call, None)
     )
-    with asking(call.exchange, viewing.hits) as found:
-        search = found.search(question(call, asked, words))
-        counts = [{"entityType": word, "count": _count(found, search, word)} for word in wanted]
+    with asking(call.exchange, viewing.hits) as session:
+        search = session.search(question(call, wanted_input, words))
+        counts = [{"entityType": word, "count": _count(session, search, word)} for word in wanted]
     return {"counts": counts}
 
 
-def _count(found: Asking, search: Search, word: str) -> int:
-    return len(search.results & found.index.of_types(tuple(types_of(word))))
+def _count(session: Asking, search: Search, word: str) -> int:
+    return len(search.results & session.index.of_types(tuple(types_of(word))))
 
 
 def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
-    with asking(call.exchange, viewing.hits) as found:
-        search = found.search(question(call, input, None))
-        platforms = found.facets.of("platform", search.results, _PLATFORMS).counts
-        types = [word for word in _TYPES if _count(found, search, word)]
+    with asking(call.exchange, viewing.hits) as session:
+        search = session.search(question(call, input, None))
+        platforms = session.facets.of("platform", search.results, _PLATFORMS).counts
+        types = [word for word in _TYPES if _count(session, search, word)]
     entities = [Entity("dataPlatform", one.value) for one in platforms]
-    seen = authorization.visible(call, entities)
-    call.together(seen)
+    visible = authorization.visible(call, entities)
+    call.together(visible)
     shown: list[Mapping[str, object]] = [
-        {"field": "platform", "value": one.name, "entity": one} for one in seen
+        {"field": "platform", "value": one.name, "entity": one} for one in visible
     ]
     shown += [{"field": "_entityType", "value": word, "entity": None} for word in types]
     return {"quickFilters": shown}

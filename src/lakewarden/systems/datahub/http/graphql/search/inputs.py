@@ -56,13 +56,13 @@ def types_named(call: Call, words: Sequence[str] | None) -> tuple[str, ...]:
     """The types that words of `EntityType` stand for; without words the usual ones."""
     if not words:
         return USUAL
-    found: dict[str, None] = {}
+    types: dict[str, None] = {}
     for word in words:
         if word == _OTHER:
             kinds = call.state.matrix.snapshot.coded.tree.kinds
-            found.update(dict.fromkeys(kind for kind in kinds if kind and kind not in KINDS))
-        found.update(dict.fromkeys(sorted(types_of(word))))
-    return tuple(found)
+            types.update(dict.fromkeys(kind for kind in kinds if kind and kind not in KINDS))
+        types.update(dict.fromkeys(sorted(types_of(word))))
+    return tuple(types)
 
 
 def numbers(call: Call, input: Input, key: str = "count") -> tuple[int, int]:
@@ -124,5 +124,5 @@ def _viewed(call: Call, urn: str) -> tuple[list[str], AnyOf]:
 
 
 def _plain(type: str) -> str:
-    found = sorted(types_of(type))
-    return found[0] if found else type
+    types = sorted(types_of(type))
+    return types[0] if types else type

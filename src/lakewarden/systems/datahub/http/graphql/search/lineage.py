@@ -30,7 +30,7 @@ from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import Count, Facet
 from lakewarden.systems.datahub.search.lineage import (
     MOST_HOPS,
-    Found,
+    Exploration,
     Period,
     Reached,
     Walk,
@@ -49,7 +49,7 @@ _NEAR: Final = ("1", "2", _FAR)
 _COLUMN_WORD: Final = "SCHEMA_FIELD"
 
 
-class _Part(NamedTuple):
+class _Criteria(NamedTuple):
     """Criteria that hold together: how far away, as words, and all the others."""
 
     degrees: frozenset[str]
@@ -67,7 +67,7 @@ class _Answer(NamedTuple):
     """All results in order, and what goes with them."""
 
     results: list[_Result]
-    lineage: Found
+    lineage: Exploration
     facets: list[Shown]
     asked: Question
 
@@ -84,7 +84,7 @@ def _scroll_across(_: object, info: Info, input: Input) -> Shown:
     call: Call = info.context
     _, count = numbers(call, input)
     answer = _answer(info, input)
-    known = scroll.digest(answer.asked, call.exchange.realm, call.actor.name, _told(input))
+    known = scroll.digest(answer.asked, call.exchange.realm, call.actor.name, _arguments(input))
     place = scroll.read(input["scrollId"], known) if input.get("scrollId") else None
     left = [one for one in answer.results if place is None or _place(one) > place]
     page = left[:count]
@@ -93,7 +93,7 @@ def _scroll_across(_: object, info: Info, input: Input) -> Shown:
     return {"nextScrollId": next, **_page(call, answer, page, input)}
 
 
-def _told(input: Input) -> str:
+def _arguments(input: Input) -> str:
     """What else tells questions apart."""
     keys = ("urn", "direction", "types", "orFilters", "lineageFlags", "searchFlags")
     times = ("startTimeMillis", "endTimeMillis")
@@ -105,20 +105,20 @@ def _place(one: _Result) -> Place:
 
 
 def _page(call: Call, answer: _Answer, page: Sequence[_Result], input: Input) -> Shown:
-    found = hits(call, [one.entity for one in page], answer.asked, input)
+    shown = hits(call, [one.entity for one in page], answer.asked, input)
     return {
         "count": len(page),
         "total": len(answer.results),
         "searchResults": [
             {**hit, **_of_lineage(answer.lineage, one.reached)}
-            for hit, one in zip(found, page, strict=True)
+            for hit, one in zip(shown, page, strict=True)
         ],
         "facets": answer.facets,
         "isPartial": answer.lineage.is_partial,
     }
 
 
-def _of_lineage(lineage: Found, reached: Reached) -> Shown:
+def _of_lineage(lineage: Exploration, reached: Reached) -> Shown:
     return {
         "paths": [{"path": path} for path in lineage.paths(reached.entity)],
         "degree": reached.degree,
@@ -137,25 +137,25 @@ def _answer(info: Info, input: Input) -> _Answer:
     parts = _parts(input)
     walk = _walk(input, parts)
     call.start_list()
-    with asking(call.exchange, viewing.hits) as asked:
+    with asking(call.exchange, viewing.hits) as session:
 
         def shown(entities: Iterable[Entity]) -> frozenset[Entity]:
             return frozenset(authorization.visible(call, entities))
 
-        lineage = follow(Neighbours(asked.texts()), start, walk, shown)
+        lineage = follow(Neighbours(session.texts()), start, walk, shown)
         reached = [one for one in lineage.reached.values() if one.degree]
-        fitting = _Fitting(call, asked, input, parts)
+        fitting = _Fitting(call, session, input, parts)
         results = _results(reached, fitting, _wants_columns(input))
         results.sort(key=_place)
         ids = BitMap([id for id in map(fitting.id, results) if id is not None])
-        facets = usual(info, asked, ids, input)
+        facets = usual(info, session, ids, input)
         if facets:
             facets.append(_degrees(info, results))
     call.end_list(looked_at=len(reached), shown=0)
     return _Answer(results, lineage, facets, fitting.asked)
 
 
-def _walk(input: Input, parts: Sequence[_Part]) -> Walk:
+def _walk(input: Input, parts: Sequence[_Criteria]) -> Walk:
     flags = input.get("lineageFlags") or {}
     far = {word for part in parts for word in part.degrees}
     hops = MOST_HOPS if _FAR in far else max((int(word) for word in far), default=0)
@@ -179,8 +179,8 @@ def _walk(input: Input, parts: Sequence[_Part]) -> Walk:
 
 
 def _either(flags: Input, input: Input, key: str) -> Any:
-    found = flags.get(key)
-    return input.get(key) if found is None else found
+    value = flags.get(key)
+    return input.get(key) if value is None else value
 
 
 def _wants_columns(input: Input) -> bool:
@@ -193,7 +193,7 @@ def _wants_columns(input: Input) -> bool:
     )
 
 
-def _parts(input: Input) -> list[_Part]:
+def _parts(input: Input) -> list[_Criteria]:
     """The groups of criteria, without what they say of degrees, each with that."""
     older, degrees = _apart(input.get("filters") or ())
     parts: dict[frozenset[str], list[Shown]] = {}
@@ -201,7 +201,7 @@ def _parts(input: Input) -> list[_Part]:
     for group in groups:
         criteria, own = _apart(group.get("and") or ())
         parts.setdefault(own & degrees, []).append({"and": criteria})
-    return [_Part(own, {**input, "filters": older, "orFilters": g}) for own, g in parts.items()]
+    return [_Criteria(own, {**input, "filters": older, "orFilters": g}) for own, g in parts.items()]
 
 
 def _apart(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
@@ -228,18 +228,20 @@ def _word(degree: int) -> str:
 class _Fitting:
     """Which entities of a lineage fit the rest of the question."""
 
-    def __init__(self, call: Call, asked: Asking, input: Input, parts: Sequence[_Part]) -> None:
-        self._tree = asked.index.tree
+    def __init__(
+        self, call: Call, session: Asking, input: Input, parts: Sequence[_Criteria]
+    ) -> None:
+        self._tree = session.index.tree
         words = input.get("types")
         self.asked = question(call, input, words)
         self._columns = not words or _COLUMN_WORD in words
         self._found: list[tuple[frozenset[str], BitMap, BitMap]] = []
         for part in parts:
-            one = question(call, part.input, words)
-            own = asked.search(one).results
+            own_question = question(call, part.input, words)
+            own = session.search(own_question).results
             holders = own
             if words and self._columns:
-                holders = asked.search(question(call, part.input, None)).results
+                holders = session.search(question(call, part.input, None)).results
             self._found.append((part.degrees, own, holders))
 
     def fits(self, entity: Entity, degree: int) -> bool:
@@ -266,13 +268,13 @@ class _Fitting:
 
 
 def _results(reached: Iterable[Reached], fitting: _Fitting, columns: bool) -> list[_Result]:
-    found: dict[Entity, _Result] = {}
+    results: dict[Entity, _Result] = {}
     for one in sorted(reached, key=lambda one: one.degree):
         holder = datahub.parent(one.entity) if one.entity.type == edges.COLUMN else None
         entity = one.entity if columns or holder is None else holder
-        if entity not in found and fitting.fits(entity, one.degree):
-            found[entity] = _Result(entity, one)
-    return list(found.values())
+        if entity not in results and fitting.fits(entity, one.degree):
+            results[entity] = _Result(entity, one)
+    return list(results.values())
 
 
 def _degrees(info: Info, results: Iterable[_Result]) -> Shown:

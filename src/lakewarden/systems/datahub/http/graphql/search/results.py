@@ -62,12 +62,12 @@ def searched(
     """A page of what a search finds among the types; `among`: of these URNs alone."""
     call: Call = info.context
     start, count = numbers(call, input)
-    asked = _limited(question(call, input, types), among)
-    with asking(call.exchange, viewing.hits) as found:
-        search = found.search(asked)
+    wanted = _limited(question(call, input, types), among)
+    with asking(call.exchange, viewing.hits) as session:
+        search = session.search(wanted)
         page = search.page(start, count)
-        facets = usual(info, found, search.results, input)
-    shown = hits(call, page.entities, asked, input)
+        facets = usual(info, session, search.results, input)
+    shown = hits(call, page.entities, wanted, input)
     numbered = {"start": start, "count": len(shown), "total": page.total}
     return {**numbered, "searchResults": shown, "facets": facets, "suggestions": []}
 
@@ -80,13 +80,13 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     """A page of what a search finds, and where to go on; `among`: of these URNs alone."""
     call: Call = info.context
     _, count = numbers(call, input)
-    asked = _limited(question(call, input, input.get("types")), among)
-    known = scroll.digest(asked, call.exchange.realm, call.actor.name)
-    with asking(call.exchange, viewing.hits) as found:
-        search = found.search(asked)
+    wanted = _limited(question(call, input, input.get("types")), among)
+    known = scroll.digest(wanted, call.exchange.realm, call.actor.name)
+    with asking(call.exchange, viewing.hits) as session:
+        search = session.search(wanted)
         page = _scrolled(search, input.get("scrollId"), known, count)
-        facets = usual(info, found, search.results, input)
-    shown = hits(call, page.entities, asked, input)
+        facets = usual(info, session, search.results, input)
+    shown = hits(call, page.entities, wanted, input)
     return {
         "nextScrollId": None if page.place is None else scroll.written(known, page.place),
         "count": len(shown),
@@ -96,12 +96,12 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     }
 
 
-def _limited(asked: Question, among: Sequence[str] | None) -> Question:
+def _limited(wanted: Question, among: Sequence[str] | None) -> Question:
     """The question about these URNs alone."""
     if among is None:
-        return asked
+        return wanted
     only: AnyOf = ((Criterion("urn", tuple(among), Condition.IN),),)
-    return replace(asked, filters=(*asked.filters, only))
+    return replace(wanted, filters=(*wanted.filters, only))
 
 
 def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:
@@ -113,35 +113,35 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     named = [name for name in input.get("facets") or () if name]
     if len(named) > MOST_FACETS:
         raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
-    asked = question(call, input, input.get("types"))
-    with asking(call.exchange, viewing.hits) as found:
-        search = found.search(asked)
-        facets = _facets(info, found, search.results, input, named or USUAL)
+    wanted = question(call, input, input.get("types"))
+    with asking(call.exchange, viewing.hits) as session:
+        search = session.search(wanted)
+        facets = _facets(info, session, search.results, input, named or USUAL)
     return {"facets": facets}
 
 
-def usual(info: Info, found: Asking, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
+def usual(info: Info, session: Asking, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
     """The usual facets, unless the caller wants none or the document asks for none."""
     flags = input.get("searchFlags") or {}
     if flags.get("skipAggregates") is True or not _is_selected(info, "facets"):
         return []
-    return _facets(info, found, ids, input, USUAL)
+    return _facets(info, session, ids, input, USUAL)
 
 
 def _facets(
-    info: Info, found: Asking, ids: BitMap, input: Mapping[str, Any], names: Iterable[str]
+    info: Info, session: Asking, ids: BitMap, input: Mapping[str, Any], names: Iterable[str]
 ) -> list[Shown]:
     flags = input.get("searchFlags") or {}
     most = flags.get("maxAggValues")
     most = MOST if most is None else max(0, min(most, info.context.exchange.services.page_rows))
-    counted = found.facets
-    facets = [counted.of(name, ids, most) for name in dict.fromkeys(names)]
+    counts_of = session.facets
+    facets = [counts_of.of(name, ids, most) for name in dict.fromkeys(names)]
     named = {count.value: _entity(count.value) for one in facets for count in one.counts}
-    seen = set(
+    visible = set(
         authorization.visible(info.context, [one for one in named.values() if one is not None])
     )
-    info.context.together(seen)
-    shown = {value: entity for value, entity in named.items() if entity in seen}
+    info.context.together(visible)
+    shown = {value: entity for value, entity in named.items() if entity in visible}
     return [facet_shown(info, one, shown) for one in facets]
 
 
@@ -176,18 +176,18 @@ def _entity(value: str) -> Entity | None:
 
 
 def hits(
-    call: Call, entities: Sequence[Entity], asked: Question, input: Mapping[str, Any]
+    call: Call, entities: Sequence[Entity], wanted_question: Question, input: Mapping[str, Any]
 ) -> list[Shown]:
     """The results of a page. One whose page is guarded from the caller shows that it is there."""
     flags = input.get("searchFlags") or {}
-    seen = set(authorization.visible(call, entities))
-    call.together(seen)
-    wanted = sought(asked.query) if flags.get("skipHighlighting") is not True else None
+    visible = set(authorization.visible(call, entities))
+    call.together(visible)
+    wanted = sought(wanted_question.query) if flags.get("skipHighlighting") is not True else None
     extra = [str(name) for name in flags.get("fetchExtraFields") or ()]
-    stated = call.aspects(seen) if wanted or extra else {}
+    stated = call.aspects(visible) if wanted or extra else {}
 
     def shown(entity: Entity) -> Shown:
-        if entity not in seen:
+        if entity not in visible:
             return _hit(_restricted(call, entity))
         own = {name: aspect.value for name, aspect in stated.get(entity, {}).items()}
         matched = _matched(entity, own, wanted) if wanted else []
@@ -202,12 +202,12 @@ def _hit(entity: Entity, matched: Sequence[Shown] = (), extra: Sequence[Shown] =
 
 def _restricted(call: Call, entity: Entity) -> Entity:
     """What stands for an entity that is found, and whose page the caller may not see."""
-    told = f"{call.exchange.realm}\0{call.actor.name}\0{entity.name}"
-    digest = blake2b(told.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    identity = f"{call.exchange.realm}\0{call.actor.name}\0{entity.name}"
+    digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return Entity("restricted", f"urn:li:restricted:{digest}")
 
 
-def _told(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, list[str]]:
+def _texts_by_field(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, list[str]]:
     """The texts of an entity by field."""
     return {"urn": [entity.name], "name": [shown_name(entity, aspects)], **fields(aspects)}
 
@@ -215,23 +215,23 @@ def _told(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, list[str]]:
 def _matched(entity: Entity, aspects: Mapping[str, Any], wanted: Sought) -> list[Shown]:
     return [
         {"name": field, "value": text, "entity": _entity(text)}
-        for field, texts in sorted(_told(entity, aspects).items())
+        for field, texts in sorted(_texts_by_field(entity, aspects).items())
         for text in texts
         if _has_some(words(text), wanted)
     ]
 
 
-def _has_some(found: list[str], wanted: Sought) -> bool:
-    return any(word in wanted.whole or word.startswith(wanted.starting) for word in found)
+def _has_some(own: list[str], wanted: Sought) -> bool:
+    return any(word in wanted.whole or word.startswith(wanted.starting) for word in own)
 
 
 def _extra(entity: Entity, aspects: Mapping[str, Any], names: Sequence[str]) -> list[Shown]:
-    told = _told(entity, aspects) if names else {}
+    texts = _texts_by_field(entity, aspects) if names else {}
     singles = ("urn", "name")
     return [
-        {"name": n, "value": json.dumps(told[n][0] if n in singles else told[n])}
+        {"name": n, "value": json.dumps(texts[n][0] if n in singles else texts[n])}
         for n in names
-        if told.get(n)
+        if texts.get(n)
     ]
 
 

@@ -21,11 +21,11 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import check
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization, references
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.directives import Declaration, entity_types
 from lakewarden.systems.datahub.http.graphql.pages import roots
 from lakewarden.systems.datahub.http.graphql.readers import Read, reader, whole
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info
 
 ReadEntity = Callable[[Entity, Info], Any]
@@ -48,8 +48,10 @@ def resolver(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
 
 
 def root(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
-    """The resolver of a field of the root that shows the entity of a URN."""
-    types = entity_types(schema, get_named_type(field.type)) or ()
+    """The resolver of a field of the root, which no module resolves: the entity of a URN."""
+    types = entity_types(schema, get_named_type(field.type))
+    if types is None or field.args.keys() != {"urn"}:
+        raise LookupError(f"nothing resolves the field {name} of the root")
     operation = Declaration(schema, name, field).argument("guarded", "operation")
     return roots.by_urn(sorted(types), operation)
 

@@ -35,8 +35,8 @@ _LITERALS: Final[Mapping[str, Any]] = {"null": None, "true": True, "[]": [], "{}
 """Defaults that are no texts."""
 
 
-class Member(NamedTuple):
-    """Which member of a record a field shows, and what stands for it: see the directive."""
+class Source(NamedTuple):
+    """Where a field of a record is read, and what stands for it: see the directive."""
 
     paths: tuple[Path, ...]
     default: Any = NOT_SAID
@@ -64,7 +64,7 @@ class Declaration:
         self.is_required = is_non_null_type(field.type)
         self.types = entity_types(schema, self.named)
         """The types of entities that the field shows; None: it shows none."""
-        self.member = _member(name, self._given.get("member"))
+        self.source = _source(name, self._given.get("member"))
 
     def argument(self, directive: str, name: str) -> Any:
         """An argument of a directive; None where the field does not have it."""
@@ -138,8 +138,8 @@ def _each_required(schema: GraphQLSchema, type: GraphQLNamedType) -> Iterator[Re
         is_one = not isinstance(get_nullable_type(field.type), GraphQLList)
         if types is not None and is_one and is_non_null_type(field.type):
             own = Declaration(schema, name, field)
-            if not own.member.open and not own.has("key"):
-                yield Reference(own.member.paths[0], types)
+            if not own.source.open and not own.has("key"):
+                yield Reference(own.source.paths[0], types)
 
 
 def _directives(
@@ -157,12 +157,12 @@ def _directives(
     }
 
 
-def _member(name: str, given: Mapping[str, Any] | None) -> Member:
+def _source(name: str, given: Mapping[str, Any] | None) -> Source:
     if given is None:
-        return Member(((name,),))
+        return Source(((name,),))
     paths = tuple(tuple(path.split(".")) if path != "." else () for path in given.get("path") or ())
     default = given.get("default", NOT_SAID)
-    return Member(
+    return Source(
         paths or ((name,),),
         _LITERALS.get(default, default) if isinstance(default, str) else default,
         given.get("orKey"),

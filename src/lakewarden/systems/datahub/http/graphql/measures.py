@@ -17,9 +17,9 @@ from lakewarden.service.timeseries import EVER, FIRST, LAST, Timed, Window
 from lakewarden.systems.datahub.aspects import usage
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.graphql import authorization, timed
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 from lakewarden.systems.datahub.http.value_filter import fits

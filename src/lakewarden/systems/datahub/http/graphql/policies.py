@@ -16,7 +16,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import RealmChanged
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.rendering import is_immutable
-from lakewarden.systems.datahub.http.graphql import authorization, policy_input, policy_output
+from lakewarden.systems.datahub.http.graphql import authorization, policy_input
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -150,5 +150,4 @@ def _put(call: Call, transaction: WriteTransaction, entity: Entity, value: dict[
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listPolicies": _list},
     "Mutation": {"createPolicy": _create, "updatePolicy": _update, "deletePolicy": _delete},
-    **policy_output.RESOLVERS,
 }

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import POLICY

@@ -12,7 +12,6 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.systems.datahub.http.graphql import (
     authorization,
-    entity_privileges,
     evaluation,
     kinds,
 )
@@ -144,5 +143,4 @@ RESOLVERS: Final[Resolvers] = {
         "manageApplications": _manages_applications,
         "generatePersonalAccessTokens": _makes_tokens,
     },
-    **entity_privileges.RESOLVERS,
 }

@@ -26,9 +26,9 @@ from graphql import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import references
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.directives import NOT_SAID, Declaration, Member
-from lakewarden.systems.datahub.http.graphql.record import Record
+from lakewarden.systems.datahub.http.graphql.directives import NOT_SAID, Declaration, Source
 from lakewarden.systems.datahub.http.graphql.references import Types
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 
@@ -45,9 +45,9 @@ _EMPTY: Final[Mapping[str, Mapping[str, Any]]] = {"AuditStamp": {"time": 0, "act
 def reader(field: Declaration) -> Read:
     """How the field is read from a record."""
     if field.types is not None:
-        return _entities(field.member, field.types, is_list=field.is_list)
+        return _entities(field.source, field.types, is_list=field.is_list)
     if field.named.name in _MAPS:
-        return _MAPS[field.named.name](field.member)
+        return _MAPS[field.named.name](field.source)
     if not isinstance(field.named, GraphQLEnumType | GraphQLScalarType):
         return _record_list(field) if field.is_list else _record(field)
     if field.has("visible"):
@@ -61,20 +61,20 @@ def whole(field: Declaration) -> Read:
 
 
 def _scalar(field: Declaration) -> Read:
-    member = field.member
-    read, empty = _member_reader(field.type, or_null=member.default is None)
-    default = empty if member.default is NOT_SAID else member.default
-    if member.or_key is None and len(member.paths) == 1 and len(member.paths[0]) == 1:
-        return _simple(read, member.paths[0][0], default)
+    source = field.source
+    read, empty = _member_reader(field.type, or_null=source.default is None)
+    default = empty if source.default is NOT_SAID else source.default
+    if source.or_key is None and len(source.paths) == 1 and len(source.paths[0]) == 1:
+        return _simple(read, source.paths[0][0], default)
 
     def resolve(record: Record, _info: Info) -> Any:
-        for *outer, key in member.paths:
+        for *outer, key in source.paths:
             for holder in record.within(outer):
                 value = read(holder, key)
                 if value not in (None, ""):
                     return value
-        if member.or_key is not None:
-            return datahub.key_parts(record.entity.name)[member.or_key]
+        if source.or_key is not None:
+            return datahub.key_parts(record.entity.name)[source.or_key]
         return default
 
     return resolve
@@ -134,19 +134,19 @@ def _words(words: Container[str]) -> ReadMember:
     return lambda record, key: [one for one in record.texts(key) if one in words]
 
 
-def _custom_properties(member: Member) -> Read:
+def _custom_properties(source: Source) -> Read:
     """The properties without a meaning, in order of their names."""
-    (key,) = member.paths[0]
+    (key,) = source.paths[0]
     return lambda record, _info: [
         {"key": name, "value": text, "associatedUrn": record.entity.name}
         for name, text in record.entries(key)
     ]
 
 
-def _entries(member: Member) -> Read:
+def _entries(source: Source) -> Read:
     """A map of texts, in order of its keys."""
-    (key,) = member.paths[0]
-    default = None if member.default is NOT_SAID else member.default
+    (key,) = source.paths[0]
+    default = None if source.default is NOT_SAID else source.default
 
     def resolve(record: Record, _info: Info) -> list[Mapping[str, str]] | None:
         return [{"key": name, "value": text} for name, text in record.entries(key)] or default
@@ -154,40 +154,40 @@ def _entries(member: Member) -> Read:
     return resolve
 
 
-_MAPS: Final[Mapping[str, Callable[[Member], Read]]] = {
+_MAPS: Final[Mapping[str, Callable[[Source], Read]]] = {
     "CustomPropertiesEntry": _custom_properties,
     "StringMapEntry": _entries,
 }
 """Types whose lists show a map."""
 
 
-def _entities(member: Member, types: Types, *, is_list: bool) -> Read:
+def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
     def resolve(record: Record, info: Info) -> Any:
         call: Call = info.context
         shown: dict[Entity, None] = {}
-        for path in member.paths:
-            if member.open:
+        for path in source.paths:
+            if source.open:
                 entities = references.named(references.urns(record, path), types)
             else:
                 entities = references.at(call, record, path, types)
             shown.update(dict.fromkeys(entities))
-            if not member.all and any(references.urns(record, path)):
+            if not source.all and any(references.urns(record, path)):
                 break
         call.name(len(shown))
         return list(shown) if is_list else next(iter(shown), None)
 
-    if member.default is None:
-        key = member.paths[0][0]
+    if source.default is None:
+        key = source.paths[0][0]
         return lambda record, info: None if record.get(key) is None else resolve(record, info)
-    if isinstance(member.default, str):
-        (other,) = references.named([member.default])
+    if isinstance(source.default, str):
+        (other,) = references.named([source.default])
         return lambda record, info: resolve(record, info) or other
     return resolve
 
 
 def _visible_urns(field: Declaration) -> Read:
     """The URNs of those entities that the caller is shown."""
-    read = _entities(field.member, field.visible_types, is_list=True)
+    read = _entities(field.source, field.visible_types, is_list=True)
 
     def resolve(record: Record, info: Info) -> Any:
         urns = [one.name for one in read(record, info)]
@@ -197,9 +197,9 @@ def _visible_urns(field: Declaration) -> Read:
 
 
 def _record_list(field: Declaration) -> Read:
-    *outer, key = field.member.paths[0]
+    *outer, key = field.source.paths[0]
     holds = _condition(field)
-    empty: list[Record] | None = None if field.member.default is None else []
+    empty: list[Record] | None = None if field.source.default is None else []
 
     def resolve(record: Record, info: Info) -> list[Record] | None:
         inner = (one for holder in record.within(outer) for one in holder.records(key))
@@ -209,11 +209,11 @@ def _record_list(field: Declaration) -> Read:
 
 
 def _record(field: Declaration, *, of_itself: bool = False) -> Read:
-    path = () if of_itself else field.member.paths[0]
+    path = () if of_itself else field.source.paths[0]
     holds = _condition(field)
     empty: Any = _EMPTY.get(field.named.name, {}) if field.is_required else None
-    if isinstance(field.member.default, Mapping):
-        empty = field.member.default
+    if isinstance(field.source.default, Mapping):
+        empty = field.source.default
 
     def resolve(record: Record, info: Info) -> Record | None:
         inner = next(iter(record.within(path)), None)

@@ -15,8 +15,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 
 Types = frozenset[str]
 """Types of entities; none: any will do."""

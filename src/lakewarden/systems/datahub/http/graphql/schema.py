@@ -20,58 +20,25 @@ from graphql import (
 
 from lakewarden.service.cancellation import check
 from lakewarden.service.search_terms import check_search
+from lakewarden.systems.datahub.http import graphql
 from lakewarden.systems.datahub.http.graphql import (
-    app_config,
     declared,
     directives,
-    edits,
-    identities,
-    invitations,
     kinds,
-    measures,
-    past,
+    pages,
     platform,
-    policies,
-    privileges,
     search,
-    service_accounts,
-    tokens,
-    user_settings,
 )
-from lakewarden.systems.datahub.http.graphql.pages import (
-    associations,
-    columns,
-    contents,
-    governance,
-    learning,
-    lineage,
-    lists,
-    metrics,
-    people,
-    products,
-    queries,
-    roots,
-    runs,
-    shared,
-    systems,
-    versions,
-)
-from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.discovery import resolvers_in
+from lakewarden.systems.datahub.http.graphql.pages.shared import SHARED
+from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info
 from lakewarden.systems.datahub.http.graphql.search.inputs import QUERY
 from lakewarden.systems.datahub.search.question import URN
 
-_MODULES: Final = (
-    *(app_config, edits, identities, invitations, measures, past, platform, policies),
-    *(privileges, search, service_accounts, tokens, user_settings),
-)
-_PAGES: Final = (
-    *(associations, columns, contents, governance, learning, lineage, lists, metrics, people),
-    *(products, queries, roots, runs, systems, versions),
-)
-"""Each has `RESOLVERS`: by type and field."""
+_PACKAGES: Final = (graphql, pages, search)
+"""The modules of each, and the packages in it, may have `RESOLVERS`: by type and field."""
 
-
-_SHARED: Final[Fields] = {**shared.RESOLVERS, **platform.SHARED}
+_SHARED: Final[Fields] = {**SHARED, **platform.SHARED}
 _QUERY: Final = "query"
 
 
@@ -96,7 +63,7 @@ def _resolver(
     resolve = field.resolve
     if resolve is None and type.name in kinds.NAMES and not directives.has_directives(field):
         resolve = _SHARED.get(name)
-    if resolve is None and type is made.query_type:
+    if resolve is None and type in (made.query_type, made.mutation_type):
         resolve = declared.root(made, name, field)
     return declared.resolver(made, name, field) if resolve is None else _checked(field, resolve)
 
@@ -134,14 +101,9 @@ def _texts() -> Iterator[str]:
 
 def _bindables() -> Iterator[ObjectType]:
     bound: dict[str, ObjectType] = {"Query": QueryType(), "Mutation": MutationType()}
-    for resolvers in _resolvers():
-        for type, fields in resolvers.items():
+    for package in _PACKAGES:
+        for type, fields in resolvers_in(package.__path__, package.__name__).items():
             target = bound.setdefault(type, ObjectType(type))
             for name, resolver in fields.items():
                 target.set_field(name, resolver)
     yield from bound.values()
-
-
-def _resolvers() -> Iterator[Resolvers]:
-    for module in (*_MODULES, *_PAGES):
-        yield module.RESOLVERS

@@ -9,9 +9,9 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
 from lakewarden.service.timeseries import EVER, FIRST, LAST, Window
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.record import Record
 
 
 def window(given: Mapping[str, Any]) -> Window:

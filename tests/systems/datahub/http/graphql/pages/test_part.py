@@ -11,8 +11,8 @@ from graphql import GraphQLObjectType, build_schema
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import schema as schemas
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.declared import resolver
-from lakewarden.systems.datahub.http.graphql.record import Record
 
 DIRECTIVES: Final = files("lakewarden.systems.datahub.http.graphql").joinpath("sdl")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 

@@ -10,14 +10,12 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.pages.roots import shown
 from lakewarden.systems.datahub.http.graphql.references import follow, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.results import QUERY
+from lakewarden.systems.datahub.http.graphql.search.results import scrolled, searched
 
 Input = Mapping[str, Any]
 
 _PRODUCTS: Final = "dataProducts"
 _SIBLINGS: Final = naming(("siblings", "siblings"))
-_search: Final = QUERY["searchAcrossEntities"]
-_scroll: Final = QUERY["scrollAcrossEntities"]
 
 
 def _belonging(field: str) -> Callable[..., Mapping[str, Any]]:
@@ -33,8 +31,7 @@ def _searched(entity: Entity, info: Info, field: str, input: Input) -> Mapping[s
     own = {"field": field, "values": [entity.name]}
     filters = [*(input.get("filters") or ()), own]
     question = {**input, "query": input.get("query") or "*", "filters": filters}
-    results: Mapping[str, Any] = _search(None, info, question)
-    return results
+    return searched(info, question, question.get("types"))
 
 
 def _assets(_: object, info: Info, urn: str, input: Input) -> Mapping[str, Any] | None:
@@ -50,8 +47,7 @@ def _siblings(dataset: Entity, info: Info, input: Input) -> Mapping[str, Any]:
     own = {"field": "urn", "values": [one.name for one in siblings]}
     groups: Sequence[Input] = input.get("orFilters") or ({},)
     within = [{"and": [*(group.get("and") or ()), own]} for group in groups]
-    shown: Mapping[str, Any] = _scroll(None, info, {**input, "orFilters": within})
-    return shown
+    return scrolled(info, {**input, "orFilters": within})
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -13,9 +13,9 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
-from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 

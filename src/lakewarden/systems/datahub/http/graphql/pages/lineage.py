@@ -19,10 +19,10 @@ from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization, references
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.paging import page
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking

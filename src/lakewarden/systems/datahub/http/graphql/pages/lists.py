@@ -13,10 +13,10 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
 from lakewarden.systems.datahub.http.graphql.paging import page, says
-from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 
 Input = Mapping[str, Any]

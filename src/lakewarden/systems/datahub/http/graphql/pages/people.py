@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakewarden.systems.datahub.http.graphql import entities
-from lakewarden.systems.datahub.http.graphql.record import Record
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 
 

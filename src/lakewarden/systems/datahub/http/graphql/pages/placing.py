@@ -13,8 +13,8 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.facts import Placed, stored
+from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.references import Naming, follow, named, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info
 

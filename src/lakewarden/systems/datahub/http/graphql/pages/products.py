@@ -8,10 +8,10 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization, edges
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import types_of
-from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _CONTAINS: Final = frozenset({"DataProductContains"})

@@ -11,9 +11,9 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization, timed
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.paging import page
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import asking
 from lakewarden.systems.datahub.search.neighbours import Neighbours

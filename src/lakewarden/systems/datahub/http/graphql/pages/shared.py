@@ -26,7 +26,7 @@ def _exists(entity: Entity, info: Info) -> bool:
     return is_known(info.context.state, entity)
 
 
-RESOLVERS: Final[Fields] = {
+SHARED: Final[Fields] = {
     **associations.SHARED,
     **stored_aspects.SHARED,
     **placing.SHARED,

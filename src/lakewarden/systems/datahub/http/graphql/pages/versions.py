@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
-from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.references import at, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import searched

@@ -13,6 +13,7 @@ from lakewarden.systems.datahub.aspects.edges import BELONGING
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
@@ -26,7 +27,6 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     limited,
     reference,
 )
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.records import Input, Member
 from lakewarden.systems.datahub.http.graphql.references import at
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers

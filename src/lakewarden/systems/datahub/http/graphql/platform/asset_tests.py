@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -20,7 +21,6 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     deletion,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
-from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.records import Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 

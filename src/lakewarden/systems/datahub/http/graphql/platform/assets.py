@@ -9,6 +9,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -17,7 +18,6 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     by_urn,
     mutation,
 )
-from lakewarden.systems.datahub.http.graphql.record import aspect
 from lakewarden.systems.datahub.http.graphql.records import (
     Input,
     Member,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _MEMBERSHIPS: Final = (("groupMembership", "groups"), ("nativeGroupMembership", "nativeGroups"))

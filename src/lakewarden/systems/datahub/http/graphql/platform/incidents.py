@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
@@ -27,7 +28,6 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
 from lakewarden.systems.datahub.http.graphql.platform.listing import stored
-from lakewarden.systems.datahub.http.graphql.record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value

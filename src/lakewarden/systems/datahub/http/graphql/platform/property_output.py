@@ -11,10 +11,10 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
 from lakewarden.systems.datahub.http.graphql.pages.associations import value_shown
-from lakewarden.systems.datahub.http.graphql.record import Record
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "structuredProperty"

@@ -7,15 +7,12 @@ out. Both spellings of JSON are read (`lakewarden.systems.datahub.aspects.fields
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import untagged
-
-NO_STAMP: Final[Mapping[str, Any]] = {"time": 0, "actor": None}
-"""The audit stamp of what does not say when it was done."""
 
 
 def text(value: object) -> str | None:

@@ -6,7 +6,7 @@ it lies in. The older call knows containers alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from lakewarden.systems.datahub.aspects.searched import browse_path
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import Asking, asking
 from lakewarden.systems.datahub.search.index import Index
@@ -191,4 +191,4 @@ def _entity(urn: str) -> Entity | None:
     return None if problem else entity
 
 
-QUERY: Final[Mapping[str, Callable[..., Any]]] = {"browse": _browse, "browseV2": _browse_again}
+RESOLVERS: Final[Resolvers] = {"Query": {"browse": _browse, "browseV2": _browse_again}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -10,7 +10,7 @@ from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import Asking, asking
 from lakewarden.systems.datahub.search.question import Question
@@ -51,7 +51,9 @@ def _completed(call: Call, session: Asking, wanted: Question, limit: int) -> Sho
     return {"suggestions": list(dict.fromkeys(names[id] for id in ids)), "entities": entities}
 
 
-QUERY: Final[Mapping[str, Callable[..., Any]]] = {
-    "autoComplete": _complete,
-    "autoCompleteForMultiple": _complete_multiple,
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "autoComplete": _complete,
+        "autoCompleteForMultiple": _complete_multiple,
+    }
 }

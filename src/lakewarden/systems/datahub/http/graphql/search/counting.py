@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
@@ -10,7 +10,7 @@ from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_named
 from lakewarden.systems.datahub.http.graphql.search.results import searched
 from lakewarden.systems.datahub.http.searching import Asking, asking
@@ -60,8 +60,10 @@ def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     return {"quickFilters": shown}
 
 
-QUERY: Final[Mapping[str, Callable[..., Any]]] = {
-    "getEntityCounts": _counts,
-    "getQuickFilters": _filters,
-    "searchUsers": _users,
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "getEntityCounts": _counts,
+        "getQuickFilters": _filters,
+        "searchUsers": _users,
+    }
 }

@@ -7,7 +7,7 @@ them themselves, the latter is shown in their place.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pyroaring import BitMap
@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import types_of
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.graphql.search.results import facet_shown, hits, usual
 from lakewarden.systems.datahub.http.searching import Asking, asking
@@ -283,7 +283,9 @@ def _degrees(info: Info, results: Iterable[_Result]) -> Shown:
     return facet_shown(info, Facet(_DEGREE, counts), {})
 
 
-QUERY: Final[Mapping[str, Callable[..., Any]]] = {
-    "scrollAcrossLineage": _scroll_across,
-    "searchAcrossLineage": _search_across,
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "scrollAcrossLineage": _scroll_across,
+        "searchAcrossLineage": _search_across,
+    }
 }

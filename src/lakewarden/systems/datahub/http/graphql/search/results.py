@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final
@@ -19,7 +19,7 @@ from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
-from lakewarden.systems.datahub.http.graphql.resolving import Info
+from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import Asking, asking
 from lakewarden.systems.datahub.search import scroll
@@ -246,9 +246,11 @@ def _is_selected(info: Info, name: str) -> bool:
     return False
 
 
-QUERY: Final[Mapping[str, Callable[..., Any]]] = {
-    "search": _search,
-    "searchAcrossEntities": _search_across,
-    "scrollAcrossEntities": _scroll_across,
-    "aggregateAcrossEntities": _aggregate_across,
+RESOLVERS: Final[Resolvers] = {
+    "Query": {
+        "search": _search,
+        "searchAcrossEntities": _search_across,
+        "scrollAcrossEntities": _scroll_across,
+        "aggregateAcrossEntities": _aggregate_across,
+    }
 }

@@ -152,7 +152,7 @@ def visible_ids(call: Call, ids: BitMap) -> BitMap:
     if not ids or not viewing.is_guarded(call.exchange):
         return ids
     everything = call.state.matrix.snapshot.coded.tree.stored
-    return ids & call.kept(viewing.PAGE, lambda: viewing.visible_ids(call.exchange, everything))
+    return ids & call.cached(viewing.PAGE, lambda: viewing.visible_ids(call.exchange, everything))
 
 
 def granted(state: RealmState, actor: Principal, target: Entity, now: float) -> list[str]:

@@ -37,7 +37,7 @@ class Call:
         self.exchange = exchange
         self._read: dict[Entity, Mapping[str, Aspect]] = {}
         self._groups: dict[Entity, tuple[Entity, ...]] = {}
-        self._kept: dict[Hashable, Any] = {}
+        self._cached: dict[Hashable, Any] = {}
         self._revision = exchange.state.revision
         self._edges = 0
         self._named = 0
@@ -55,7 +55,7 @@ class Call:
         if self._edges > MAX_EDGES:
             self.start_list()
 
-    def name(self, count: int) -> None:
+    def count_named(self, count: int) -> None:
         """Counts entities that are shown within another; raises `Failure` 400 beyond the bound."""
         self._named += count
         if self._named > MAX_NAMED:
@@ -85,12 +85,12 @@ class Call:
         self._renew()
         return self._groups.setdefault(entity, (entity,))
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` returns, made once for this document and the state that it sees."""
         self._renew()
-        if key not in self._kept:
-            self._kept[key] = make()
-        return cast(T, self._kept[key])
+        if key not in self._cached:
+            self._cached[key] = make()
+        return cast(T, self._cached[key])
 
     def aspects(self, entities: Iterable[Entity]) -> dict[Entity, Mapping[str, Aspect]]:
         """The aspects of those entities that there are, each read once, with their groups."""
@@ -111,7 +111,7 @@ class Call:
         if self._revision != self.exchange.state.revision:
             self._read.clear()
             self._groups.clear()
-            self._kept.clear()
+            self._cached.clear()
             self._revision = self.exchange.state.revision
 
     def aspect(self, entity: Entity, name: str) -> Mapping[str, object]:

@@ -75,7 +75,7 @@ def resolve(entity: Entity, _info: Info) -> Entity:
 def holds(call: Call, operation: str, entity: Entity) -> bool:
     """Whether the caller may, asked about all that are shown beside the entity."""
     group = call.group(entity)
-    allowed = call.kept(
+    allowed = call.cached(
         (operation, id(group)), lambda: authorization.may_among(call, operation, group)
     )
     return entity in allowed

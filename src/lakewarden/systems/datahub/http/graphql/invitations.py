@@ -34,7 +34,7 @@ def _is_native(entity: Entity, info: Info) -> bool:
         with call.exchange.service.reading() as reading:
             return native_user.among(reading, call.exchange.realm, beside)
 
-    return entity in call.kept(("native", id(beside)), read)
+    return entity in call.cached(("native", id(beside)), read)
 
 
 def _shown(_: object, info: Info, input: Input) -> Mapping[str, str]:

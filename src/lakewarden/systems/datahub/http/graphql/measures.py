@@ -62,7 +62,7 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
         call.end_list(looked_at=count + len(group), shown=count)
         return values
 
-    return call.kept((id(group), aspect, window, limit), find).get(dataset, [])
+    return call.cached((id(group), aspect, window, limit), find).get(dataset, [])
 
 
 def _listed(aspect: str) -> Callable[..., list[Record]]:

@@ -173,7 +173,7 @@ def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
             shown.update(dict.fromkeys(entities))
             if not source.all and any(references.urns(record, path)):
                 break
-        call.name(len(shown))
+        call.count_named(len(shown))
         return list(shown) if is_list else next(iter(shown), None)
 
     if source.default is None:

@@ -51,14 +51,14 @@ def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[En
         call.together(visible)
         return frozenset(visible)
 
-    return call.kept((naming, id(group)), find)
+    return call.cached((naming, id(group)), find)
 
 
 def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
     """The entities that the entity names, of those that the caller is shown, in order."""
     visible = visible_of_group(call, entity, naming)
     shown = [one for one in dict.fromkeys(naming(call, entity)) if one in visible]
-    call.name(len(shown))
+    call.count_named(len(shown))
     return shown
 
 

@@ -85,7 +85,7 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
         except LimitExceeded:  # too much of all together may be little of each
             return {}
 
-    of_group = call.kept((_beside, id(group), way), find_all)
+    of_group = call.cached((_beside, id(group), way), find_all)
     return of_group[entity] if entity in of_group else find([entity])[entity]
 
 

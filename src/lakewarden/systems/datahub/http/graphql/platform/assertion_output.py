@@ -58,7 +58,7 @@ def of_asset(call: Call, asset: Entity) -> list[Entity]:
                 by_asset.setdefault(dataset_of(target), []).append(one)
         return by_asset
 
-    return call.kept((of_asset, TYPE), find).get(asset, [])
+    return call.cached((of_asset, TYPE), find).get(asset, [])
 
 
 def _assertions(

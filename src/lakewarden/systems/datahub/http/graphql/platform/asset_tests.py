@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
@@ -20,14 +19,13 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     creation,
     deletion,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing
 from lakewarden.systems.datahub.http.graphql.records import Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "testInfo"
 _TYPE: Final = "test"
 _MANAGE: Final = "test.manage"
-_VIEW: Final = "test.view"
 
 
 def _definition_of(input: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,14 +40,6 @@ _KIND: Final = Kind(
 )
 
 
-def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
-    authorization.allow(call, _VIEW)
-    return listed_by_name(
-        call, stored(call, _TYPE), _ASPECT, input, "tests", ("name", "category", "description")
-    )
-
-
 def _of_result(result: Record, info: Info) -> Entity | None:
     """The test; null for one that is not there any more."""
     call: Call = info.context
@@ -58,7 +48,11 @@ def _of_result(result: Record, info: Info) -> Entity | None:
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listTests": _list},
+    "Query": {
+        "listTests": Listing(
+            *(_TYPE, _ASPECT, "tests", "test.view"), ("name", "category", "description")
+        )
+    },
     "Mutation": {
         "createTest": creation(_KIND, _MANAGE),
         "updateTest": change(_KIND, _MANAGE),

@@ -5,8 +5,8 @@ SOURCE: datahub reference 1.1, 1.3; datahub-project/datahub:…/resolvers/busine
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
@@ -26,9 +26,9 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import column_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing, stored
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
 TYPE: Final = "businessAttribute"
@@ -98,13 +98,8 @@ def _remove(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> 
             changes.put(column, _ON_COLUMNS, None)
 
 
-def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
-    return listed_by_name(call, stored(call, TYPE), ASPECT, input, "businessAttributes")
-
-
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listBusinessAttributes": _list},
+    "Query": {"listBusinessAttributes": Listing(TYPE, ASPECT, "businessAttributes")},
     "Mutation": {
         "createBusinessAttribute": creation(_KIND, "business_attribute.create", _named),
         "updateBusinessAttribute": change(_KIND, _MANAGE, _named),

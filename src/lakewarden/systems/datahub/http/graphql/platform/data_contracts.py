@@ -90,7 +90,7 @@ def _of_datasets(call: Call) -> Mapping[Entity, Entity]:
                 found.setdefault(dataset, one)
         return found
 
-    return call.kept(_of_datasets, find)
+    return call.cached(_of_datasets, find)
 
 
 def _contract(dataset: Entity, info: Info) -> Entity | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
@@ -26,7 +27,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     new,
     reference,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -101,62 +102,57 @@ def _new(_: Call, __: Input) -> list[Entity]:
     return [new(_TYPE, None)]
 
 
-def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
-    authorization.allow(call, _MANAGE)
-
-    def texts(request: Entity) -> list[str | None]:
-        return [request.name, shapes.text(call.aspect(request, _INPUT).get("task"))]
-
-    return listed(call, _requests(call), input, "executionRequests", texts, _newest(call))
+_LIST: Final = Listing(
+    *(_TYPE, _INPUT, "executionRequests", _MANAGE),
+    searched=("urn", "task"),
+    newest="requestedAt",
+    where=lambda *_: lambda request: bool(request.value),
+)
 
 
-def of_source(
-    source: Entity, info: Info, start: int | None = None, count: int | None = None
-) -> Mapping[str, Any]:
+def _executions(source: Entity, info: Info, **given: Any) -> Mapping[str, Any]:
     """The runs of a source, the newest first."""
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    runs = [one for one in _requests(call) if _source_of(one, call) == source]
-    asked = {"start": start, "count": count}
-    shown, numbers = page(sorted(runs, key=_newest(call)), asked, call.exchange.services.page_rows)
-    return {**numbers, "executionRequests": shown}
+    runs, numbers = page(_runs(call, source), given, call.exchange.services.page_rows)
+    return {**numbers, "executionRequests": runs}
 
 
-def latest_success(source: Entity, info: Info) -> Entity | None:
+def _latest_success(source: Entity, info: Info) -> Entity | None:
     """The newest run of a source that succeeded."""
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    runs = [one for one in _requests(call) if _source_of(one, call) == source]
-    done = (one for one in runs if call.aspect(one, _RESULT).get("status") == "SUCCESS")
-    return min(done, key=_newest(call), default=None)
+    runs = _runs(call, source)
+    return next((one for one in runs if call.aspect(one, _RESULT).get("status") == "SUCCESS"), None)
 
 
-def _requests(call: Call) -> list[Entity]:
-    return call.kept(_TYPE, lambda: [r for r in stored(call, _TYPE) if call.aspect(r, _INPUT)])
+def _runs(call: Call, source: Entity) -> list[Entity]:
+    """The runs of a source, the newest first."""
+
+    def find() -> dict[Entity | None, list[Entity]]:
+        by_source: dict[Entity | None, list[Entity]] = {}
+        for request in sorted(_LIST.records(call), key=_LIST.order):
+            by_source.setdefault(_source_of(request), []).append(request.entity)
+        return by_source
+
+    return call.cached(_TYPE, find).get(source, [])
 
 
-def _newest(call: Call) -> Any:
-    def key(request: Entity) -> tuple[int, str]:
-        time = shapes.number(call.aspect(request, _INPUT).get("requestedAt")) or 0
-        return -time, request.name
-
-    return key
-
-
-def _source_of(request: Entity, call: Call) -> Entity | None:
-    value = shapes.mapping(call.aspect(request, _INPUT).get("source"))
-    return shapes.entity(value.get("ingestionSource"), SOURCE)
+def _source_of(request: Record) -> Entity | None:
+    return shapes.entity(request.record_or_empty("source").get("ingestionSource"), SOURCE)
 
 
 def _source(request: Entity, info: Info) -> Entity | None:
-    call: Call = info.context
-    found = _source_of(request, call)
-    return found if found is not None and is_known(call.state, found) else None
+    source = _source_of(aspect(info.context, request, _INPUT))
+    return source if source is not None and is_known(info.context.state, source) else None
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listExecutionRequests": _list},
+    "Query": {"listExecutionRequests": _LIST},
+    "IngestionSource": {
+        "executions": _executions,
+        "latestSuccessfulExecution": _latest_success,
+    },
     "Mutation": {
         "createIngestionExecutionRequest": _executing(_new, _run),
         "createTestConnectionRequest": mutation(

@@ -151,7 +151,7 @@ def _of_assets(call: Call) -> Mapping[Entity, list[Entity]]:
                 by_asset.setdefault(asset, []).append(one)
         return by_asset
 
-    return call.kept(_of_assets, find)
+    return call.cached(_of_assets, find)
 
 
 def _newest(call: Call, incident: Entity) -> tuple[int, str]:

@@ -12,10 +12,12 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
+from lakewarden.systems.datahub.http.graphql.paging import page, says
 from lakewarden.systems.datahub.http.graphql.platform import executions, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -25,7 +27,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     mutation,
     new,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored
 from lakewarden.systems.datahub.http.graphql.records import (
     Input,
     Member,
@@ -72,35 +74,32 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     sort = input.get("sort") or {"field": "name", "sortOrder": "ASCENDING"}
     if sort["field"] not in _FIELDS:
         raise bad(f"`sort.field`: {_EXPECTED}, got `{sort['field']}`")
-
-    def said(source: Entity, field: str) -> str:
-        if field == "urn":
-            return source.name
-        return shapes.text(call.aspect(source, ASPECT).get(field)) or ""
-
-    def texts(source: Entity) -> list[str | None]:
-        return [said(source, name) for name in ("name", "type")]
-
-    found = [
-        one
-        for one in stored(call, TYPE)
-        if call.aspect(one, ASPECT)
-        and all(fits(said(one, field)) is not negated for field, fits, negated in criteria)
+    sources = [
+        source
+        for source in (aspect(call, one, ASPECT) for one in stored(call, TYPE))
+        if source.value
+        and all(fits(source) for fits in criteria)
+        and says(input.get("query"), _text(source, "name"), _text(source, "type"))
     ]
-    found.sort(key=lambda one: (said(one, sort["field"]), one.name))
+    sources.sort(key=lambda one: (_text(one, sort["field"]), one.entity.name))
     if sort["sortOrder"] == "DESCENDING":
-        found.reverse()
-    return listed(call, found, input, "ingestionSources", texts)
+        sources.reverse()
+    shown, numbers = page(sources, input, call.exchange.services.page_rows)
+    return {**numbers, "ingestionSources": [one.entity for one in shown]}
 
 
-def _criterion(input: Mapping[str, Any]) -> tuple[str, Callable[[str], bool], bool]:
-    """The field of a criterion, whether a text fits, and whether none may."""
-    asked = criterion(input)
-    field = asked.field.removesuffix(".keyword")
+def _text(source: Record, field: str) -> str:
+    return source.entity.name if field == "urn" else source.text(field) or ""
+
+
+def _criterion(input: Mapping[str, Any]) -> Callable[[Record], bool]:
+    """Whether a source fits a criterion."""
+    wanted = criterion(input)
+    field = wanted.field.removesuffix(".keyword")
     if field not in _FIELDS:
         raise bad(f"`filters.field`: {_EXPECTED}, got `{field}`")
-    fits = bool if asked.condition is Condition.EXISTS else comparison(asked)
-    return field, fits, asked.negated
+    fits = bool if wanted.condition is Condition.EXISTS else comparison(wanted)
+    return lambda source: fits(_text(source, field)) is not wanted.negated
 
 
 def _source(_: object, info: Info, urn: str) -> Entity | None:
@@ -116,9 +115,5 @@ RESOLVERS: Final[Resolvers] = {
         "createIngestionSource": mutation(lambda *_: [new(TYPE, None)], "entity.create", _put),
         "updateIngestionSource": mutation(by_urn(TYPE), _asks_update, _put),
         "deleteIngestionSource": deletion(Kind(TYPE, ASPECT, about=None), "entity.delete"),
-    },
-    "IngestionSource": {
-        "executions": executions.of_source,
-        "latestSuccessfulExecution": executions.latest_success,
     },
 }

@@ -1,17 +1,73 @@
-"""Lists of what the platform keeps of a kind: what is stored, what fits, one page of it."""
+"""Lists of what the platform stores of a type: what fits, in order, one page of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.paging import page, says
-from lakewarden.systems.datahub.http.graphql.platform import shapes
+from lakewarden.systems.datahub.http.graphql.resolving import Info
 
-Key = Callable[[Entity], Any]
+Input = Mapping[str, Any]
+
+
+def _everything(_: Call, __: Input) -> Callable[[Record], bool]:
+    return lambda _: True
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A field of the root that lists the entities of a type.
+
+    `key` is where the answer has them, `operation` what is asked first, if anything. The words of
+    a query are looked for in the members `searched`, and in the URN where it is named among them.
+    The order is that of the names, or with `newest`, a member that says when, from there back.
+    `where` gives for an input what fits it, by the aspect.
+    """
+
+    type: str
+    aspect: str
+    key: str
+    operation: str | None = None
+    searched: tuple[str, ...] = ("name", "description")
+    newest: str = ""
+    where: Callable[[Call, Input], Callable[[Record], bool]] = _everything
+
+    def __call__(self, _: object, info: Info, input: Input) -> Mapping[str, Any]:
+        """The page that the input describes."""
+        call: Call = info.context
+        if self.operation is not None:
+            authorization.allow(call, self.operation)
+        fits = self.where(call, input)
+        entities = [
+            record.entity
+            for record in sorted(self.records(call), key=self.order)
+            if fits(record) and says(input.get("query"), *self._texts(record))
+        ]
+        shown, numbers = page(entities, input, call.exchange.services.page_rows)
+        return {**numbers, self.key: shown}
+
+    def records(self, call: Call) -> list[Record]:
+        """The aspects of the stored entities that the caller is shown."""
+        return [aspect(call, one, self.aspect) for one in stored(call, self.type)]
+
+    def order(self, record: Record) -> tuple[str | int, str]:
+        """What the entities are ordered by."""
+        if self.newest:
+            return -(record.number(self.newest) or 0), record.entity.name
+        return record.text("name") or "", record.entity.name
+
+    def _texts(self, record: Record) -> Iterator[str]:
+        for path in self.searched:
+            if path == "urn":
+                yield record.entity.name
+            *outer, key = path.split(".")
+            yield from (one.text(key) or "" for one in record.within(outer))
 
 
 def stored(call: Call, type: str) -> list[Entity]:
@@ -22,45 +78,6 @@ def stored(call: Call, type: str) -> list[Entity]:
     visible = authorization.visible(call, [one for one in named if snapshot.coded.is_known(one)])
     call.aspects(visible)
     return visible
-
-
-def listed(
-    call: Call,
-    entities: Iterable[Entity],
-    input: Mapping[str, Any],
-    member: str,
-    texts: Callable[[Entity], Iterable[str | None]],
-    key: Key | None = None,
-) -> Mapping[str, Any]:
-    """One page of what fits the input's `query`, under `member`; in the order of `key`."""
-    fits = [
-        one
-        for one in entities
-        if says(input.get("query"), *(text for text in texts(one) if text is not None))
-    ]
-    if key is not None:
-        fits.sort(key=key)
-    shown, numbers = page(fits, input, call.exchange.services.page_rows)
-    return {**numbers, member: shown}
-
-
-def listed_by_name(
-    call: Call,
-    entities: Iterable[Entity],
-    aspect: str,
-    input: Mapping[str, Any],
-    member: str,
-    searched: Iterable[str] = ("name", "description"),
-) -> Mapping[str, Any]:
-    """As `listed`, by the names in an aspect; `searched` are the members that `query` looks at."""
-
-    def texts(one: Entity) -> list[str | None]:
-        return [shapes.text(call.aspect(one, aspect).get(key)) for key in searched]
-
-    def by_name(one: Entity) -> tuple[str, str]:
-        return shapes.text(call.aspect(one, aspect).get("name")) or "", one.name
-
-    return listed(call, entities, input, member, texts, by_name)
 
 
 def shown(call: Call, entity: Entity | None) -> Entity | None:

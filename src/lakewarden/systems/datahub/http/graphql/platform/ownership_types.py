@@ -5,11 +5,9 @@ SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/ownership.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     Kind,
@@ -17,9 +15,9 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     creation,
     deletion,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing
 from lakewarden.systems.datahub.http.graphql.records import Input, members
-from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
+from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases import ownership_types
 
 _ASPECT: Final = "ownershipTypeInfo"
@@ -41,13 +39,8 @@ def _forget(changes: AspectChanges, type: Entity, input: Input) -> None:
         ownership_types.forget(changes.transaction, changes.realm, type.name)
 
 
-def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
-    return listed_by_name(call, stored(call, _TYPE), _ASPECT, input, "ownershipTypes")
-
-
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listOwnershipTypes": _list},
+    "Query": {"listOwnershipTypes": Listing(_TYPE, _ASPECT, "ownershipTypes")},
     "Mutation": {
         "createOwnershipType": creation(_KIND, _MANAGE),
         "updateOwnershipType": change(_KIND, _MANAGE),

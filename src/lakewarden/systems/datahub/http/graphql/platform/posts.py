@@ -5,14 +5,15 @@ SOURCE: datahub reference 1.1; datahub-project/datahub:datahub-graphql-core/…/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
-from lakewarden.systems.datahub.http.graphql.platform import columns, shapes
+from lakewarden.systems.datahub.http.graphql.platform import columns
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     Kind,
@@ -20,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     creation,
     deletion,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, shown, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing, shown
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -75,36 +76,28 @@ _KIND: Final = Kind(
 )
 
 
-def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Home page posts, or those about one entity; the newest first."""
-    call: Call = info.context
-    about = input.get("resourceUrn")
+def _is_about(call: Call, input: Input) -> Callable[[Record], bool]:
+    """Home page posts, or those about one entity, to whoever is shown it."""
+    about = input.get(_TARGET)
     is_shown = about is None or shown(call, calls.entity(about)) is not None
-    everything = stored(call, "post") if is_shown else []
-    posts = [post for post in everything if _info(post, call).get("target") == about]
-
-    def texts(post: Entity) -> list[str | None]:
-        content = shapes.mapping(_info(post, call).get("content"))
-        return [shapes.text(content.get(name)) for name in ("title", "description")]
-
-    def newest(post: Entity) -> int:
-        return -(shapes.number(_info(post, call).get("lastModified")) or 0)
-
-    return listed(call, posts, input, "posts", texts, newest)
+    return lambda post: is_shown and post.value.get("target") == about
 
 
-def _info(post: Entity, call: Call) -> Mapping[str, Any]:
-    return call.aspect(post, _ASPECT)
-
-
-def _last_modified(post: Entity, info: Info) -> Mapping[str, Any]:
-    value = _info(post, info.context)
-    time = shapes.number(value.get("lastModified")) or 0
-    return shapes.stamp(value.get("auditStamp")) or {"time": time, "actor": None}
+def _last_modified(post: Entity, info: Info) -> Record | Mapping[str, Any]:
+    record = aspect(info.context, post, _ASPECT)
+    time = {"time": record.number("lastModified") or 0, "actor": None}
+    return record.record("auditStamp") or time
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listPosts": _list},
+    "Query": {
+        "listPosts": Listing(
+            *("post", _ASPECT, "posts"),
+            searched=("content.title", "content.description"),
+            newest="lastModified",
+            where=_is_about,
+        )
+    },
     "Mutation": {
         "createPost": creation(
             _KIND,

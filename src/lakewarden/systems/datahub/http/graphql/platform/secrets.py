@@ -12,9 +12,11 @@ from typing import Any, Final, NoReturn
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.platform import sealed, shapes
+from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.platform import sealed
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     Kind,
@@ -22,7 +24,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     creation,
     deletion,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -54,23 +56,21 @@ def _seal(changes: AspectChanges, secret: Entity, input: Input) -> None:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    found = stored(call, _TYPE)
-    values = sealed.shown(call, found, _ASPECT)
-
-    def texts(secret: Entity) -> list[str | None]:
-        return [_name(secret, values), shapes.text(values.get(secret, {}).get("description"))]
-
-    result = listed(call, found, input, "secrets", texts, lambda one: _name(one, values))
-    return {**result, "secrets": [_shown(one, values) for one in result["secrets"]]}
-
-
-def _shown(secret: Entity, values: Mapping[Entity, Mapping[str, Any]]) -> Mapping[str, Any]:
-    description = shapes.text(values.get(secret, {}).get("description"))
-    return {"urn": secret.name, "name": _name(secret, values), "description": description}
+    everything = stored(call, _TYPE)
+    values = sealed.shown(call, everything, _ASPECT)
+    secrets = [_shown(Record(one, values.get(one, {}))) for one in everything]
+    fitting = [
+        one for one in secrets if says(input.get("query"), one["name"], one["description"] or "")
+    ]
+    fitting.sort(key=lambda one: one["name"])
+    shown, numbers = page(fitting, input, call.exchange.services.page_rows)
+    return {**numbers, "secrets": shown}
 
 
-def _name(secret: Entity, values: Mapping[Entity, Mapping[str, Any]]) -> str:
-    return shapes.text(values.get(secret, {}).get("name")) or secret.name
+def _shown(secret: Record) -> Mapping[str, Any]:
+    urn = secret.entity.name
+    name, description = secret.text("name") or urn, secret.text("description")
+    return {"urn": urn, "name": name, "description": description}
 
 
 def _values(_: object, info: Info, **_input: object) -> NoReturn:

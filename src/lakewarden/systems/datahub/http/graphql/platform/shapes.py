@@ -6,7 +6,7 @@ out. Both spellings of JSON are read (`lakewarden.systems.datahub.aspects.fields
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lakewarden.kernel.entity import Entity
@@ -19,12 +19,6 @@ def text(value: object) -> str | None:
     """A text."""
     found = untagged(value)
     return found if isinstance(found, str) else None
-
-
-def number(value: object) -> int | None:
-    """A whole number."""
-    found = untagged(value)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -48,12 +42,6 @@ def _members(value: object) -> list[object]:
     return found if isinstance(found, list) else []
 
 
-def word(value: object, words: Iterable[str]) -> str | None:
-    """One of the words."""
-    found = text(value)
-    return found if found is not None and found in words else None
-
-
 def entity(value: object, *types: str) -> Entity | None:
     """The entity of a URN, of one of the types if any are given."""
     urn = text(value)
@@ -70,13 +58,6 @@ def entities(value: object, *types: str) -> list[Entity]:
     """The entities of a list of URNs."""
     found = (entity(one, *types) for one in texts(value))
     return [one for one in found if one is not None]
-
-
-def stamp(value: object) -> Mapping[str, Any] | None:
-    """An audit stamp: when, and the URN of who."""
-    told = mapping(value)
-    time = number(told.get("time"))
-    return None if time is None else {"time": time, "actor": text(told.get("actor"))}
 
 
 def entries(value: object) -> list[Mapping[str, str]]:

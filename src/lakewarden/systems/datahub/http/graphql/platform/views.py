@@ -5,15 +5,16 @@ SOURCE: datahub reference 1.1; datahub-project/datahub:datahub-graphql-core/…/
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.authorization import Ask
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
-from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
+from lakewarden.systems.datahub.http.graphql.platform import personal
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     Kind,
@@ -22,7 +23,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     deletion,
 )
 from lakewarden.systems.datahub.http.graphql.platform.criteria import criterion
-from lakewarden.systems.datahub.http.graphql.platform.listing import listed_by_name, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -77,54 +78,33 @@ def _check_defined(changes: AspectChanges, view: Entity, _: Value, __: Input) ->
         raise missing(view.name)
 
 
-def _list_mine(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
-    kind = input.get("viewType")
-    views = [
-        view
-        for view in stored(call, TYPE)
-        if personal.is_own(_info(view, call), call.actor)
-        and kind in (None, _info(view, call).get("type"))
-    ]
-    return listed_by_name(call, views, ASPECT, input, "views")
+def _is_mine(call: Call, input: Input) -> Callable[[Record], bool]:
+    type = input.get("viewType")
+    return lambda view: (
+        type in (None, view.text("type")) and personal.is_own(view.value, call.actor)
+    )
 
 
-def _list_global(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    call: Call = info.context
-    views = [v for v in stored(call, TYPE) if _info(v, call).get("type") == personal.GLOBAL]
-    return listed_by_name(call, views, ASPECT, input, "views")
-
-
-def _info(view: Entity, call: Call) -> Mapping[str, Any]:
-    return call.aspect(view, ASPECT)
+def _is_global(_: Call, __: Input) -> Callable[[Record], bool]:
+    return lambda view: view.text("type") == personal.GLOBAL
 
 
 def _shown_definition(view: Entity, info: Info) -> Mapping[str, Any]:
-    definition = shapes.mapping(_info(view, info.context).get("definition"))
-    alternatives = shapes.objects(shapes.mapping(definition.get("filter")).get("or"))
-    criteria = [one for each in alternatives for one in shapes.objects(each.get("and"))]
-    types = shapes.texts(definition.get("entityTypes"))
+    definition = aspect(info.context, view, ASPECT).record_or_empty("definition")
+    alternatives = definition.record_or_empty("filter").records("or")
+    operator = "AND" if len(alternatives) < 2 else "OR"
+    criteria = [one for each in alternatives for one in each.records("and")]
     return {
-        "entityTypes": [word_of(Entity(type, ""), info) for type in types],
-        "filter": {
-            "operator": "AND" if len(alternatives) < 2 else "OR",
-            "filters": [_shown_criterion(one, info) for one in criteria],
-        },
-    }
-
-
-def _shown_criterion(criterion: Mapping[str, Any], info: Info) -> Mapping[str, Any]:
-    known: Any = info.schema.type_map["FilterOperator"]
-    return {
-        "field": shapes.text(criterion.get("field")) or "",
-        "condition": shapes.word(criterion.get("condition"), known.values),
-        "values": shapes.texts(criterion.get("values")),
-        "negated": criterion.get("negated") is True,
+        "entityTypes": [word_of(Entity(one, ""), info) for one in definition.texts("entityTypes")],
+        "filter": {"operator": operator, "filters": criteria},
     }
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Query": {"listMyViews": _list_mine, "listGlobalViews": _list_global},
+    "Query": {
+        "listMyViews": Listing(TYPE, ASPECT, "views", where=_is_mine),
+        "listGlobalViews": Listing(TYPE, ASPECT, "views", where=_is_global),
+    },
     "Mutation": {
         "createView": creation(_KIND, _asks_creation, audited_as="view"),
         "updateView": change(_KIND, _asks_change, _check_defined),

@@ -68,9 +68,9 @@ class Record(NamedTuple):
 
     def records(self, key: str) -> list[Record]:
         """The objects of a list."""
-        place = self._at(key)
-        objects = (one for one in self.listed(key) if isinstance(one, Mapping))
-        return [Record(self.entity, one, place) for one in objects]
+        value, place = self.get(key), self._at(key)
+        objects = map(untagged, value) if isinstance(value, list) else ()
+        return [Record(self.entity, one, place) for one in objects if isinstance(one, Mapping)]
 
     def objects(self, key: str) -> list[Record]:
         """A member that is an object, alone, or the objects of a list."""

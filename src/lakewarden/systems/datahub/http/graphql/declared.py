@@ -37,12 +37,15 @@ def resolver(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
     may_read, of_entity, of_record = _may_read(declared), _of_entity(declared), _of_record(declared)
 
     def resolve(parent: object, info: Info, **arguments: Any) -> Any:
-        if not isinstance(parent, Record | Entity):
+        if isinstance(parent, Record):
+            check()
+            return of_record(parent, info)
+        if not isinstance(parent, Entity):
             return default_field_resolver(parent, info, **arguments)
         check()
         if may_read is not None and not may_read(info.context):
             return None
-        return of_record(parent, info) if isinstance(parent, Record) else of_entity(parent, info)
+        return of_entity(parent, info)
 
     return resolve
 
@@ -57,7 +60,7 @@ def root(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
 
 
 def _may_read(field: Declaration) -> Callable[[Call], bool] | None:
-    """Whether the caller is shown the field; raises `Failure` 403 where null is not enough."""
+    """Whether the caller is shown a field of an entity; raises `Failure` 403 where it must be."""
     if field.has("shown"):
         operation, about = field.argument("shown", "operation"), field.argument("shown", "about")
         return lambda call: authorization.may(call, operation, Entity(about, ""))

@@ -65,7 +65,8 @@ def _scalar(field: Declaration) -> Read:
     read, empty = _member_reader(field.type, or_null=source.default is None)
     default = empty if source.default is NOT_SAID else source.default
     if source.or_key is None and len(source.paths) == 1 and len(source.paths[0]) == 1:
-        return _simple(read, source.paths[0][0], default)
+        plain = None if field.is_list else _PLAIN.get(field.named.name)
+        return _simple(read, source.paths[0][0], default, plain)
 
     def resolve(record: Record, _info: Info) -> Any:
         for *outer, key in source.paths:
@@ -80,15 +81,21 @@ def _scalar(field: Declaration) -> Read:
     return resolve
 
 
-def _simple(read: ReadMember, key: str, default: object) -> Read:
-    if default is None:
-        return lambda record, _info: read(record, key)
+def _simple(read: ReadMember, key: str, default: object, plain: type | None) -> Read:
+    """Reads the member of a key; `plain`: the type of what is shown just as it is stored."""
 
     def resolve(record: Record, _info: Info) -> Any:
+        value = record.value.get(key)
+        if type(value) is plain:
+            return value
         value = read(record, key)
         return default if value is None else value
 
     return resolve
+
+
+_PLAIN: Final = {"Boolean": bool, "Float": float, "ID": str, "Int": int, "Long": int, "String": str}
+"""The types of what scalars show just as it is stored."""
 
 
 def _member_reader(type: GraphQLOutputType, *, or_null: bool = False) -> tuple[ReadMember, Any]:
@@ -162,6 +169,8 @@ _MAPS: Final[Mapping[str, Callable[[Source], Read]]] = {
 
 
 def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
+    is_either = len(source.paths) > 1 and not source.all
+
     def resolve(record: Record, info: Info) -> Any:
         call: Call = info.context
         shown: dict[Entity, None] = {}
@@ -171,7 +180,7 @@ def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
             else:
                 entities = references.at(call, record, path, types)
             shown.update(dict.fromkeys(entities))
-            if not source.all and any(references.urns(record, path)):
+            if is_either and any(references.urns(record, path)):
                 break
         call.count_named(len(shown))
         return list(shown) if is_list else next(iter(shown), None)
@@ -198,43 +207,43 @@ def _visible_urns(field: Declaration) -> Read:
 
 def _record_list(field: Declaration) -> Read:
     *outer, key = field.source.paths[0]
-    holds = _condition(field)
+    complete = _complete(field)
     empty: list[Record] | None = None if field.source.default is None else []
 
     def resolve(record: Record, info: Info) -> list[Record] | None:
-        inner = (one for holder in record.within(outer) for one in holder.records(key))
-        return [one for one in inner if holds(one, info)] or empty
+        inner = [one for holder in record.within(outer) for one in holder.records(key)]
+        return complete(inner, info.context) or empty
 
     return resolve
 
 
 def _record(field: Declaration, *, of_itself: bool = False) -> Read:
     path = () if of_itself else field.source.paths[0]
-    holds = _condition(field)
+    is_member = len(path) == 1
+    complete = _complete(field)
     empty: Any = _EMPTY.get(field.named.name, {}) if field.is_required else None
     if isinstance(field.source.default, Mapping):
         empty = field.source.default
 
     def resolve(record: Record, info: Info) -> Record | None:
-        inner = next(iter(record.within(path)), None)
-        if inner is not None and holds(inner, info):
+        inner = record.record(path[0]) if is_member else next(iter(record.within(path)), None)
+        if inner is not None and complete([inner], info.context):
             return inner
         return None if empty is None else Record(record.entity, empty, (*record.place, *path))
 
     return resolve
 
 
-def _condition(field: Declaration) -> Callable[[Record, Info], bool]:
-    """Whether a record has what it must have so that the field shows it."""
+def _complete(field: Declaration) -> Callable[[list[Record], Call], list[Record]]:
+    """Which of the records that stand at one place have what they must have to be shown."""
     members = [(name, _member_reader(type)[0]) for name, type in field.members.items()]
     required = field.references
-    if not members and not required:
-        return lambda _record, _info: True
 
-    def holds(record: Record, info: Info) -> bool:
-        if any(read(record, name) is None for name, read in members):
-            return False
-        call: Call = info.context
-        return all(references.at(call, record, path, types) for path, types in required)
+    def complete(records: list[Record], call: Call) -> list[Record]:
+        for name, read in members:
+            records = [one for one in records if read(one, name) is not None]
+        for path, types in required:
+            records = references.with_visible(call, records, path, types)
+        return records
 
-    return holds
+    return complete

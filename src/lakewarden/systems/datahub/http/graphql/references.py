@@ -7,12 +7,13 @@ need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
@@ -29,15 +30,21 @@ Naming = Callable[[Call, Entity], Iterable[Entity]]
 
 def named(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
     """The entities of URNs, each once, in order; those of other types are left out."""
-    read = (target(urn, types) for urn in urns if isinstance(urn, str))
-    return list(dict.fromkeys(entity for entity, problem in read if not problem))
+    entities: dict[Entity, None] = {}
+    for urn in urns:
+        if isinstance(urn, str):
+            entity, problem = target(urn, types)
+            if not problem:
+                entities[entity] = None
+    return list(entities)
 
 
 def urns(record: Record, path: tuple[str, ...]) -> Iterator[object]:
     """What stands at the end of a path, alone or in a list."""
-    for holder in record.within(path[:-1]):
-        value = holder.get(path[-1])
-        yield from holder.listed(path[-1]) if isinstance(value, list) else (value,)
+    key = path[-1]
+    for holder in record.within(path[:-1]) if len(path) > 1 else (record,):
+        value = holder.get(key)
+        yield from map(untagged, value) if isinstance(value, list) else (value,)
 
 
 def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[Entity]:
@@ -82,11 +89,27 @@ def naming_by_key(part: int, types: Types) -> Naming:
 def at(call: Call, record: Record, path: tuple[str, ...], types: Types) -> list[Entity]:
     """The entities that stand at a path of a record, of those that the caller is shown."""
     entities = named(urns(record, path), types)
-    if not entities:
-        return []
-    visible: Collection[Entity]
-    if record.place:
-        visible = visible_of_group(call, record.entity, naming((*record.place, *path), types))
-    else:
-        visible = frozenset(authorization.visible(call, entities))
+    visible = _visible(call, record, path, types, entities)
     return [one for one in entities if one in visible]
+
+
+def with_visible(
+    call: Call, records: Sequence[Record], path: tuple[str, ...], types: Types
+) -> list[Record]:
+    """Those of records of one place that name, at a path, an entity that the caller is shown."""
+    entities = [named(urns(one, path), types) for one in records]
+    everything = [one for own in entities for one in own]
+    visible = _visible(call, records[0], path, types, everything) if records else frozenset()
+    pairs = zip(records, entities, strict=True)
+    return [one for one, own in pairs if not visible.isdisjoint(own)]
+
+
+def _visible(
+    call: Call, record: Record, path: tuple[str, ...], types: Types, entities: Sequence[Entity]
+) -> frozenset[Entity]:
+    """Of the entities that stand at a path of a record, those that the caller is shown."""
+    if not entities:
+        return frozenset()
+    if not record.place:
+        return frozenset(authorization.visible(call, entities))
+    return visible_of_group(call, record.entity, naming((*record.place, *path), types))

@@ -124,9 +124,9 @@ EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("psycopg", "pymysql", "sqlalchemy"), "sql"),
     **dict.fromkeys(
         (
-            *("alembic", "argon2", "ariadne", "cryptography", "graphql", "httptools", "httpx"),
-            *("joserfc", "prometheus_client", "pydantic", "pydantic_settings", "starlette"),
-            *("structlog", "uvicorn", "uvloop", "yaml"),
+            *("alembic", "argon2", "ariadne", "authlib", "cryptography", "graphql", "httptools"),
+            *("httpx", "httpx2", "joserfc", "prometheus_client", "pydantic", "pydantic_settings"),
+            *("starlette", "structlog", "uvicorn", "uvloop", "yaml"),
         ),
         "server",
     ),

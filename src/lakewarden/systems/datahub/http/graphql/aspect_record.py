@@ -8,23 +8,38 @@ DataHub gives it: what is not, is read as if it were not there. Both spellings o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql.call import Call
 
 
-class Record(NamedTuple):
-    """An aspect of an entity, or an object within one.
+class Place:
+    """Where a record stands: its aspect, and the members that lead to it from there.
 
-    `place` is where it stands: the aspect, and the members that lead to it from there; empty for
-    what is no stored aspect.
+    There is one object for each, so that it is compared by what it is.
     """
+
+    __slots__ = ("_within", "path")
+
+    def __init__(self, path: tuple[str, ...]) -> None:
+        self.path: Final = path
+        """The aspect's name first."""
+        self._within: dict[str, Place] = {}
+
+    def at(self, key: str) -> Place:
+        """The place of a member."""
+        place = self._within.get(key)
+        return self._within.setdefault(key, Place((*self.path, key))) if place is None else place
+
+
+class Record(NamedTuple):
+    """An aspect of an entity, or an object within one. What is no stored aspect has no place."""
 
     entity: Entity
     value: Mapping[str, Any]
-    place: tuple[str, ...] = ()
+    place: Place | None = None
 
     def get(self, key: str) -> Any:
         """A member, without the name of its Avro type."""
@@ -74,8 +89,9 @@ class Record(NamedTuple):
 
     def objects(self, key: str) -> list[Record]:
         """A member that is an object, alone, or the objects of a list."""
-        one = self.record(key)
-        return self.records(key) if one is None else [one]
+        value, place = self.get(key), self._at(key)
+        members = map(untagged, value) if isinstance(value, list) else (value,)
+        return [Record(self.entity, one, place) for one in members if isinstance(one, Mapping)]
 
     def listed(self, key: str) -> Iterator[object]:
         """The members of a list, whatever they are."""
@@ -95,10 +111,18 @@ class Record(NamedTuple):
         members = sorted(value.items()) if isinstance(value, Mapping) else ()
         return [(name, text) for name, text in members if isinstance(text, str)]
 
-    def _at(self, key: str) -> tuple[str, ...]:
-        return (*self.place, key) if self.place else ()
+    def _at(self, key: str) -> Place | None:
+        return None if self.place is None else self.place.at(key)
 
 
 def aspect(call: Call, entity: Entity, name: str) -> Record:
     """An aspect of an entity; empty where it has none."""
-    return Record(entity, call.aspect(entity, name), (name,))
+    return whole(entity, name, call.aspect(entity, name))
+
+
+def whole(entity: Entity, name: str, value: Mapping[str, Any]) -> Record:
+    """The record of an aspect with this value."""
+    return Record(entity, value, _ASPECTS.at(name))
+
+
+_ASPECTS: Final = Place(())

@@ -116,8 +116,12 @@ class Call:
 
     def aspect(self, entity: Entity, name: str) -> Mapping[str, object]:
         """The value of one aspect; empty where there is none."""
-        stored = self.aspects([entity]).get(entity, {}).get(name)
-        return {} if stored is None else stored.value
+        self._renew()
+        stored = self._read.get(entity)
+        if stored is None:
+            stored = self.aspects([entity]).get(entity, {})
+        aspect = stored.get(name)
+        return {} if aspect is None else aspect.value
 
 
 def entity(urn: str, *types: str) -> Entity:

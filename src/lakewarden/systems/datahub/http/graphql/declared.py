@@ -105,9 +105,7 @@ def _key(field: Declaration) -> ReadEntity:
     part: int = field.argument("key", "part")
     if field.types is not None:
         naming = references.naming_by_key(part, field.types)
-        return lambda entity, info: next(
-            iter(references.follow(info.context, entity, naming)), None
-        )
+        return lambda entity, info: references.first(info.context, entity, naming)
     words = field.named.values if isinstance(field.named, GraphQLEnumType) else None
 
     def text(entity: Entity, _info: Info) -> str | None:

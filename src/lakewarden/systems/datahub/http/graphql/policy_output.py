@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.aspect_record import Record
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, whole
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -27,7 +27,7 @@ class Policy(NamedTuple):
 
     @property
     def record(self) -> Record:
-        return Record(Entity("dataHubPolicy", self.urn), self.value, (POLICY,))
+        return whole(Entity("dataHubPolicy", self.urn), POLICY, self.value)
 
     @property
     def name(self) -> str:

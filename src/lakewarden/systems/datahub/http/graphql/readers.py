@@ -211,8 +211,12 @@ def _record_list(field: Declaration) -> Read:
     empty: list[Record] | None = None if field.source.default is None else []
 
     def resolve(record: Record, info: Info) -> list[Record] | None:
-        inner = [one for holder in record.within(outer) for one in holder.records(key)]
-        return complete(inner, info.context) or empty
+        inner = (
+            [one for holder in record.within(outer) for one in holder.records(key)]
+            if outer
+            else record.records(key)
+        )
+        return (inner if complete is None else complete(inner, info.context)) or empty
 
     return resolve
 
@@ -227,17 +231,19 @@ def _record(field: Declaration, *, of_itself: bool = False) -> Read:
 
     def resolve(record: Record, info: Info) -> Record | None:
         inner = record.record(path[0]) if is_member else next(iter(record.within(path)), None)
-        if inner is not None and complete([inner], info.context):
+        if inner is not None and (complete is None or complete([inner], info.context)):
             return inner
-        return None if empty is None else Record(record.entity, empty, (*record.place, *path))
+        return None if empty is None else Record(record.entity, empty)
 
     return resolve
 
 
-def _complete(field: Declaration) -> Callable[[list[Record], Call], list[Record]]:
-    """Which of the records that stand at one place have what they must have to be shown."""
+def _complete(field: Declaration) -> Callable[[list[Record], Call], list[Record]] | None:
+    """Which of the records that stand at one place have what they must have; None: nothing."""
     members = [(name, _member_reader(type)[0]) for name, type in field.members.items()]
     required = field.references
+    if not members and not required:
+        return None
 
     def complete(records: list[Record], call: Call) -> list[Record]:
         for name, read in members:

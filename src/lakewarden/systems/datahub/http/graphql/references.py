@@ -7,7 +7,7 @@ need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -16,7 +16,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
+from lakewarden.systems.datahub.http.graphql.aspect_record import Place, Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 
 Types = frozenset[str]
@@ -39,12 +39,17 @@ def named(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
     return list(entities)
 
 
-def urns(record: Record, path: tuple[str, ...]) -> Iterator[object]:
-    """What stands at the end of a path, alone or in a list."""
-    key = path[-1]
-    for holder in record.within(path[:-1]) if len(path) > 1 else (record,):
-        value = holder.get(key)
-        yield from map(untagged, value) if isinstance(value, list) else (value,)
+def urns(record: Record, path: tuple[str, ...]) -> list[object]:
+    """What stands at the end of a path, alone or in a list; through lists, in each object."""
+    values: list[object] = [record.value]
+    for key in path:
+        reached: list[object] = []
+        for holder in values:
+            if isinstance(holder, Mapping):
+                value = untagged(holder.get(key))
+                reached += map(untagged, value) if isinstance(value, list) else (value,)
+        values = reached
+    return values
 
 
 def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[Entity]:
@@ -69,10 +74,21 @@ def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
     return shown
 
 
-@cache
+def first(call: Call, entity: Entity, naming: Naming) -> Entity | None:
+    """The first entity that it names; None where the caller is not shown it."""
+    call.count_named(1)
+    visible = visible_of_group(call, entity, naming)
+    named_first = next(iter(naming(call, entity)), None)
+    return named_first if named_first in visible else None
+
+
 def naming(place: tuple[str, ...], types: Types = ANY) -> Naming:
     """What stands at a place in an aspect: the aspect's name, and a path in it."""
+    return _naming(place, types)
 
+
+@cache
+def _naming(place: tuple[str, ...], types: Types) -> Naming:
     def name(call: Call, entity: Entity) -> list[Entity]:
         record = aspect(call, entity, place[0])
         return named(urns(record, place[1:]), types) if record.value else []
@@ -110,6 +126,11 @@ def _visible(
     """Of the entities that stand at a path of a record, those that the caller is shown."""
     if not entities:
         return frozenset()
-    if not record.place:
+    if record.place is None:
         return frozenset(authorization.visible(call, entities))
-    return visible_of_group(call, record.entity, naming((*record.place, *path), types))
+    return visible_of_group(call, record.entity, _naming_at(record.place, path, types))
+
+
+@cache
+def _naming_at(place: Place, path: tuple[str, ...], types: Types) -> Naming:
+    return _naming((*place.path, *path), types)

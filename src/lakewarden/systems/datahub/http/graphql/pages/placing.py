@@ -15,7 +15,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.facts import Placed, stored
 from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.references import Naming, follow, named, naming
+from lakewarden.systems.datahub.http.graphql.references import Naming, first, follow, named, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info
 
 _SPELLED: Final = frozenset(
@@ -70,13 +70,7 @@ def _parent(call: Call, entity: Entity, stated_by: str) -> Entity | None:
 
 def _first(naming: Naming) -> Field:
     """A field that shows the first entity that is named; null where the caller is not shown it."""
-
-    def resolve(entity: Entity, info: Info) -> Entity | None:
-        shown = follow(info.context, entity, naming)
-        first = next(iter(naming(info.context, entity)), None)
-        return first if first in shown else None
-
-    return resolve
+    return lambda entity, info: first(info.context, entity, naming)
 
 
 def _all(naming: Naming, key: str) -> Field:

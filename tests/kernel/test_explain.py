@@ -265,7 +265,7 @@ def test_a_step_says_what_it_asks_and_where() -> None:
         if rule is not None
         for step in steps(rule)
     }
-    assert {"nobody", "anyone", "is the asker", "service administrator"} <= everything
+    assert {"nobody", "anyone", "is the subject", "service administrator"} <= everything
     assert {"on every one of tagged", "on some one of tagged", "not denied USE"} <= everything
 
 

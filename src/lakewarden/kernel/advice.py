@@ -48,7 +48,7 @@ _ROLES_NAMED = 2
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """An ALLOW that is missing: the privilege, anchored at the entity, given to the asker."""
+    """An ALLOW that is missing: the privilege, anchored at the entity, given to the subject."""
 
     privilege: str
     entity: Entity
@@ -62,8 +62,8 @@ Change = Need | str
 class Way:
     """A smallest change that would turn the denial.
 
-    The asker entering all of `joins`, all of `needs` added and all of `lifted` (DENYs in the
-    way, by id) taken away allow the request; leaving any one out does not. `grantors` are the
+    The subject entering all of `joins`, all of `needs` added and all of `lifted` (DENYs in the way,
+    by id) taken away allow the request; leaving any one out does not. `grantors` are the
     stored users who may hand out each need, in its order; None where handing it out is no
     operation of the model. `opens` are the other operations that it allows on the target, and
     `others` counts the other entities on which it allows the same operation; None: not counted.
@@ -78,18 +78,18 @@ class Way:
 
 
 def advice(
-    matrix: Matrix, request: Request, rule: Node, place: Spot, found: Iterable[frozenset[Change]]
+    matrix: Matrix, request: Request, rule: Node, place: Spot, turning: Iterable[frozenset[Change]]
 ) -> tuple[Way, ...]:
     """The ways out of a denial, those that open the least first; at most `WAYS`.
 
-    `found` are sets of changes that turn it, the smallest first; one may do without a part.
+    `turning` are sets of changes that turn it, the smallest first; one may do without a part.
     Of ways that open as much on the target a role that is there comes before a grant, and one
     on fewer entities before one on more.
     """
-    asking = _Asking(matrix, request, rule, place)
-    ways = [*asking.joins(), *asking.changes(found)]
+    denied = _DeniedRequest(matrix, request, rule, place)
+    ways = [*denied.joins(), *denied.changes(turning)]
     best = sorted(ways, key=_order)[:WAYS]
-    return tuple(sorted((asking.counted(way) for way in best), key=_order))
+    return tuple(sorted((denied.counted(way) for way in best), key=_order))
 
 
 def _order(way: Way) -> tuple[object, ...]:
@@ -98,8 +98,8 @@ def _order(way: Way) -> tuple[object, ...]:
     return len(way.opens), size, others, str(way)
 
 
-class _Asking:
-    """A denied request, under changes that are supposed."""
+class _DeniedRequest:
+    """A denied request, and what it would be after hypothetical changes."""
 
     def __init__(self, matrix: Matrix, request: Request, rule: Node, place: Spot) -> None:
         self._matrix = matrix
@@ -108,26 +108,28 @@ class _Asking:
         self._rule = rule
         self._place = place
         point = PointEvaluator(self._snapshot, matrix.subject(request), request)
-        asked = {own: names for own, names in self._asked_here().items() if own != rule}
-        self._closed = {r: n for r, n in asked.items() if not _holds(point, r, place)}
+        others = {own: names for own, names in self._operations_by_rule().items() if own != rule}
+        self._closed = {r: n for r, n in others.items() if not _holds(point, r, place)}
 
-    def _asked_here(self) -> dict[Node, list[str]]:
-        """The operations that are asked about such a target, by their rules."""
-        found: dict[Node, list[str]] = {}
+    def _operations_by_rule(self) -> dict[Node, list[str]]:
+        """The names of the operations on such a target, by their rules."""
+        names: dict[Node, list[str]] = {}
         for operation in self._snapshot.model.operations.values():
             rule = operation.rule_or_none(self._request.target.type)
             if rule is not None:
-                found.setdefault(rule, []).append(operation.name)
-        return found
+                names.setdefault(rule, []).append(operation.name)
+        return names
 
     def _opened(self, point: PointEvaluator) -> tuple[str, ...]:
         """The operations on the target that what is supposed opens; ways to it first."""
-        found = (n for r, n in self._closed.items() if _holds(point, r, self._place))
+        opened = (n for r, n in self._closed.items() if _holds(point, r, self._place))
         ways = {name for names in self._snapshot.model.access.values() for name in names}
-        return tuple(sorted((name for n in found for name in n), key=lambda name: name not in ways))
+        return tuple(
+            sorted((name for n in opened for name in n), key=lambda name: name not in ways)
+        )
 
     def joins(self) -> Iterator[Way]:
-        """Roles that are there, each of which the asker would only have to enter."""
+        """Stored roles, membership in each of which would be enough."""
         helping = (r for r in self._roles() if _holds(self._joined(r), self._rule, self._place))
         for role in islice(helping, _ROLES_NAMED):
             yield Way((), (), (), joins=(role,), opens=self._opened(self._joined(role)))
@@ -149,21 +151,21 @@ class _Asking:
         model, table = self._snapshot.model, self._snapshot.table
         memberships = self._snapshot.coded.memberships
         operation = self._matrix.operation(self._request.operation)
-        asked = shape(model, operation, self._request.target.type).privileges
-        named = {id for name in asked for id in table.allows(name).by_principal}
+        privileges = shape(model, operation, self._request.target.type).privileges
+        named = {id for name in privileges for id in table.allows(name).by_principal}
         reaching = {id for one in named for id in memberships.acting_as(one)} & memberships.stored
         held = self._matrix.subject(self._request).named
         roles = (memberships.principals[id] for id in reaching)
-        known = [role for role in roles if role.kind == ROLE and role not in held]
+        candidates = [role for role in roles if role.kind == ROLE and role not in held]
         given: Counter[int] = Counter()
         for grouped in table.allow.values():
             given.update({id: len(grants) for id, grants in grouped.by_principal.items()})
-        known.sort(key=lambda role: (sum(given[id] for id in memberships.acts_as(role)), role))
-        yield from known[:_ROLES_TRIED]
+        candidates.sort(key=lambda role: (sum(given[id] for id in memberships.acts_as(role)), role))
+        yield from candidates[:_ROLES_TRIED]
 
-    def changes(self, found: Iterable[frozenset[Change]]) -> Iterator[Way]:
-        """The sets of changes, each without what it does without."""
-        for least in dict.fromkeys(self._least(changes) for changes in islice(found, _COMPARED)):
+    def changes(self, turning: Iterable[frozenset[Change]]) -> Iterator[Way]:
+        """A way for each set of changes, without the changes that it does not need."""
+        for least in dict.fromkeys(self._least(changes) for changes in islice(turning, _COMPARED)):
             yield self._way(least)
 
     def _supposing(self, changes: frozenset[Change]) -> _Supposing:
@@ -171,7 +173,7 @@ class _Asking:
         return _Supposing(self._snapshot, subject, self._request, changes)
 
     def _least(self, changes: frozenset[Change]) -> frozenset[Change]:
-        """`changes` without those that it does without.
+        """`changes` without those that are not needed.
 
         One change may do the work of another: an ALLOW on a schema reaches its tables too.
         """
@@ -218,7 +220,7 @@ class _Asking:
         ]
         gone = [StatementRemoved(id) for id in way.lifted]
         revision = self._matrix.revision + 1
-        # A matrix without rows: to carry all of the asker's would take longer than one is worth.
+        # A matrix without rows: carrying all of the subject's costs more than the one listing.
         bare = Matrix(self._snapshot)
         return apply(bare, [*added, *gone], now=self._request.now, revision=revision)
 
@@ -242,7 +244,7 @@ def _grantors(matrix: Matrix, request: Request, need: Need) -> tuple[Principal, 
 
 
 class _Supposing(PointEvaluator):
-    """A point that takes some ALLOWs for given to the asker and some DENYs for lifted."""
+    """Evaluates as if some ALLOWs were given to the subject and some DENYs taken away."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 What a rule means is written here once; an algebra says what its truth values are (a
 boolean, a bit for each class, a set of entities, a set of users) and how to find the
-atoms. A *place* is where the rule is asked: an entity, or many at a time.
+atoms. A *place* is where the rule is evaluated: an entity, or many at a time.
 """
 
 from __future__ import annotations

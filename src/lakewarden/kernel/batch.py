@@ -1,6 +1,6 @@
 """Many questions at once: triples of user, operation and entity, decided with array look-ups.
 
-The rows of the users asked about are stacked into one table per operation; a question is
+The rows of the users are stacked into one table per operation; a question is
 then one element of it. Only what the element leaves open is judged, grouped by user.
 """
 

@@ -27,7 +27,7 @@ class Stored:
         self._ids = ids
         self._columns: dict[str, _Column] = {}
 
-    def kept(self, rows: BitMap) -> BitMap:
+    def inside(self, rows: BitMap) -> BitMap:
         """`rows`, as far as they belong to this block."""
         return rows if self._ids is None else rows & self._ids
 
@@ -39,16 +39,16 @@ class Stored:
 
     def exactly(self, entity: Entity) -> BitMap:
         id = self._tree.find(entity)
-        return BitMap() if id is None else self.kept(BitMap([id]))
+        return BitMap() if id is None else self.inside(BitMap([id]))
 
     def below(self, entity: Entity) -> BitMap:
         id = self._tree.find(entity)
-        return BitMap() if id is None else self.kept(self._tree.subtree(id))
+        return BitMap() if id is None else self.inside(self._tree.subtree(id))
 
     def above(self, entity: Entity) -> BitMap:
         chain = (entity, *self._coded.ancestors(entity))
         ids = (self._tree.find(other) for other in chain)
-        return self.kept(BitMap([id for id in ids if id is not None]))
+        return self.inside(BitMap([id for id in ids if id is not None]))
 
     def matching(self, type: str, parts: Sequence[str], reach: Reach) -> BitMap:
         kinds = {type}
@@ -61,7 +61,7 @@ class Stored:
             rows.update(id for id in map(int, ids) if self._matches(id, type, parts))
         if reach is Reach.BELOW and rows:
             rows = BitMap.union(*(self._tree.subtree(id) for id in rows))
-        return self.kept(rows)
+        return self.inside(rows)
 
     def _matches(self, id: int, type: str, parts: Sequence[str]) -> bool:
         return named_like(self._coded.spelling, self._tree.entity(id), type, parts)
@@ -99,13 +99,13 @@ class _Column:
         self._answered: dict[str, BitMap] = {}
 
     def equal(self, value: str) -> BitMap:
-        return self._block.kept(self._equal(value))
+        return self._block.inside(self._equal(value))
 
     def starting(self, prefix: str) -> BitMap:
         rows = self._by_prefix.get(prefix)
         if rows is None:
             rows = self._by_prefix[prefix] = self._starting(prefix)
-        return self._block.kept(rows)
+        return self._block.inside(rows)
 
     def _starting(self, prefix: str) -> BitMap:
         if self._field.origin == ("name",):
@@ -210,10 +210,10 @@ def _resolving_to(coded: Coded, field: Field, id: int) -> BitMap:
     while True:  # more than once only where another type comes between two of `up`
         chained[:] = False
         chained[below], chained[id] = True, True
-        kept = below[chained[tree.parents[below]]]
-        if len(kept) == len(below):
+        connected = below[chained[tree.parents[below]]]
+        if len(connected) == len(below):
             return BitMap(below.astype(np.uint32)) | BitMap([id])
-        below = kept
+        below = connected
 
 
 def _type_postings(coded: Coded) -> dict[str, BitMap]:
@@ -318,15 +318,15 @@ class Named:
             return frozenset({self.entity.name} - {""})
         if field.origin == ("groups",):
             return frozenset(groups_of(self._coded, self.entity))
-        found: set[str] = set()
+        values: set[str] = set()
         if self.entity.type in field.itself and self.entity.name:
-            found.add(self.entity.name)
-        if found or field.origin == ("parent",):
+            values.add(self.entity.name)
+        if values or field.origin == ("parent",):
             for other in self.ancestors:
                 if other.type not in field.up:
                     break
-                found.add(other.name)
-        return frozenset(found)
+                values.add(other.name)
+        return frozenset(values)
 
 
 class _Values:

@@ -1,7 +1,7 @@
 """What goes along with a drop or a rename, as changes of their own.
 
 `change.apply` takes a drop with everything that goes with it. Whoever keeps the rows elsewhere
-needs to be told of each: `steps` says them one by one, and applying the steps comes to the same.
+needs each of them: `steps` lists them, and applying the steps gives the same state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def steps(snapshot: Snapshot, change: Change) -> tuple[Change, ...]:
 def _dropped(snapshot: Snapshot, entity: Entity) -> Iterator[Change]:
     model, tree = snapshot.coded.model, snapshot.coded.tree
     id = tree.find(entity)
-    assert id is not None  # noqa: S101 — INVARIANT: asked for what is stored
+    assert id is not None  # noqa: S101 — INVARIANT: called for stored entities
     gone = BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
     entities = [tree.entity(other) for other in sorted(gone, key=lambda x: -_depth(snapshot, x))]
     if model.binds_identity:

@@ -48,8 +48,8 @@ def is_one_of(ids: Ids, members: BitMap) -> NDArray[np.bool_]:
     top = max(members.max(), int(ids.max(initial=0)))
     mask = np.zeros(top + 2, dtype=bool)
     mask[np.asarray(members.to_array())] = True
-    found: NDArray[np.bool_] = mask[ids]
-    return found
+    is_member: NDArray[np.bool_] = mask[ids]
+    return is_member
 
 
 Layers = Iterable[tuple[int, Iterable[int]]]
@@ -79,9 +79,9 @@ def by_class(classes: Partition, layers: Layers) -> ByClass:
     """The cells over classes."""
     row = np.zeros(classes.count + 1, dtype=np.uint8)
     for bit, scopes in layers:
-        found = [classes.within[scope] for scope in set(scopes) if scope in classes.within]
-        if found:
-            row[np.concatenate(found)] |= np.uint8(bit)
+        numbers = [classes.within[scope] for scope in set(scopes) if scope in classes.within]
+        if numbers:
+            row[np.concatenate(numbers)] |= np.uint8(bit)
     return ByClass(classes, row)
 
 
@@ -106,5 +106,5 @@ class ByBitmap:
 
 def by_bitmap(bitmaps: Sequence[BitMap], layers: Layers) -> ByBitmap:
     """The cells as unions of scope bitmaps."""
-    found = [(bit, [bitmaps[scope] for scope in set(scopes)]) for bit, scopes in layers]
-    return ByBitmap([(bit, BitMap.union(*maps)) for bit, maps in found if maps])
+    maps_by_bit = [(bit, [bitmaps[scope] for scope in set(scopes)]) for bit, scopes in layers]
+    return ByBitmap([(bit, BitMap.union(*maps)) for bit, maps in maps_by_bit if maps])

@@ -1,4 +1,4 @@
-"""Entity classes: entities that lie in exactly the same scopes, found by splitting.
+"""Entity classes: entities that lie in exactly the same scopes, worked out by splitting.
 
 A million tables collapse to hundreds of classes, because what has no statement of its own
 shares the class of what contains it. Splitting is exact: two entities share a class only
@@ -25,7 +25,7 @@ class Partition:
     `view` is `classes` as a memoryview, for single look-ups; `origin[c]` is the class that
     `c` was split from (itself for class 0), always a smaller number; `within[s]` are the
     classes inside scope `s`; `inside[c]` are the scopes that class `c` lies in. `scopes`
-    are all that the partition knows.
+    are those that it tells apart.
     """
 
     classes: Classes
@@ -72,8 +72,8 @@ def reclassed(
     numbers = {scopes_inside: number for number, scopes_inside in enumerate(inside)}
     classes = np.zeros(size, dtype=np.uint32)
     classes[: len(before.classes)] = before.classes
-    for id, found in inside_of.items():
-        key = tuple(found)
+    for id, numbers_inside in inside_of.items():
+        key = tuple(numbers_inside)
         if key not in numbers:
             numbers[key] = len(inside)
             inside.append(key)
@@ -133,7 +133,7 @@ class _Splitter:
         return self.count - 1
 
     def finished(self, scopes: frozenset[int]) -> Partition:
-        inside = [tuple(sorted(found)) for found in self._inside]
+        inside = [tuple(sorted(scopes_inside)) for scopes_inside in self._inside]
         return _partition(self._classes, inside, self._origin, scopes)
 
 
@@ -144,8 +144,8 @@ def _partition(
     scopes: frozenset[int],
 ) -> Partition:
     within: dict[int, list[int]] = {}
-    for number, found in enumerate(inside):
-        for scope in found:
+    for number, inside_scopes in enumerate(inside):
+        for scope in inside_scopes:
             within.setdefault(scope, []).append(number)
     classes.flags.writeable = False
     return Partition(

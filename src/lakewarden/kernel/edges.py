@@ -74,8 +74,8 @@ class Edges:
     def sources_of(self, targets: BitMap) -> BitMap:
         """The sources with an edge to any of `targets`."""
         hit = np.isin(self.targets, np.asarray(targets.to_array(), dtype=np.int32))
-        found = np.searchsorted(self.offsets, np.flatnonzero(hit), side="right") - 1
-        sources = BitMap(np.unique(found).astype(np.uint32))
+        rows = np.searchsorted(self.offsets, np.flatnonzero(hit), side="right") - 1
+        sources = BitMap(np.unique(rows).astype(np.uint32))
         for source, pairs in self.changed.items():
             sources.discard(source)
             if any(target in targets for target, _ in pairs):
@@ -86,18 +86,18 @@ class Edges:
         """For every target, the sources that have an edge to it."""
         counts = np.diff(self.offsets)
         sources = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-        kept = np.ones(len(sources), dtype=bool)
+        unchanged = np.ones(len(sources), dtype=bool)
         if self.changed:
-            kept = ~np.isin(sources, np.fromiter(self.changed, dtype=np.uint32))
-        order = np.argsort(self.targets[kept], kind="stable")
-        ordered, ordered_sources = self.targets[kept][order], sources[kept][order]
-        found: dict[int, BitMap] = {}
+            unchanged = ~np.isin(sources, np.fromiter(self.changed, dtype=np.uint32))
+        order = np.argsort(self.targets[unchanged], kind="stable")
+        ordered, ordered_sources = self.targets[unchanged][order], sources[unchanged][order]
+        sources_by_target: dict[int, BitMap] = {}
         if len(ordered):
             cuts = np.flatnonzero(np.diff(ordered)) + 1
             firsts = ordered[np.concatenate(([0], cuts))].tolist()
             for target, group in zip(firsts, np.split(ordered_sources, cuts), strict=True):
-                found[target] = BitMap(group)
+                sources_by_target[target] = BitMap(group)
         for source, pairs in self.changed.items():
             for target, _ in pairs:
-                found.setdefault(target, BitMap()).add(source)
-        return found
+                sources_by_target.setdefault(target, BitMap()).add(source)
+        return sources_by_target

@@ -49,7 +49,7 @@ class LimitExceeded(WardenError):
 
 
 class StaleSnapshot(WardenError):
-    """The snapshot does not cover the asked moment; the caller must move to the next interval."""
+    """The snapshot does not cover this moment; the caller must move to the next interval."""
 
 
 class Unavailable(WardenError):

@@ -106,8 +106,8 @@ def deciding(
     snapshot = matrix.snapshot
     rule = matrix.operation(request.operation).rule(request.target.type)
     walk = _Walk(snapshot, PointEvaluator(snapshot, matrix.subject(request), request))
-    found = walk.deciding(rule, snapshot.place(request.target), known)
-    return tuple(sorted(set(found)))
+    ids = walk.deciding(rule, snapshot.place(request.target), known)
+    return tuple(sorted(set(ids)))
 
 
 def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
@@ -116,8 +116,8 @@ def lacking(matrix: Matrix, request: Request) -> tuple[frozenset[Need], ...]:
     Privileges as the rule names them, derived ones too, each at the entity where it was asked
     for. Empty where no ALLOW would help. Raises as `Matrix.decide`.
     """
-    found = turning(matrix, request, derived=True)
-    needs = (frozenset(c for c in way if isinstance(c, Need)) for way in found)
+    ways = turning(matrix, request, derived=True)
+    needs = (frozenset(c for c in way if isinstance(c, Need)) for way in ways)
     return tuple(way for way in needs if way)
 
 
@@ -233,11 +233,11 @@ class _Walk:
 
     @staticmethod
     def _unique(grants: Iterable[Grant]) -> list[Statement]:
-        found = {grant.statement.id: grant.statement for grant in grants}
-        return [found[id] for id in sorted(found)]
+        statements = {grant.statement.id: grant.statement for grant in grants}
+        return [statements[id] for id in sorted(statements)]
 
     def denying(self, privilege: str, place: Spot) -> list[Statement]:
-        """The DENYs in force that stand against the asker here."""
+        """The DENYs in force that stand against the subject here."""
         return self._unique(self._point.denying(privilege, place))
 
     def ways(self, node: Node, place: Spot | None) -> Ways:
@@ -316,7 +316,7 @@ def _says(node: Node) -> str:
         case Compare(attribute, operator, value):
             return f"{attribute} {operator} {value!r}"
         case IsSelf():
-            return "is the asker"
+            return "is the subject"
         case ServiceAdmin():
             return "service administrator"
         case Anyone():
@@ -327,11 +327,11 @@ def _says(node: Node) -> str:
 
 def _smallest(ways: Iterable[frozenset[Change]]) -> Ways:
     """The sets that contain no other, the smallest first, as many as are followed."""
-    kept: list[frozenset[Change]] = []
+    smallest: list[frozenset[Change]] = []
     for way in _by_size(set(ways)):
-        if len(kept) < _CONSIDERED and not any(other <= way for other in kept):
-            kept.append(way)
-    return frozenset(kept)
+        if len(smallest) < _CONSIDERED and not any(other <= way for other in smallest):
+            smallest.append(way)
+    return frozenset(smallest)
 
 
 def _by_size(ways: Iterable[frozenset[Change]]) -> list[frozenset[Change]]:
@@ -339,10 +339,10 @@ def _by_size(ways: Iterable[frozenset[Change]]) -> list[frozenset[Change]]:
 
 
 def _all_of(parts: Iterable[Ways]) -> Ways:
-    found = _DONE
+    combined = _DONE
     for ways in parts:
-        found = _smallest(left | right for left, right in product(found, ways))
-    return found
+        combined = _smallest(left | right for left, right in product(combined, ways))
+    return combined
 
 
 def _any_of(parts: Iterable[Ways]) -> Ways:

@@ -1,4 +1,4 @@
-"""A rule as typed nodes: what an operation requires of the one who asks.
+"""A rule as typed nodes: what an operation requires of the subject.
 
 A node is plain data, and being constructible means being well formed. `rules` turns text
 into nodes; the compiled form, the explanation and the tests' literal evaluator read them.
@@ -54,19 +54,19 @@ class NotDenied:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The asker owns the target's ancestor-or-self of one of these types (or `self`)."""
+    """The subject owns the target's ancestor-or-self of one of these types (or `self`)."""
 
     levels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IsSelf:
-    """The target, seen as a principal, is the asker or something that it acts as."""
+    """The target, seen as a principal, is the subject or something that it acts as."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceAdmin:
-    """The asker is one of the configured service administrators."""
+    """The subject is one of the configured service administrators."""
 
 
 @dataclass(frozen=True, slots=True)

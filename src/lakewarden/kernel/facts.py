@@ -167,11 +167,11 @@ def _relations(rows: Sequence[RelationRow], tree: Tree, model: Model) -> dict[st
         if row.kind not in triples:
             expected = ", ".join(sorted(model.relations)) or "none"
             raise BadInput(f"unknown relation `{row.kind}`; expected one of: {expected}")
-        triples[row.kind].append((found(tree, row.source), found(tree, row.target), 0))
+        triples[row.kind].append((_id(tree, row.source), _id(tree, row.target), 0))
     return {kind: Edges.build(len(tree), edges) for kind, edges in triples.items()}
 
 
-def found(tree: Tree, entity: Entity) -> int:
+def _id(tree: Tree, entity: Entity) -> int:
     """The id of an entity that is known to have one."""
     id = tree.find(entity)
     assert id is not None, entity  # noqa: S101 — INVARIANT: `_mentioned` gave it one
@@ -183,7 +183,7 @@ def _owners(
 ) -> Edges:
     labels = {name: label for label, name in enumerate(ownerships)}
     triples = (
-        (found(tree, row.entity), memberships.ids[row.owner], labels[row.ownership]) for row in rows
+        (_id(tree, row.entity), memberships.ids[row.owner], labels[row.ownership]) for row in rows
     )
     return Edges.build(len(tree), triples)
 
@@ -191,7 +191,7 @@ def _owners(
 def _attributes(facts: Facts, tree: Tree) -> dict[int, dict[str, tuple[str, ...]]]:
     values: dict[int, dict[str, tuple[str, ...]]] = {}
     for entity, attribute, value in sorted(set(facts.attributes)):
-        of_entity = values.setdefault(found(tree, entity), {})
+        of_entity = values.setdefault(_id(tree, entity), {})
         of_entity[attribute] = (*of_entity.get(attribute, ()), value)
     return values
 

@@ -17,7 +17,7 @@ from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One statement as it bears on one privilege; `scope` numbers a `PersonAccess`."""
+    """One statement as it bears on one privilege; `scope` is a number of the table's `scopes`."""
 
     statement: Statement
     scope: int
@@ -89,11 +89,11 @@ class Table:
 
     def scopes_of(self, privileges: Iterable[str]) -> frozenset[int]:
         """The scopes that any statement in force on one of `privileges` uses."""
-        found: set[int] = set()
+        scopes: set[int] = set()
         for privilege in privileges:
-            found.update(grant.scope for grant in self.allows(privilege).every)
-            found.update(grant.scope for grant in self.denies(privilege).every)
-        return frozenset(found)
+            scopes.update(grant.scope for grant in self.allows(privilege).every)
+            scopes.update(grant.scope for grant in self.denies(privilege).every)
+        return frozenset(scopes)
 
 
 def interval(statements: Iterable[Statement], now: float) -> tuple[float, float]:
@@ -172,7 +172,7 @@ def _grouped(grants: Iterable[Grant]) -> Grouped:
             by_principal.setdefault(id, []).append(grant)
     return Grouped(
         every,
-        {id: tuple(found) for id, found in by_principal.items()},
+        {id: tuple(listed) for id, listed in by_principal.items()},
         tuple(grant for grant in every if grant.owners is not None),
     )
 
@@ -182,12 +182,12 @@ def _grouped(grants: Iterable[Grant]) -> Grouped:
 
 def _without(grouped: Grouped, ids: Container[str]) -> Grouped:
     """The grants without those of the statements with these ids."""
-    lost = [grant for grant in grouped.every if grant.statement.id in ids]
+    removed = [grant for grant in grouped.every if grant.statement.id in ids]
     by_principal = dict(grouped.by_principal)
-    for id in frozenset().union(*(grant.principals for grant in lost)):
-        kept = tuple(grant for grant in by_principal[id] if grant.statement.id not in ids)
-        if kept:
-            by_principal[id] = kept
+    for id in frozenset().union(*(grant.principals for grant in removed)):
+        remaining = tuple(grant for grant in by_principal[id] if grant.statement.id not in ids)
+        if remaining:
+            by_principal[id] = remaining
         else:
             del by_principal[id]
     return Grouped(
@@ -201,8 +201,8 @@ def _with(grouped: Grouped, grants: Sequence[Grant]) -> Grouped:
     """The grants and these further ones."""
     more = _grouped(grants)
     by_principal = dict(grouped.by_principal)
-    for id, found in more.by_principal.items():
-        by_principal[id] = (*by_principal.get(id, ()), *found)
+    for id, added in more.by_principal.items():
+        by_principal[id] = (*by_principal.get(id, ()), *added)
     return Grouped(
         (*grouped.every, *more.every),
         by_principal,

@@ -28,7 +28,7 @@ MAX_LEVELS: Final = 64
 def on_cycles(parents: Ints, ids: Iterable[int]) -> BitMap:
     """The ids that lie on a cycle which some of the given ids lie on or below."""
     done: set[int] = set()
-    found = BitMap()
+    cyclic = BitMap()
     for start in ids:
         chain: list[int] = []
         at = start
@@ -37,8 +37,8 @@ def on_cycles(parents: Ints, ids: Iterable[int]) -> BitMap:
             chain.append(at)
             at = int(parents[at])
         if at in chain:
-            found.update(chain[chain.index(at) :])
-    return found
+            cyclic.update(chain[chain.index(at) :])
+    return cyclic
 
 
 def too_deep(parents: Ints, ids: Ints) -> BitMap:
@@ -88,11 +88,11 @@ def height(node: Node, of: Edges[Node], most: int = MAX_LEVELS) -> int:
 
 def reached(start: Iterable[Node], edges: Edges[Node]) -> set[Node]:
     """Everything that can be reached from the start, which counts itself."""
-    found = set(start)
-    todo = list(found)
+    nodes = set(start)
+    todo = list(nodes)
     while todo:
         for node in edges.get(todo.pop(), ()):
-            if node not in found:
-                found.add(node)
+            if node not in nodes:
+                nodes.add(node)
                 todo.append(node)
-    return found
+    return nodes

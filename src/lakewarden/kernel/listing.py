@@ -64,8 +64,8 @@ def listing(
     if request.roles is not None and not request.roles <= subject.named:
         return BitMap()
     types = [kind for kind in _types(matrix, operation) if type in (None, kind)]
-    found = [_of_type(matrix, operation, kind, subject, request, each) for kind in types]
-    ids = BitMap.union(*found) if found else BitMap()
+    by_type = [_of_type(matrix, operation, kind, subject, request, each) for kind in types]
+    ids = BitMap.union(*by_type) if by_type else BitMap()
     return ids if within is None else ids & _below(matrix, within)
 
 
@@ -90,15 +90,15 @@ def _of_type(
 ) -> BitMap:
     plan = matrix.plan(operation, type)
     if not request.is_plain:
-        return _found(matrix, plan, subject, request, each)
+        return _allowed(matrix, plan, subject, request, each)
     ids = matrix.listed(plan, subject)
     if ids is None:
-        ids = _found(matrix, plan, subject, request, each)
+        ids = _allowed(matrix, plan, subject, request, each)
         matrix.remember(plan, subject, ids)
     return BitMap(ids)
 
 
-def _found(matrix: Matrix, plan: Plan, subject: Subject, request: Request, each: Each) -> BitMap:
+def _allowed(matrix: Matrix, plan: Plan, subject: Subject, request: Request, each: Each) -> BitMap:
     if plan.columns is None or request.subresources:
         everything = matrix.snapshot.of_type(plan.type)
         return _judged(matrix, plan, subject, request, everything, each)
@@ -137,8 +137,8 @@ def _judged(
         walked = (id for id in each(ids) if matrix.walk(plan.operation, subject, request, id))
         return BitMap(list(walked))
     rows: Ids = np.asarray(ids.to_array(), dtype=np.int32)
-    among = BulkEvaluator(matrix.snapshot, subject, None if request.is_plain else request)
-    truths = among.evaluate(plan.operation.rule(plan.type), rows)
+    evaluator = BulkEvaluator(matrix.snapshot, subject, None if request.is_plain else request)
+    truths = evaluator.evaluate(plan.operation.rule(plan.type), rows)
     return BitMap(rows[truths].astype(np.uint32))
 
 
@@ -263,14 +263,14 @@ def among_operation(matrix: Matrix, operation: Operation, subject: Subject, ids:
 
 
 def _decided(matrix: Matrix, plan: Plan, subject: Subject, ids: Ids) -> Truths:
-    rule, among = plan.operation.rule(plan.type), BulkEvaluator(matrix.snapshot, subject)
+    rule, evaluator = plan.operation.rule(plan.type), BulkEvaluator(matrix.snapshot, subject)
     if plan.columns is None:
-        return among.evaluate(rule, ids)
+        return evaluator.evaluate(rule, ids)
     codes = plan.codes(matrix.entry(plan, subject))[plan.columns.classes[ids]]
     truths: Truths = codes == Code.ALLOWED
     left = np.flatnonzero(codes > Code.ALLOWED)
     if len(left):
-        truths[left] = among.evaluate(rule, ids[left])
+        truths[left] = evaluator.evaluate(rule, ids[left])
     return truths
 
 

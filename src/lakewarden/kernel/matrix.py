@@ -1,7 +1,7 @@
-"""The access matrix: role sets × classes for each operation, built on first use, and asked.
+"""The access matrix: role sets × classes for each operation, each row built on first use.
 
 `check` is the hot path: three look-ups and a byte. Where the byte leaves the answer open,
-and for everything a plain byte cannot know, the rule is walked (`point`).
+and for everything that a byte cannot hold, the rule is walked (`point_evaluator`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Entry:
 class Plan:
     """One operation on one target type, over one snapshot: its columns and its rows so far.
 
-    `index` maps names of the type to ids; `view` ids to joint classes. `entries` are found
+    `index` maps names of the type to ids; `view` ids to joint classes. `entries` are keyed
     by a user's bare name or by a `Principal`, and so are `listings`: the entities on which
     a plain request is allowed.
     """
@@ -150,8 +150,7 @@ class Matrix:
         """May the user do the operation on the entity of that name?
 
         `operation` comes with the target's type, unless it is about one type alone. `request`
-        is the whole question, where there is more to it: `decide` asks here too. Raises as
-        `decide` does.
+        is the whole question, where it has more: `decide` comes through here. Raises as `decide`.
         """
         plan = self._quick.get(operation)
         if plan is not None and self._start <= now < self._end:
@@ -252,7 +251,7 @@ class Matrix:
         request: Request | None,
         place: int | NamedPlace,
     ) -> bool:
-        """The rule's truth at a place, found by walking it."""
+        """The rule's truth at a place, by walking it."""
         type = place.entity.type if isinstance(place, NamedPlace) else self._type(place)
         point = PointEvaluator(self.snapshot, subject, request)
         return point.evaluate(operation.rule(type), place)
@@ -261,7 +260,7 @@ class Matrix:
         return self.snapshot.coded.tree.entity(id).type
 
     def subject(self, request: Request) -> Subject:
-        """The one who asks, with the groups and roles of the request.
+        """The subject, with the groups and roles of the request.
 
         Raises `LimitExceeded` where too many memberships follow on one another.
         """
@@ -297,12 +296,12 @@ class Matrix:
 
     def _plan(self, operation: Operation, type: str) -> Plan:
         snapshot = self.snapshot
-        found = self._shapes.get((operation.name, type))
-        if found is None:
-            found = shape(snapshot.model, operation, type)
-            self._shapes[operation.name, type] = found
+        looked_at = self._shapes.get((operation.name, type))
+        if looked_at is None:
+            looked_at = shape(snapshot.model, operation, type)
+            self._shapes[operation.name, type] = looked_at
         index = snapshot.coded.tree.named.get(type, {})
-        return Plan(operation, type, found, columns(snapshot, found), index)
+        return Plan(operation, type, looked_at, columns(snapshot, looked_at), index)
 
     def entry(self, plan: Plan, subject: Subject) -> Entry:
         """The subject's row; worked out on first use, shared by subjects with equal role sets."""
@@ -316,7 +315,7 @@ class Matrix:
         return entry
 
     def members(self, plan: Plan) -> Members:
-        """The stored entities of the plan's type by joint class; found on first use."""
+        """The stored entities of the plan's type by joint class; worked out on first use."""
         if plan.members is None:
             assert plan.columns is not None  # noqa: S101 — INVARIANT: rows exist, so classes do
             plan.members = _members(plan.columns, self.snapshot.of_type(plan.type))
@@ -334,7 +333,7 @@ class Matrix:
         return row
 
     def _fresh_row(self, plan: Plan, subject: Subject) -> bytes:
-        assert plan.columns is not None  # noqa: S101 — INVARIANT: only asked where there are classes
+        assert plan.columns is not None  # noqa: S101 — INVARIANT: only called where there are classes
         return codes(
             self.snapshot, plan.operation, plan.type, plan.shape, plan.columns, subject
         ).tobytes()
@@ -379,24 +378,24 @@ class Matrix:
 
         Listings go along with them, unless entities have `moved` between classes. Rows are
         numbered by class, so they are taken along only where the classes of the
-        plan were at most split; a split class has its origin's code until it is asked for.
+        plan were at most split; a split class has its origin's code until its row is built.
         Where there are now too many classes over all privileges, plans have others. A plan of
-        which nothing goes along is worked out when it is asked for.
+        which nothing goes along is made on first use.
         """
         later = self.replaced(snapshot)
         if (self.snapshot.classes is None) != (snapshot.classes is None):
             return later
-        # Other threads ask this matrix meanwhile, and so fill or forget what is looked at here.
+        # Other threads use this matrix meanwhile, and so fill or drop what is read here.
         for (_, type), plan in list(self._plans.items()):
             entries = list(plan.entries.items()) if plan.shape.paths == ((),) else ()
-            kept = [(key, entry) for key, entry in entries if keep(plan, entry.subject)]
-            if not kept:
+            carried = [(key, entry) for key, entry in entries if keep(plan, entry.subject)]
+            if not carried:
                 continue
             fresh = later.plan(plan.operation, type)
             origin = None if fresh.columns is None else fresh.columns.origin
             if origin is None:
                 continue
-            for key, entry in kept:
+            for key, entry in carried:
                 row = _extended(entry.codes, origin)
                 if row is not None:
                     fresh.entries[key] = Entry(row, entry.touched, entry.subject)

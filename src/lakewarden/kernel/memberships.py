@@ -53,7 +53,7 @@ class Memberships:
             principals=principals,
             stored=frozenset(ids[p] for p in known),
             of={m: frozenset(groups) for m, groups in of.items()},
-            members={g: frozenset(found) for g, found in members.items()},
+            members={g: frozenset(ids_of) for g, ids_of in members.items()},
         )._settled()
 
     def _settled(self) -> Memberships:
@@ -79,18 +79,18 @@ class Memberships:
         Groups and roles through any number of memberships, and the implied sets. `extra`
         are groups sent with the request.
         """
-        asking = (principal, *extra)
-        start = {self.ids[p] for p in asking if p in self.ids}
+        named = (principal, *extra)
+        start = {self.ids[p] for p in named if p in self.ids}
         if principal.kind == USER:
             start.add(self.ids[ALL_USERS])
-        found = reached(start, self.of)
-        in_some = any(p.kind == GROUP for p in asking)
-        if in_some or any(self.principals[id].kind == GROUP for id in found):
-            found |= reached({self.ids[ANY_GROUP]}, self.of)
-        return frozenset(found)
+        acting_as = reached(start, self.of)
+        in_some = any(p.kind == GROUP for p in named)
+        if in_some or any(self.principals[id].kind == GROUP for id in acting_as):
+            acting_as |= reached({self.ids[ANY_GROUP]}, self.of)
+        return frozenset(acting_as)
 
     def is_beyond(self, principal: Principal, extra: Iterable[Principal] = ()) -> bool:
-        """Whether too many memberships follow on one another from who asks."""
+        """Whether too many memberships follow on one another from the principal."""
         return bool(self.beyond) and not self.beyond.isdisjoint(self.acts_as(principal, extra))
 
     def acting_as(self, id: int) -> frozenset[int]:

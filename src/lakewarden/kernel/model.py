@@ -164,11 +164,11 @@ class Operation:
 
     def rule(self, type: str) -> Node:
         """The rule for a target of `type`; raises `Unknown` when the operation has none."""
-        found = self.rule_or_none(type)
-        if found is None:
+        rule = self.rule_or_none(type)
+        if rule is None:
             expected = ", ".join(sorted(self.rules))
             raise Unknown("target type", type, f"`{self.name}` is asked about: {expected}")
-        return found
+        return rule
 
     @property
     def type(self) -> str | None:
@@ -223,17 +223,17 @@ class Model:
 
     def privilege(self, name: str) -> Privilege:
         """The privilege of that name or alias; raises `Unknown`."""
-        found = self.privileges.get(self.spelled.get(name, name))
-        if found is None:
+        privilege = self.privileges.get(self.spelled.get(name, name))
+        if privilege is None:
             raise Unknown("privilege", name, f"`lakewarden operations` lists those of {self.name}")
-        return found
+        return privilege
 
     def operation(self, name: str) -> Operation:
         """The operation of that name; raises `Unknown`."""
-        found = self.operations.get(name)
-        if found is None:
+        operation = self.operations.get(name)
+        if operation is None:
             raise Unknown("operation", name, f"`lakewarden operations` lists those of {self.name}")
-        return found
+        return operation
 
     def reaching(self, way: str, type: str) -> str | None:
         """The operation by which an entity of `type` is reached that way, if there is one."""

@@ -1,4 +1,4 @@
-"""Whether the rules of a model make sense for the types that they are asked about.
+"""Whether the rules of a model make sense for the target types of their operations.
 
 Text and words are checked where a rule is parsed; here privileges must be able to reach the
 target, levels and relations to start from it, and operations not to refer back to themselves.
@@ -36,7 +36,7 @@ from lakewarden.kernel.model import (
 
 
 def check_operations(model: Model, where: str) -> None:
-    """Every rule makes sense for every type that its operation is asked about.
+    """Checks that every rule makes sense for every target type of its operation.
 
     Raises `BadInput` with `where`, the operation and what is out of place.
     """
@@ -133,8 +133,8 @@ def _related(
     relation = model.relations[source]
     if on != ANY and relation.sources and on not in relation.sources:
         raise BadInput(f"relation `{source}` does not start at a `{on}`", where=at)
-    kept = {relation.within.get(type, type) for type in relation.targets}
-    return frozenset(kept) or frozenset({ANY})
+    targets = {relation.within.get(type, type) for type in relation.targets}
+    return frozenset(targets) or frozenset({ANY})
 
 
 def _check_may(model: Model, name: str, on: str, at: str, seen: tuple[str, ...]) -> None:
@@ -142,10 +142,10 @@ def _check_may(model: Model, name: str, on: str, at: str, seen: tuple[str, ...])
         raise BadInput(f"operation `{name}` refers back to itself", where=at)
     other = model.operations[name]
     if on == ANY:
-        for type, rule in other.rules.items():
-            _check_rule(model, other, type, rule, at, (*seen, name))
+        for type, inner in other.rules.items():
+            _check_rule(model, other, type, inner, at, (*seen, name))
         return
-    found = other.rule_or_none("" if on == NONE else on)
-    if found is None:
+    rule = other.rule_or_none("" if on == NONE else on)
+    if rule is None:
         raise BadInput(f"operation `{name}` has no rule for a `{on}`", where=at)
-    _check_rule(model, other, on, found, at, (*seen, name))
+    _check_rule(model, other, on, rule, at, (*seen, name))

@@ -302,11 +302,11 @@ def _operations(
     gate_where: str,
 ) -> dict[str, Operation]:
     words = replace(words, operations=frozenset(sections))
-    found = {}
+    operations = {}
     for name, section in sections.items():
         texts = _overridden(_rule_texts(section, types), section, named)
-        found[name] = _operation(name, section, texts, words, gate, types, gate_where)
-    return found
+        operations[name] = _operation(name, section, texts, words, gate, types, gate_where)
+    return operations
 
 
 def _operation(
@@ -357,9 +357,9 @@ def _access(
 ) -> dict[str, tuple[str, ...]]:
     """The operations of each way; for one type of entity each way has one operation at most."""
     section = Section({} if value is None else value, where)
-    found = {way: section.texts(way) for way in WAYS}
+    access = {way: section.texts(way) for way in WAYS}
     section.close()
-    for way, names in found.items():
+    for way, names in access.items():
         taken: dict[str, str] = {}
         for name in names:
             if name not in operations:
@@ -369,7 +369,7 @@ def _access(
                     message = f"`{taken[type]}` is asked about `{type}` already"
                     raise BadInput(f"`{name}`: {message}", where=section.at(way))
                 taken[type] = name
-    return found
+    return access
 
 
 def _named_types(
@@ -377,13 +377,13 @@ def _named_types(
 ) -> dict[str, frozenset[str]]:
     value = section.take(key)
     inner = Section({} if value is None else value, section.at(key))
-    found: dict[str, frozenset[str]] = {}
+    types_by_name: dict[str, frozenset[str]] = {}
     for name in inner.names():
-        found[name] = frozenset(inner.texts(name))
-        for word in found[name]:
+        types_by_name[name] = frozenset(inner.texts(name))
+        for word in types_by_name[name]:
             if word != ANY and word not in types:
                 raise BadInput(f"unknown type `{word}`", where=inner.at(name))
-    return found
+    return types_by_name
 
 
 def _rule_texts(section: Section, types: Mapping[str, EntityType]) -> dict[str, str]:

@@ -50,8 +50,8 @@ class Numbering:
                 continue
             names = map(rows.parent_names.__getitem__, places.tolist())
             known: Mapping[str | None, int] = self._index.get(type, {})  # type: ignore[assignment]  # read only
-            found = map(known.get, names, repeat(_NO_ROW))
-            above[places] = np.fromiter(found, np.int32, len(places))
+            ids = map(known.get, names, repeat(_NO_ROW))
+            above[places] = np.fromiter(ids, np.int32, len(places))
             for row in places[above[places] == _NO_ROW].tolist():
                 unknown[row] = Entity(type, rows.parent_names[row])
         return above, unknown
@@ -114,12 +114,12 @@ def _index(rows: EntityColumns) -> dict[str, dict[str, int]]:
 
 
 def _once(rows: EntityColumns) -> EntityColumns:
-    """The rows without those that say again what another one says."""
-    found: dict[Entity, Entity | None] = {}
+    """The rows, each once."""
+    parents: dict[Entity, Entity | None] = {}
     for entity, parent in rows:
-        if found.setdefault(entity, parent) != parent:
+        if parents.setdefault(entity, parent) != parent:
             raise BadInput(f"`{entity.type}:{entity.name}` is given two parents")
-    return EntityColumns.of([EntityRow(*placed) for placed in found.items()])
+    return EntityColumns.of([EntityRow(*placed) for placed in parents.items()])
 
 
 def _numbered(

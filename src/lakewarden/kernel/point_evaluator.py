@@ -219,9 +219,9 @@ class PointEvaluator(Algebra[bool, Spot]):
         return self._snapshot.coded.tree.entity(place)
 
     def related(self, source: str, inner: Node, place: Spot, *, every: bool) -> bool:
-        found = list(self.related_spots(source, place))
-        truths = (at is not None and self.evaluate(inner, at) for at in found)
-        return bool(found) and (all(truths) if every else any(truths))
+        spots = list(self.related_spots(source, place))
+        truths = (at is not None and self.evaluate(inner, at) for at in spots)
+        return bool(spots) and (all(truths) if every else any(truths))
 
     def related_spots(self, source: str, place: Spot) -> Iterator[Spot | None]:
         """The places that a relation, or a list of the request, leads to."""

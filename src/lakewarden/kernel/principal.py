@@ -26,7 +26,7 @@ class Principal(NamedTuple):
 
 
 ALL_USERS: Final = Principal(IMPLIED, "all-users")
-"""Everybody who asks, also users that were never stored."""
+"""Every subject, also users that were never stored."""
 
 ANY_GROUP: Final = Principal(IMPLIED, "any-group")
 """Whoever belongs to at least one group."""

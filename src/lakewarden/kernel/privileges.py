@@ -12,7 +12,7 @@ from lakewarden.kernel.request import Request
 
 
 def privileges_of(matrix: Matrix, request: Request) -> tuple[str, ...]:
-    """The privileges that the asker holds on the request's target, in the model's order.
+    """The privileges that the subject holds on the request's target, in the model's order.
 
     Those that may bear on an entity of that type are looked at, derived ones included; the
     request's own operation is not. Raises as `Matrix.decide`.
@@ -43,7 +43,7 @@ def offered_on(model: Model, privilege: Privilege, type: str) -> bool:
 
 
 def operations_of(matrix: Matrix, request: Request) -> tuple[str, ...]:
-    """The operations, asked about a target of this type, that the asker may do, in order.
+    """The operations on a target of this type that the subject may do, in order.
 
     Those that need further targets, lists or attributes are judged with what the request
     brings. Raises as `Matrix.decide`.

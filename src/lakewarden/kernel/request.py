@@ -43,7 +43,7 @@ class Request:
     """One question.
 
     `operation` is an operation of the model, or a privilege by its bare name. `now` is the
-    asking server's clock, in seconds since the epoch. `targets` and `lists` are the further
+    server's clock, in seconds since the epoch. `targets` and `lists` are the further
     entities that the operation names; `attributes` the declared facts that come with the
     request; `subresources` what the act touches inside the target; `groups` are memberships
     that the identity provider asserts; `roles`, when given, are the only ones whose

@@ -51,9 +51,9 @@ class Code(IntEnum):
     DENIED = 0
     ALLOWED = 1
     OWNER = 2
-    """Denied, unless the asker owns the entity or something above it."""
+    """Denied, unless the subject owns the entity or something above it."""
     OPEN = 3
-    """Only walking the rule tells."""
+    """Only walking the rule can say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Shape:
     """What a rule looks at, before any role set is known.
 
     `paths` are the places whose classes matter; `privileges` all that it names; `owner`:
-    ownership may open it; `other`: something else may; `personal`: it asks who the asker is,
-    so that users with equal role sets may be told apart; `administrator`: or whether the asker
+    ownership may open it; `other`: something else may; `personal`: it asks who the subject is,
+    so that users with equal role sets may differ; `administrator`: or whether the subject
     is a service administrator.
     """
 
@@ -88,20 +88,20 @@ class Shape:
 
 def shape(model: Model, operation: Operation, type: str) -> Shape:
     """The shape of the operation's rule for targets of `type`."""
-    found = list(_leaves(model, operation.rule(type), Where((), type)))
-    paths = {where.path for where, _ in found if where is not None} | {()}
-    privileges = {leaf.privilege for _, leaf in found if isinstance(leaf, (Holds, NotDenied))}
+    leaves = list(_leaves(model, operation.rule(type), Where((), type)))
+    paths = {where.path for where, _ in leaves if where is not None} | {()}
+    privileges = {leaf.privilege for _, leaf in leaves if isinstance(leaf, (Holds, NotDenied))}
     return Shape(
         paths=tuple(sorted(paths)),
         privileges=frozenset(privileges),
-        owner=any(isinstance(leaf, (Owner, Holds)) for _, leaf in found),
+        owner=any(isinstance(leaf, (Owner, Holds)) for _, leaf in leaves),
         other=any(
             where is None or isinstance(leaf, (IsSelf, Compare, Every, Some))
-            for where, leaf in found
+            for where, leaf in leaves
         )
         or bool(privileges & model.self_privileges),
-        personal=any(_is_personal(model, leaf, where) for where, leaf in found),
-        administrator=any(isinstance(leaf, ServiceAdmin) for _, leaf in found),
+        personal=any(_is_personal(model, leaf, where) for where, leaf in leaves),
+        administrator=any(isinstance(leaf, ServiceAdmin) for _, leaf in leaves),
     )
 
 

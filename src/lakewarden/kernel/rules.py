@@ -4,12 +4,12 @@ The text is read with Python's grammar and never evaluated. Words of the languag
 
 =====================================  =====================================================
 `SELECT_TABLE`                         the privilege is held on the target
-`READ @ namespace`                     asked about another entity: `parent`, a type (the
+`READ @ namespace`                     about another entity: `parent`, a type (the
                                        ancestor-or-self of that type), `platform` (no
                                        resource), `type`, or a target the operation names
-`owner(self)`, `owner(metalake)`       the asker owns the target, an ancestor of a type
+`owner(self)`, `owner(metalake)`       the subject owns the target, an ancestor of a type
 `not denied(USE_CATALOG)`              no DENY reaches the target; the only negation
-`self`, `service_admin`                the target is the asker; a configured administrator
+`self`, `service_admin`                the target is the subject; a configured administrator
 `every(subjects, …)`, `some(…)`        over a relation, `ancestors`, or `request.tags`
 `may(table.load)`                      the rule of another operation
 `resource.status == 'open'`            a declared attribute; also `!=`, `in`, or bare

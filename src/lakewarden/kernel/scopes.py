@@ -121,8 +121,8 @@ def _holding(block: Block, criterion: Criterion, rows: BitMap) -> BitMap:
 
 
 def _union(bitmaps: Iterable[BitMap]) -> BitMap:
-    found = list(bitmaps)
-    return BitMap.union(*found) if found else BitMap()
+    maps = list(bitmaps)
+    return BitMap.union(*maps) if maps else BitMap()
 
 
 def normal(scope: Scope, reach: Reach) -> Reaching:

@@ -31,7 +31,7 @@ from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.kernel.subject import Subject, resolve
 
 SUBJECT = "subject"
-"""Prefix of the attributes that belong to the one who asks."""
+"""Prefix of the attributes of the subject."""
 
 CLASS_LIMIT = 16_384
 """More classes than this over all privileges, and each group of privileges that some

@@ -74,14 +74,14 @@ def read_statements(
     Raises `BadInput` with `where`, the index and the field for the first one that is
     malformed, names an unknown word, or repeats an id; nothing is then returned.
     """
-    found: dict[str, Statement] = {}
+    by_id: dict[str, Statement] = {}
     for index, table in enumerate(tables):
         at = f"{where}: statement[{index}]"
         statement = _statement(Section(table, at), model, spelling, builtin)
-        if statement.id in found:
+        if statement.id in by_id:
             raise BadInput(f"id `{statement.id}` is used twice", where=at)
-        found[statement.id] = statement
-    return tuple(found.values())
+        by_id[statement.id] = statement
+    return tuple(by_id.values())
 
 
 def check_realm(section: Section, realm: str) -> None:
@@ -129,7 +129,7 @@ def _privileges(section: Section, model: Model, scope: Scope, builtin: bool) -> 
 
 
 def _scope(section: Section, model: Model, spelling: Spelling) -> Scope:
-    on, matching = _given(section, "on"), _given(section, "matching")
+    on, matching = _text_or_none(section, "on"), _text_or_none(section, "matching")
     where = _criteria(section, "where", model)
     if sum(given is not None for given in (on, matching, where)) > 1:
         raise BadInput("expected one of `on`, `matching` and `where`", where=section.where)
@@ -142,7 +142,7 @@ def _scope(section: Section, model: Model, spelling: Spelling) -> Scope:
     return Anything() if where is None else Where(where)
 
 
-def _given(section: Section, key: str) -> str | None:
+def _text_or_none(section: Section, key: str) -> str | None:
     """The text, None where the key is absent: an empty text must not mean everything."""
     value = section.take(key)
     return None if value is None else Section({key: value}, section.where).text(key)
@@ -218,7 +218,7 @@ def _moment(section: Section, key: str) -> float | None:
 def _declared(
     section: Section, key: str, look_up: Callable[P, Found], *args: P.args, **kwargs: P.kwargs
 ) -> Found:
-    """The result of `look_up`, its refusal told with the field's path."""
+    """The result of `look_up`, its refusal with the path of the field."""
     try:
         return look_up(*args, **kwargs)
     except (BadInput, Unknown) as error:

@@ -1,4 +1,4 @@
-"""The one who asks, resolved against one snapshot: what it acts as and what it owns."""
+"""The principal of a question, resolved against one snapshot: what it acts as and owns."""
 
 from __future__ import annotations
 

@@ -133,11 +133,11 @@ class Tree:
 
     def cycle(self, id: int) -> BitMap:
         """The id and, where it lies on a cycle, all others of that."""
-        found = BitMap()
-        while id not in found:
-            found.add(id)
+        ids = BitMap()
+        while id not in ids:
+            ids.add(id)
             id = int(self.parents[id]) if id in self.looped else id
-        return found
+        return ids
 
     def subtree(self, id: int) -> BitMap:
         """The entity and everything below it, whether stored or only mentioned."""

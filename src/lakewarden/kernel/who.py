@@ -35,7 +35,7 @@ from lakewarden.kernel.subject import Subject
 def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
     """The stored users for whom the request would be allowed; its own principal is not read.
 
-    Raises as `Matrix.decide`. Groups and active roles belong to one asker and are not
+    Raises as `Matrix.decide`. Groups and active roles belong to one subject and are not
     looked at here; sub-resources are.
     """
     matrix.require(request.now)
@@ -69,8 +69,8 @@ class Crowd:
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The stored users that act as any of the principals."""
-        found = [self._users(id) for id in principals]
-        return BitMap.union(*found) if found else BitMap()
+        users = [self._users(id) for id in principals]
+        return BitMap.union(*users) if users else BitMap()
 
     def _users(self, id: int) -> BitMap:
         users = self._acting_as.get(id)
@@ -161,8 +161,8 @@ class Users(Algebra[BitMap, Spot]):
             if isinstance(place, NamedPlace)
             else self._snapshot.coded.tree.entity(place)
         )
-        found = self._snapshot.model.principal_kind(entity)
-        return None if found is None else Principal(*found)
+        kind = self._snapshot.model.principal_kind(entity)
+        return None if kind is None else Principal(*kind)
 
     def _denied(self, privilege: str, place: Spot) -> BitMap:
         grants = self._snapshot.table.denies(privilege).every
@@ -199,13 +199,13 @@ class Users(Algebra[BitMap, Spot]):
         return BitMap() if at is None else self.evaluate(inner, at)
 
     def related(self, source: str, inner: Node, place: Spot, *, every: bool) -> BitMap:
-        found = [
+        users = [
             BitMap() if at is None else self.evaluate(inner, at)
             for at in self._point.related_spots(source, place)
         ]
-        if not found:
+        if not users:
             return BitMap()
-        return BitMap.intersection(*found) if every else BitMap.union(*found)
+        return BitMap.intersection(*users) if every else BitMap.union(*users)
 
     def compare(self, node: Compare, place: Spot) -> BitMap:
         if not node.attribute.startswith("subject."):

@@ -35,10 +35,10 @@ def matches(pattern: str, text: str) -> bool:
         return False
     at = len(head)
     for piece in middle:
-        found = _find(piece, text, at, end)
-        if found < 0:
+        place = _find(piece, text, at, end)
+        if place < 0:
             return False
-        at = found + len(piece)
+        at = place + len(piece)
     return True
 
 

@@ -77,8 +77,8 @@ def test_resources_are_those_of_each_realm_page_by_page(seed: int, limit: int) -
     who = rng.choice([p.name for p in people if p.kind == "user"])
     body = {"subject": {"type": "user", "id": who}, "resource": {"type": type}}
     for way in ("see", "read"):
-        asked = {**body, "action": {"name": way}}
-        whole = search(gate, "resource", asked)
+        query = {**body, "action": {"name": way}}
+        whole = search(gate, "resource", query)
         wanted = []
         for name in ("app", "lake"):
             operation = made.realm(name).system.model.reaching(way, type)
@@ -91,7 +91,7 @@ def test_resources_are_those_of_each_realm_page_by_page(seed: int, limit: int) -
         token = ""
         while True:
             page = {"limit": limit, "token": token}
-            part = search(gate, "resource", {**asked, "page": page})
+            part = search(gate, "resource", {**query, "page": page})
             assert part["page"]["total"] == len(wanted)
             results += part["results"]
             token = part["page"]["next_token"]

@@ -24,7 +24,7 @@ ALLOWED_BYTES: Final = b'{"decision":true'
 
 
 class Error(msgspec.Struct):
-    """Why a question was not judged."""
+    """Why a question was not decided."""
 
     status: int
     message: str
@@ -63,7 +63,7 @@ def evaluated(
 
 
 def failed(error: WardenError, revision: int) -> bytes:
-    """The answer to a question that could not be judged: no."""
+    """The answer to a question that could not be decided: a denial."""
     status = status_of(error)
     message = message_of(error)
     if isinstance(error, Unknown):
@@ -81,10 +81,6 @@ def shortened(answer: bytes) -> bytes:
     return _SHORT[answer.startswith(ALLOWED_BYTES)]
 
 
-def listed(answers: list[bytes], *, short: bool = False) -> bytes:
+def listed(answers: list[bytes]) -> bytes:
     """The answers to several questions, in order."""
-    if short:
-        # There are few answers that differ, and a text is looked up quicker than compared.
-        brief = {answer: shortened(answer) for answer in set(answers)}
-        answers = [brief[answer] for answer in answers]
     return b'{"evaluations":[' + b",".join(answers) + b"]}"

@@ -3,13 +3,13 @@
     context.realms    ["lake", "hub"], or "*" for every realm in which the caller may ask
 
 The standard leaves what a context holds to the two sides, and lets results and answers carry
-more members than it names: a subject or action that is found says in `properties.realms` where
+more members than it names: a subject or action of a result says in `properties.realms` where
 the answer is yes, a resource in `properties.realm` in which realm it is, as a question about it
-would. The answer's `context` names the realms that were asked, those to which the question does
+would. The answer's `context` names the realms of the search, those to which the question does
 not apply with the reason, and those that were left out because the caller may not ask there.
 
-The question is about the resource and all that is linked to it (`service.across`). An action may
-also be `see`, `read` or `change`: in each realm what its model says these are.
+The question is about the resource and all that is linked to it (`service.cross_realm`). An action
+may also be `see`, `read` or `change`: in each realm what its model says these are.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import msgspec
 from lakewarden.http.authzen import name_resolution, request_context
 from lakewarden.http.authzen.errors import Forbidden
 from lakewarden.http.authzen.evaluator import Evaluator
-from lakewarden.http.authzen.paging import Wanted
-from lakewarden.http.authzen.question import Asked
+from lakewarden.http.authzen.paging import PageRequest
+from lakewarden.http.authzen.question import Question
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -57,16 +57,16 @@ def among_kind(kind: str) -> tuple[str, ...]:
     )
 
 
-def realms_of(asked: Asked) -> list[str] | None:
+def realms_of(question: Question) -> list[str] | None:
     """The realms that the context names, empty for all; None: the question is to one realm."""
-    found = asked.context.get("realms")
-    if found is None:
+    realms = question.context.get("realms")
+    if realms is None:
         return None
-    if found == EVERY:
+    if realms == EVERY:
         return []
-    if _is_list(found):
-        names = [each for each in found if isinstance(each, str) and each]
-        if names and len(names) == len(found):
+    if _is_list(realms):
+        names = [each for each in realms if isinstance(each, str) and each]
+        if names and len(names) == len(realms):
             return names
     raise BadInput(f'expected names of realms, or "{EVERY}"', where="context.realms")
 
@@ -79,190 +79,200 @@ class CrossRealmSearch:
     """One search of one caller over several realms."""
 
     def __init__(
-        self, exchange: Exchange, evaluator: Evaluator, asked: Asked, names: list[str]
+        self, exchange: Exchange, evaluator: Evaluator, question: Question, names: list[str]
     ) -> None:
         self._exchange = exchange
         self._evaluator = evaluator
-        self._asked = asked
+        self._question = question
         self._names = names or None
         self._silent: list[Silent] = []
         self._among = RealmSelection((), (), frozenset())
 
     def _choose(self, may: May, operation: str) -> RealmSelection:
-        """The realms that are asked; raises `Forbidden` where there are none."""
+        """The realms of the search; raises `Forbidden` where there are none."""
         exchange = self._exchange
         prefix = self._evaluator.prefix
         if prefix is not None and self._names != [prefix]:
             raise Forbidden(f"below `/r/{prefix}` no other realm is asked")
         state, actor, now = exchange.state, exchange.actor, exchange.now
-        found = selected_realms(state, actor, self._names, now, may, operation)
-        if isinstance(found, Denied):
+        selection = selected_realms(state, actor, self._names, now, may, operation)
+        if isinstance(selection, Denied):
             raise Forbidden("there is no realm here about which you may ask this")
-        self._among = found
-        return found
+        self._among = selection
+        return selection
 
     def _units(self, among: RealmSelection, action: str) -> list[Unit]:
         """The question's parts, about the resource and what is linked to it."""
-        asked = self._asked
-        is_none = asked.type == asked.id == name_resolution.PLATFORM
-        text = None if is_none else f"{asked.type}:{asked.id}"
-        found = cross_realm.spread(self._exchange.state, among, action, text, asked.realm)
-        self._silent = list(found.silent)
-        return list(found.units)
+        question = self._question
+        is_none = question.type == question.id == name_resolution.PLATFORM
+        text = None if is_none else f"{question.type}:{question.id}"
+        spread = cross_realm.spread(self._exchange.state, among, action, text, question.realm)
+        self._silent = list(spread.silent)
+        return list(spread.units)
 
     def _realm(self, name: str) -> RealmState:
         return self._exchange.state.realm(name)
 
     # --- subjects ---
 
-    def subjects(self, wanted: Wanted, who: Who) -> bytes:
+    def subjects(self, page: PageRequest, who: Who) -> bytes:
         """Who may do it in any of the realms."""
-        asked, exchange = self._asked, self._exchange
-        if asked.kind not in (USER, GROUP, ROLE):
-            raise Unknown("subject type", asked.kind)
+        question, exchange = self._question, self._exchange
+        if question.kind not in (USER, GROUP, ROLE):
+            raise Unknown("subject type", question.kind)
         search = "subject.search"
         may = right(exchange.state, exchange.actor, exchange.now, search)
-        found: dict[str, set[str]] = {}
-        for unit in checked(self._units(self._choose(may, search), asked.action), every=1):
+        realms_by_person: dict[str, set[str]] = {}
+        for unit in checked(self._units(self._choose(may, search), question.action), every=1):
             realm = self._realm(unit.realm)
-            trusted = self._evaluator.asker.may("decision.ask", unit.realm, exchange.now)
+            trusted = self._evaluator.caller.may("decision.ask", unit.realm, exchange.now)
             request = Request(
-                Principal(asked.kind, ""), unit.operation, unit.entity or NO_RESOURCE, exchange.now
+                Principal(question.kind, ""),
+                unit.operation,
+                unit.entity or NO_RESOURCE,
+                exchange.now,
             )
-            request = request_context.with_parts(request, asked, realm, trusted=trusted, groups=())
+            request = request_context.with_parts(
+                request, question, realm, trusted=trusted, groups=()
+            )
             for name in who(realm, request):
-                person = cross_realm.person(realm.system, Principal(asked.kind, name))
-                found.setdefault(person, set()).add(unit.realm)
-        return self._named(found, wanted, lambda name: {"type": asked.kind, "id": name})
+                person = cross_realm.person(realm.system, Principal(question.kind, name))
+                realms_by_person.setdefault(person, set()).add(unit.realm)
+        return self._named(realms_by_person, page, lambda name: {"type": question.kind, "id": name})
 
     # --- resources ---
 
-    def resources(self, wanted: Wanted) -> bytes:
+    def resources(self, page: PageRequest) -> bytes:
         """On which entities of the type, realm by realm."""
-        asked, now = self._asked, self._exchange.now
+        question, now = self._question, self._exchange.now
         chosen = self._choose(self._may_ask, "decision.ask")
-        start = _place(wanted)
+        start = _place(page)
         total, results, last, more = 0, list[dict[str, object]](), start, False
         for name in chosen.realms:
             realm = self._realm(name)
-            operation = self._operation(realm, asked.type)
+            operation = self._operation(realm, question.type)
             if operation is None:
                 continue
             request = self._request(realm, operation, NO_RESOURCE, now)
-            ids = listing(realm.matrix, request, type=asked.type, each=checked)
+            ids = listing(realm.matrix, request, type=question.type, each=checked)
             total += len(ids)
-            room = wanted.size - len(results)
+            room = page.size - len(results)
             if start is not None and name < start[0]:
                 continue
             after = start[1] if start is not None and name == start[0] else None
-            found = page_of(realm.matrix, ids, max(room, 1), after)
-            entities = found.entities[:room]
-            more = more or found.after is not None or len(entities) < len(found.entities)
+            listed = page_of(realm.matrix, ids, max(room, 1), after)
+            entities = listed.entities[:room]
+            more = more or listed.after is not None or len(entities) < len(listed.entities)
             for entity in entities:
                 about = {"realm": name}
                 results.append({"type": entity.type, "id": entity.name, "properties": about})
                 last = (name, entity)
         place = None if last is None else (last[0], *last[1])
-        return self._rendered(wanted, results, total, place, more=more)
+        return self._rendered(page, results, total, place, more=more)
 
     def _operation(self, realm: RealmState, type: str) -> str | None:
         """What the action is for such entities in a realm; None where it is nothing there."""
-        model, action = realm.system.model, self._asked.action
+        model, action = realm.system.model, self._question.action
         try:
             model.check_type(type)
             if action not in WAYS:
                 realm.matrix.operation(action).rule(type)
                 return action
-            found = model.reaching(action, type)
-            if found is None:
+            operation = model.reaching(action, type)
+            if operation is None:
                 raise Unknown("operation or privilege", action)
         except Unknown as error:
             self._silent.append(Silent(realm.realm.name, str(error)))
             return None
-        return found
+        return operation
 
     # --- actions ---
 
-    def actions(self, wanted: Wanted) -> bytes:
+    def actions(self, page: PageRequest) -> bytes:
         """What somebody may do on the resource, and on what is linked to it, in any realm."""
         state, now = self._exchange.state, self._exchange.now
         chosen = self._choose(self._may_ask, "decision.ask")
-        asked = self._asked
-        targets = cross_realm.targets(state, chosen, f"{asked.type}:{asked.id}", asked.realm)
-        found: dict[str, set[str]] = {}
+        question = self._question
+        targets = cross_realm.targets(
+            state, chosen, f"{question.type}:{question.id}", question.realm
+        )
+        realms_by_action: dict[str, set[str]] = {}
         for asset in checked(targets, every=1):
             if asset.realm in chosen.realms:
                 realm = self._realm(asset.realm)
                 request = self._request(realm, "", asset.entity, now)
                 names = (of(realm.matrix, request) for of in (operations_of, privileges_of))
                 for name in (name for part in names for name in part):
-                    found.setdefault(name, set()).add(asset.realm)
-        return self._named(found, wanted, lambda name: {"name": name})
+                    realms_by_action.setdefault(name, set()).add(asset.realm)
+        return self._named(realms_by_action, page, lambda name: {"name": name})
 
     # --- what these share ---
 
     def _may_ask(self, realm: str) -> bool:
         """Whether the caller may ask there about the subject."""
-        asked, asker, now = self._asked, self._evaluator.asker, self._exchange.now
-        if asker.may("decision.ask", realm, now):
+        question, caller, now = self._question, self._evaluator.caller, self._exchange.now
+        if caller.may("decision.ask", realm, now):
             return True
-        found = self._exchange.state.realms.get(realm)
-        if found is None or not asker.may("decision.ask_own", realm, now):
+        state = self._exchange.state.realms.get(realm)
+        if state is None or not caller.may("decision.ask_own", realm, now):
             return False
         try:
-            return name_resolution.principal(found, asked.kind, asked.who) == asker.own(found)
+            return name_resolution.principal(state, question.kind, question.who) == caller.own(
+                state
+            )
         except Unknown:
             return False
 
     def _request(self, realm: RealmState, operation: str, on: Entity, now: float) -> Request:
-        asked, asker = self._asked, self._evaluator.asker
-        principal = name_resolution.principal(realm, asked.kind, asked.who)
-        groups = asker.groups if principal == asker.own(realm) else ()
-        trusted = asker.may("decision.ask", realm.realm.name, now)
+        question, caller = self._question, self._evaluator.caller
+        principal = name_resolution.principal(realm, question.kind, question.who)
+        groups = caller.groups if principal == caller.own(realm) else ()
+        trusted = caller.may("decision.ask", realm.realm.name, now)
         request = Request(principal, operation, on, now)
-        return request_context.with_parts(request, asked, realm, trusted=trusted, groups=groups)
+        return request_context.with_parts(request, question, realm, trusted=trusted, groups=groups)
 
     def _named(
         self,
-        found: Mapping[str, set[str]],
-        wanted: Wanted,
+        realms_by_name: Mapping[str, set[str]],
+        page: PageRequest,
         result: Callable[[str], Mapping[str, str]],
     ) -> bytes:
-        names = sorted(found)
-        start = 0 if wanted.after is None else bisect_right(names, wanted.after[0])
-        chosen = names[start : start + wanted.size]
+        names = sorted(realms_by_name)
+        start = 0 if page.after is None else bisect_right(names, page.after[0])
+        chosen = names[start : start + page.size]
         results = [
-            {**result(name), "properties": {"realms": sorted(found[name])}} for name in chosen
+            {**result(name), "properties": {"realms": sorted(realms_by_name[name])}}
+            for name in chosen
         ]
         more = start + len(chosen) < len(names)
-        last = chosen[-1:] or wanted.after
-        return self._rendered(wanted, results, len(names), last, more=more)
+        last = chosen[-1:] or page.after
+        return self._rendered(page, results, len(names), last, more=more)
 
     def _rendered(
         self,
-        wanted: Wanted,
+        page: PageRequest,
         results: Sequence[object],
         total: int,
         last: Sequence[str] | None,
         *,
         more: bool,
     ) -> bytes:
-        token = wanted.token(last) if more else ""
+        token = page.token(last) if more else ""
         silent = {one.realm: one.why for one in self._silent}
         context: dict[str, object] = {
             "realms": [name for name in self._among.realms if name not in silent],
             "silent": silent,
             "left_out": list(self._among.left_out),
         }
-        if notes := among_kind(self._asked.kind):
+        if notes := among_kind(self._question.kind):
             context["notes"] = list(notes)
-        page = {"next_token": token, "count": len(results), "total": total}
-        return msgspec.json.encode({"page": page, "context": context, "results": results})
+        about = {"next_token": token, "count": len(results), "total": total}
+        return msgspec.json.encode({"page": about, "context": context, "results": results})
 
 
-def _place(wanted: Wanted) -> tuple[str, Entity] | None:
-    if wanted.after is None:
+def _place(page: PageRequest) -> tuple[str, Entity] | None:
+    if page.after is None:
         return None
-    if len(wanted.after) != 1 + len(NO_RESOURCE):
+    if len(page.after) != 1 + len(NO_RESOURCE):
         raise BadInput("belongs to no page of this search", where="page.token")
-    return wanted.after[0], Entity(*wanted.after[1:])
+    return page.after[0], Entity(*page.after[1:])

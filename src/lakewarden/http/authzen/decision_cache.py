@@ -1,11 +1,11 @@
-"""The short way of a question: from its names to the bytes of its answer in a few look-ups.
+"""From the names of a question to the bytes of its answer in a few look-ups.
 
-A `Column` is one operation on one type of one realm, a `Row` a subject in it. Where the row
-of the matrix decides alone, the whole answer depends only on the subject and the class of the
-entity, so its bytes are kept by class. Whatever is not that simple has no row, or no answer
-here, and goes the long way (`judging`), which tells the same.
+An `OperationCache` is one operation on one type of one realm, `SubjectAnswers` one subject in it.
+Where the row of the matrix decides alone, the whole answer depends only on the subject and the
+class of the entity, so its bytes are cached by class. Other questions have no answer here; the
+evaluator decides them, with the same result.
 
-A column belongs to one state; everything in it is worked out from that, and lost with it.
+A cache belongs to one state; everything in it is worked out from that, and dropped with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from pyroaring import BitMap
 
 from lakewarden.http.authzen import answer
-from lakewarden.http.authzen.asker import Sight
+from lakewarden.http.authzen.caller import Disclosure
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.explain import deciding
 from lakewarden.kernel.expression import (
@@ -37,7 +37,7 @@ from lakewarden.kernel.expression import (
 )
 from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.model import Model, Operation
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Decision, Reason, Request
 from lakewarden.kernel.rows import Code
 from lakewarden.service.state import RealmState
@@ -47,13 +47,13 @@ _OPEN: Final = int(Code.OPEN)
 _FEW: Final = 256
 
 _MOST_TEXTS: Final = 2**16 - 1
-"""Answers of higher numbers have no place in a row."""
+"""Answers of higher numbers are not cached by class."""
 
-_PLACES: Final = 50
-"""So many places of a row take as much memory as an answer that is kept."""
+_CLASSES_PER_ANSWER: Final = 50
+"""So many classes take as much memory as one answer."""
 
-_ROW: Final = 20
-"""A row without its answers takes as much memory as so many of them."""
+_ANSWERS_PER_SUBJECT: Final = 20
+"""The answers of a subject take, while there are none, as much memory as so many of them."""
 
 _FLAT = (And, Or, Holds, NotDenied, Owner, ServiceAdmin, Anyone, Nobody, May)
 
@@ -66,7 +66,7 @@ class Moment(NamedTuple):
 
 
 class CacheBudget:
-    """How many answers are kept, over all columns of a state."""
+    """How many answers are cached for a state."""
 
     __slots__ = ("answers",)
 
@@ -75,19 +75,19 @@ class CacheBudget:
 
 
 class OperationCache:
-    """One operation on one type of one realm. Make it with `column`.
+    """One operation on one type of one realm. Make it with `operation_cache`.
 
-    `view` maps ids to classes; `texts` are the answers that were given, each once. `is_flat`:
-    the rule looks at the target and its ancestors only, so that the statements that decide are
-    found by the scopes that they reach; `follows`: it looks at related entities, and these
-    differ within a class.
+    `view` maps ids to classes; `texts` are the answers so far, each once, `short_texts` the same
+    without reasons. `is_flat`: the rule looks at the target and its ancestors only, so that the
+    statements that decide are those whose scopes contain it; `follows`: it looks at related
+    entities, and these differ within a class.
 
     INVARIANT: where names that are not stored are denied, every id of the type is stored; the
     kernel refuses facts in which it is not.
     """
 
     def __init__(
-        self, realm: RealmState, plan: Plan, view: memoryview, moment: Moment, kept: CacheBudget
+        self, realm: RealmState, plan: Plan, view: memoryview, moment: Moment, budget: CacheBudget
     ) -> None:
         snapshot = realm.matrix.snapshot
         nodes = list(_nodes(snapshot.model, plan.operation, plan.type))
@@ -97,58 +97,69 @@ class OperationCache:
         self.index = plan.index
         self.view = view
         self.moment = moment
-        self.kept = kept
+        self.budget = budget
         self.is_flat = all(isinstance(node, _FLAT) for node in nodes)
         self.follows = any(isinstance(node, (Every, Some)) for node in nodes)
         self.privileges = {node.privilege for node in nodes if isinstance(node, Holds)}
         self.denials = {node.privilege for node in nodes if isinstance(node, NotDenied)}
         self.texts: list[bytes | None] = [None]
-        self._rows: dict[tuple[Principal, Sight], SubjectAnswers] = {}
+        self.short_texts: list[bytes | None] = [None]
+        self._subjects: dict[tuple[Principal, Disclosure], SubjectAnswers] = {}
         self._numbers: dict[tuple[Reason, tuple[str, ...]], int] = {}
 
     def rendered(self, reason: Reason, statements: tuple[str, ...]) -> int:
         """The number of an answer's bytes among the `texts`; equal answers have one number."""
         key = (reason, statements)
-        found = self._numbers.get(key)
-        if found is None:
+        number = self._numbers.get(key)
+        if number is None:
             allow = reason is Reason.ALLOWED
             text = answer.evaluated(allow, reason.value, statements, self.moment.revision)
-            found = self._numbers[key] = len(self.texts)
+            number = self._numbers[key] = len(self.texts)
             self.texts.append(text)
-        return found
+            self.short_texts.append(answer.shortened(text))
+        return number
 
-    def row(self, principal: Principal, *, sight: Sight) -> SubjectAnswers:
-        """The principal's row, with the statements that the `sight` allows for."""
-        row = self._rows.get((principal, sight))
-        if row is None:
-            row = self._rows[principal, sight] = SubjectAnswers(self, principal, sight)
-        return row
+    def subject(self, principal: Principal, *, disclosure: Disclosure) -> SubjectAnswers:
+        """The principal's answers, with the statements that the `disclosure` allows for."""
+        answers = self._subjects.get((principal, disclosure))
+        if answers is None:
+            answers = SubjectAnswers(self, principal, disclosure)
+            self._subjects[principal, disclosure] = answers
+        return answers
 
 
 class SubjectAnswers:
-    """One subject in a column: its answers, as numbers of the column's `texts`.
+    """The answers of one subject, as numbers of the operation's `texts`.
 
-    `known` are good for every entity of their class; 0 where an answer has to be asked for. A
-    class in which something is near (what the subject owns, and what lies below that) never
-    gets there: its answers are `_shared` by the entities that are not near, as those of all
-    classes are at first, and `_walked` for one that is.
+    `known` hold for every entity of their class; 0: not known yet. A class that contains what the
+    subject owns, or what lies below that (`_near`), has none: its answers are `_shared` by the
+    entities that are not near, as those of all classes are at first, and `_walked` for one that is.
 
     COST: whatever an answer is looked up in costs a trip to main memory. So `known` is small
     and flat, and needs no look at what is near.
     """
 
     __slots__ = (
-        "_column", "_entry", "_grants", "_near", "_near_classes", "_shared", "_sight", "_walked",
+        "_disclosure",
+        "_entry",
+        "_grants",
+        "_near",
+        "_near_classes",
+        "_operation",
+        "_shared",
+        "_walked",
         "known",
     )  # fmt: skip
 
-    def __init__(self, column: OperationCache, principal: Principal, sight: Sight) -> None:
-        matrix = column.matrix
-        entry = matrix.entry(column.plan, matrix.snapshot.subject(principal))
+    def __init__(
+        self, operation: OperationCache, principal: Principal, disclosure: Disclosure
+    ) -> None:
+        matrix = operation.matrix
+        entry = matrix.entry(operation.plan, matrix.snapshot.subject(principal))
         touched = entry.touched
         classes = len(entry.codes)
         self.known = array("H", bytes(2 * classes))
-        column.kept.answers += _ROW + classes // _PLACES
+        operation.budget.answers += _ANSWERS_PER_SUBJECT + classes // _CLASSES_PER_ANSWER
         # A small set is nearer to the processor than a bitmap.
         self._near: frozenset[int] | BitMap = (
             frozenset(touched) if len(touched) <= _FEW else touched
@@ -156,64 +167,77 @@ class SubjectAnswers:
         self._near_classes: frozenset[int] | None = None
         self._shared: dict[int, int] = {}
         self._walked: dict[int, int] = {}
-        self._column = column
+        self._operation = operation
         self._entry = entry
-        self._sight = sight
+        self._disclosure = disclosure
         self._grants: list[tuple[BitMap, str]] | None = None
 
     def answer(self, id: int, number: int) -> bytes | None:
-        """The answer about the entity `id` of the class `number`; None: go the long way."""
-        return self._column.texts[self.known[number] or self._answer(id, number)]
+        """The answer about the entity `id` of the class `number`; None: it is not cached."""
+        return self._operation.texts[self.known[number] or self._answer(id, number)]
 
     def _answer(self, id: int, number: int) -> int:
         if self._entry.codes[number] == _OPEN or id in self._near:
             return self._walked.get(id) or self._walk(id)
-        found = self._shared.get(number)
-        if found is not None:
-            self._bring_near(number, found)
-            return found
-        found = self._rendered(id, self._decided(id).allow)
-        if not (self._sight and self._column.follows):
-            self._column.kept.answers += 1
-            self._shared[number] = found
-        return found
+        answer = self._shared.get(number)
+        if answer is not None:
+            self._share(number, answer)
+            return answer
+        answer = self._rendered(id, self._decided(id).allow)
+        if not (self._disclosure and self._operation.follows):
+            self._operation.budget.answers += 1
+            self._shared[number] = answer
+        return answer
 
-    def _bring_near(self, number: int, found: int) -> None:
-        """Puts an answer that was asked for again among the known, if it may be there."""
+    def _share(self, number: int, answer: int) -> None:
+        """Puts an answer that was needed again among the known, if it may be there."""
         if self._near_classes is None:
-            self._near_classes = frozenset(map(self._column.view.__getitem__, self._near))
-        if number not in self._near_classes and found <= _MOST_TEXTS:
-            self.known[number] = found
+            self._near_classes = frozenset(map(self._operation.view.__getitem__, self._near))
+        if number not in self._near_classes and answer <= _MOST_TEXTS:
+            self.known[number] = answer
 
     def _walk(self, id: int) -> int:
         decision = self._decided(id)
         if decision.reason not in (Reason.ALLOWED, Reason.DENIED):
             return 0
-        found = self._rendered(id, decision.allow, near=True)
-        self._column.kept.answers += 1
-        self._walked[id] = found
-        return found
+        answer = self._rendered(id, decision.allow, near=True)
+        self._operation.budget.answers += 1
+        self._walked[id] = answer
+        return answer
 
     def _decided(self, id: int) -> Decision:
-        return self._column.matrix.decide(self._request(id))
+        operation, principal = self._operation, self._entry.subject.principal
+        return operation.matrix.check(
+            principal.name if principal.kind == USER else principal,
+            (operation.plan.operation.name, operation.plan.type),
+            operation.matrix.snapshot.coded.tree.names[id],
+            operation.moment.now,
+        )
 
     def _request(self, id: int) -> Request:
-        column = self._column
-        target = Entity(column.plan.type, column.matrix.snapshot.coded.tree.names[id])
+        operation = self._operation
+        target = Entity(operation.plan.type, operation.matrix.snapshot.coded.tree.names[id])
         return Request(
-            self._entry.subject.principal, column.plan.operation.name, target, column.moment.now
+            self._entry.subject.principal,
+            operation.plan.operation.name,
+            target,
+            operation.moment.now,
         )
 
     def _rendered(self, id: int, allow: bool, *, near: bool = False) -> int:
         reason = Reason.ALLOWED if allow else Reason.DENIED
-        told = self._sight is Sight.ALL or (self._sight is Sight.ALLOWING and allow)
-        if not told:
-            return self._column.rendered(reason, ())
-        if near or not self._column.is_flat:
-            statements = seen(self._column.matrix, self._request(id), self._sight)
+        is_disclosed = self._disclosure is Disclosure.ALL or (
+            self._disclosure is Disclosure.ALLOWING and allow
+        )
+        if not is_disclosed:
+            return self._operation.rendered(reason, ())
+        if near or not self._operation.is_flat:
+            statements = visible_statements(
+                self._operation.matrix, self._request(id), self._disclosure
+            )
         else:
             statements = self._statements(id)
-        return self._column.rendered(reason, statements)
+        return self._operation.rendered(reason, statements)
 
     def _statements(self, id: int) -> tuple[str, ...]:
         if self._grants is None:
@@ -221,30 +245,30 @@ class SubjectAnswers:
         return tuple(sorted({name for scope, name in self._grants if id in scope}))
 
     def _reaching(self) -> Iterator[tuple[BitMap, str]]:
-        """The scopes of the statements that give or take what the rule asks, with their ids."""
-        column, subject = self._column, self._entry.subject
-        snapshot = column.matrix.snapshot
-        for privilege in column.privileges:
+        """The scopes of the statements on the privileges of the rule, with the statements' ids."""
+        operation, subject = self._operation, self._entry.subject
+        snapshot = operation.matrix.snapshot
+        for privilege in operation.privileges:
             for grant in snapshot.table.allows(privilege).of(subject.allow):
                 yield snapshot.bitmaps[grant.scope], grant.statement.id
-        for privilege in column.privileges | column.denials:
+        for privilege in operation.privileges | operation.denials:
             for grant in snapshot.table.denies(privilege).of(subject.deny):
                 yield snapshot.bitmaps[grant.scope], grant.statement.id
 
 
-def seen(matrix: Matrix, request: Request, sight: Sight) -> tuple[str, ...]:
-    """The statements that decide a request, of those that may be seen."""
-    if sight is Sight.ALL:
+def visible_statements(matrix: Matrix, request: Request, disclosure: Disclosure) -> tuple[str, ...]:
+    """The ids of the statements that decide a request, of those that may be disclosed."""
+    if disclosure is Disclosure.ALL:
         return deciding(matrix, request)
     coded, target = matrix.snapshot.coded, request.target
     above = coded.ancestors(target) if target != NO_RESOURCE else ()
     return deciding(matrix, request, {target, NO_RESOURCE, *above})
 
 
-def column(
-    realm: RealmState, action: str, type: str, moment: Moment, kept: CacheBudget
+def operation_cache(
+    realm: RealmState, action: str, type: str, moment: Moment, budget: CacheBudget
 ) -> OperationCache | None:
-    """The column of an action on a type; None where there is no short way."""
+    """The cache of an action on a type; None where no row of the matrix decides it."""
     matrix = realm.matrix
     model = matrix.snapshot.model
     if action not in model.operations and model.spelled.get(action, action) not in model.privileges:
@@ -255,7 +279,7 @@ def column(
     plan = matrix.plan(operation, type)
     if plan.view is None:
         return None
-    return OperationCache(realm, plan, plan.view, moment, kept)
+    return OperationCache(realm, plan, plan.view, moment, budget)
 
 
 def _nodes(model: Model, operation: Operation, type: str) -> Iterator[Node]:

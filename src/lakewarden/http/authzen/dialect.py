@@ -46,7 +46,7 @@ class AuthZen:
         )
 
     def routes(self) -> Sequence[Route]:
-        """The seven routes; who asks about another needs `decision.ask` (`asker`)."""
+        """The seven routes; who asks about another needs `decision.ask` (`caller`)."""
         return self._routes
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:

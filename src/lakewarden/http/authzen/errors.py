@@ -55,7 +55,7 @@ def status_of(error: Exception) -> HTTPStatus:
 
 
 def message_of(error: Exception) -> str:
-    """What the caller is told; nothing about an error that is not one of ours."""
+    """The message for the caller; it says nothing about an error that is not one of ours."""
     return str(error) if isinstance(error, WardenError) else "internal error"
 
 

@@ -1,7 +1,7 @@
 """The two evaluation APIs: one question, and many in one body.
 
-A body of the usual shape is read quickly (`usual`), every other one strictly; both ways tell
-the same.
+A body of the usual shape is read by `fast_decoder`, every other one strictly; both ways give the
+same answers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from lakewarden.http.authzen import answer, fast_decoder
 from lakewarden.http.authzen.batch import Batch
 from lakewarden.http.authzen.evaluator import Evaluator, EvaluatorCache
 from lakewarden.http.authzen.fast_decoder import Body, Item, Options
-from lakewarden.http.authzen.question import Asked, Members, asked, at_least, is_short, optional
+from lakewarden.http.authzen.question import (
+    Members,
+    Question,
+    at_least,
+    is_short,
+    optional,
+    read_question,
+)
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.names.canonical import quoted
@@ -37,13 +44,13 @@ _STOPS: Final[Mapping[str, bool | None]] = {
 
 
 class Evaluation:
-    """The handlers. What is remembered is about the newest state that was asked."""
+    """The handlers. They share what is cached about the newest state."""
 
     def __init__(self) -> None:
         self._cache = EvaluatorCache(State())
 
     def cache(self, state: State) -> EvaluatorCache:
-        """What is remembered about the state; everything else is forgotten."""
+        """The cache of the state; that of any other is dropped."""
         cache = self._cache
         if cache.state is not state:
             cache = self._cache = EvaluatorCache(state, before=cache)
@@ -63,12 +70,12 @@ class Evaluation:
     def many(self, exchange: Exchange) -> Reply:
         """POST /access/v1/evaluations; without questions in a list it is `one`."""
         body = fast_decoder.read(exchange.body)
-        found = None
+        answers = None
         if body is not None and body.evaluations:
-            found = self._batch(exchange, body, body.evaluations)
-        if found is None:
-            found = self._strict_many(exchange, exchange.json())
-        return Reply(OK, found)
+            answers = self._batch(exchange, body, body.evaluations)
+        if answers is None:
+            answers = self._strict_many(exchange, exchange.json())
+        return Reply(OK, answers)
 
     # --- bodies of the usual shape ---
 
@@ -76,10 +83,8 @@ class Evaluation:
         subject, action, resource = body.subject, body.action, body.resource
         if subject is UNSET or action is UNSET or resource is UNSET:
             return self._strict_single(exchange, exchange.json())
-        question, short = (
-            fast_decoder.asked_of(subject, action, resource),
-            fast_decoder.is_short(body),
-        )
+        question = fast_decoder.question_of(subject, action, resource)
+        short = fast_decoder.is_short(body)
         return self._counted(exchange, question, fast_decoder.revision(body), short=short)
 
     def _batch(self, exchange: Exchange, body: Body, items: list[Item]) -> bytes | None:
@@ -96,25 +101,27 @@ class Evaluation:
         stop = _semantic(body.options)
         _check_size(exchange, len(items))
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        batch = Batch(evaluator, body, exchange.now)
+        batch = Batch(evaluator, body, exchange.now, short=fast_decoder.is_short(body))
         answers = batch.answers(items, stop)
         unanswered = fast_decoder.inner_texts(items[len(answers) :])
         texts = fast_decoder.outer_texts(body) + batch.texts + unanswered
         if exchange.body.count(b'"') != 2 * texts:
             return None
-        return answer.listed(answers, short=fast_decoder.is_short(body))
+        return answer.listed(answers)
 
     # --- all other bodies ---
 
     def _strict_single(self, exchange: Exchange, members: Members) -> bytes:
-        question, short = asked(members), is_short(members)
+        question, short = read_question(members), is_short(members)
         return self._counted(exchange, question, at_least(members), short=short)
 
-    def _counted(self, exchange: Exchange, question: Asked, revision: int, *, short: bool) -> bytes:
+    def _counted(
+        self, exchange: Exchange, question: Question, revision: int, *, short: bool
+    ) -> bytes:
         fresh(exchange, revision)
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        found = evaluator.counted(question, exchange.now, exchange.services.usage)
-        return answer.shortened(found) if short else found
+        given = evaluator.counted(question, exchange.now, exchange.services.usage)
+        return answer.shortened(given) if short else given
 
     def _strict_many(self, exchange: Exchange, members: Members) -> bytes:
         items = members.get("evaluations")
@@ -129,14 +136,14 @@ class Evaluation:
         fresh(exchange, at_least(members))
         evaluator = self.cache(exchange.state).evaluator(exchange)
         answers = _strict_answers(evaluator, defaults, items, stop, exchange.now)
-        return answer.listed(answers, short=short)
+        return answer.listed([answer.shortened(each) for each in answers] if short else answers)
 
 
 def fresh(exchange: Exchange, revision: int) -> None:
     """Makes the exchange's state at least as new as the revision; raises `StaleRevision`.
 
     A state that no caller accepted as stale was the newest when the request arrived: then no
-    later revision can have been told to the caller, and none is waited for.
+    later revision can be known to the caller, and none is waited for.
     """
     if exchange.state.revision >= revision:
         return
@@ -154,11 +161,11 @@ def _strict_answers(
     answers: list[bytes] = []
     for item in items:
         try:
-            found = evaluator.item(asked(_members(defaults, item)), now)
+            given = evaluator.item(read_question(_members(defaults, item)), now)
         except BadInput as error:
-            found = answer.failed(error, evaluator.revision)
-        answers.append(found)
-        if stop is not None and found.startswith(answer.ALLOWED_BYTES) is stop:
+            given = answer.failed(error, evaluator.revision)
+        answers.append(given)
+        if stop is not None and given.startswith(answer.ALLOWED_BYTES) is stop:
             break
     return answers
 
@@ -197,9 +204,9 @@ def _semantic(options: Options | UnsetType) -> bool | None:
 
 
 def _strict_semantic(members: Members) -> bool | None:
-    found = optional(members, "options").get("evaluations_semantic")
-    if found is None:
+    semantic = optional(members, "options").get("evaluations_semantic")
+    if semantic is None:
         return None
-    if not isinstance(found, str):
+    if not isinstance(semantic, str):
         raise BadInput("expected a string", where="options.evaluations_semantic")
-    return _stop(found)
+    return _stop(semantic)

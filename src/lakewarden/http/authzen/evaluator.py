@@ -1,6 +1,6 @@
 """One caller's questions at one state: who may ask, what is meant, and what the answer is.
 
-What is remembered between requests hangs on the state: a new one starts with nothing but the
+What is cached between requests belongs to the state: a new one starts with nothing but the
 callers' rights, and these only if the control realm is still the same. A key
 names every input of what it leads to: the caller with all that the credential says, then the
 realm of the address, the realm named, the action, the type and the look of the id.
@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from lakewarden.http.authzen import answer, name_resolution, request_context
-from lakewarden.http.authzen.asker import Asker, Rights, Sight, are_alike
+from lakewarden.http.authzen.caller import Caller, Disclosure, Rights, are_alike
 from lakewarden.http.authzen.decision_cache import (
     CacheBudget,
     Moment,
     OperationCache,
     SubjectAnswers,
-    column,
-    seen,
+    operation_cache,
+    visible_statements,
 )
 from lakewarden.http.authzen.errors import Forbidden
-from lakewarden.http.authzen.question import Asked
+from lakewarden.http.authzen.question import Question
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import StaleSnapshot, Unknown, WardenError
 from lakewarden.kernel.principal import USER, Principal
@@ -36,120 +36,123 @@ from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.usage import Usage
 
-MOST_ASKERS: Final = 10_000
-"""Callers that are remembered."""
+MOST_CALLERS: Final = 10_000
+"""Callers whose rights are cached."""
 
 MOST_ANSWERS: Final = 500_000
-"""Answers that are kept, over all callers; a subject in a column counts as twenty and more."""
+"""Answers that are cached, over all callers; the answers of a subject count as twenty and more."""
 
 MOST_NAMES: Final = 50_000
-"""Names of entities whose classes are kept at hand, for each column that a caller uses."""
+"""Names of entities whose classes are cached, for each operation that a caller uses."""
 
-Caller = tuple[str, str, str | None, tuple[str, ...], str]
+CallerKey = tuple[str, str, str | None, tuple[str, ...], str]
 
 
 class EvaluatorCache:
-    """What was worked out about one state; nothing of it is needed, all of it is quicker."""
+    """What was worked out about one state; all of it can be worked out again."""
 
     def __init__(self, state: State, before: EvaluatorCache | None = None) -> None:
         self.state = state
-        self._rights: dict[Caller, Rights] = {}
+        self._rights: dict[CallerKey, Rights] = {}
         if before is not None and are_alike(before.state, state):
             self._rights = before._rights
-        self.kept = CacheBudget()
-        self._judges: dict[tuple[Caller, str], Evaluator] = {}
-        self._columns: dict[tuple[str, str, str], OperationCache | None] = {}
+        self.budget = CacheBudget()
+        self._evaluators: dict[tuple[CallerKey, str], Evaluator] = {}
+        self._operations: dict[tuple[str, str, str], OperationCache | None] = {}
 
     def evaluator(self, exchange: Exchange) -> Evaluator:
-        """The judge of the caller's questions. Raises `StaleSnapshot`."""
+        """The evaluator of the caller's questions. Raises `StaleSnapshot`."""
         if not self.state.covers(exchange.now):
             raise StaleSnapshot("the state does not cover the moment of the request")
-        caller = _caller(exchange.actor)
-        key = (caller, exchange.realm)
-        evaluator = self._judges.get(key)
+        caller_key = _caller_key(exchange.actor)
+        key = (caller_key, exchange.realm)
+        evaluator = self._evaluators.get(key)
         if evaluator is None:
-            rights = self._rights.setdefault(caller, {})
-            asker = Asker(self.state, exchange.actor, rights)
-            evaluator = self._judges[key] = Evaluator(self, asker, exchange.realm, exchange.now)
-        if len(self._rights) > MOST_ASKERS or self.kept.answers > MOST_ANSWERS:
+            rights = self._rights.setdefault(caller_key, {})
+            caller = Caller(self.state, exchange.actor, rights)
+            evaluator = self._evaluators[key] = Evaluator(
+                self, caller, exchange.realm, exchange.now
+            )
+        if len(self._rights) > MOST_CALLERS or self.budget.answers > MOST_ANSWERS:
             self._forget()
         return evaluator
 
     def _forget(self) -> None:
-        self._judges.clear()
+        self._evaluators.clear()
         self._rights.clear()
-        self._columns.clear()
-        self.kept = CacheBudget()
+        self._operations.clear()
+        self.budget = CacheBudget()
 
-    def column(
+    def operation(
         self, realm: RealmState, action: str, type: str, now: float
     ) -> OperationCache | None:
-        """The column of an action on a type in a realm, if there is one."""
+        """The cache of an action on a type in a realm, if there is one."""
         key = (realm.realm.name, action, type)
-        if key not in self._columns:
+        if key not in self._operations:
             moment = Moment(self.state.revision, now)
-            found = column(realm, action, type, moment, self.kept)
-            if found is None:
+            operation = operation_cache(realm, action, type, moment, self.budget)
+            if operation is None:
                 # Words that no model has are not worth remembering.
                 return None
-            self._columns[key] = found
-        return self._columns[key]
+            self._operations[key] = operation
+        return self._operations[key]
 
 
-def _caller(actor: Actor) -> Caller:
+def _caller_key(actor: Actor) -> CallerKey:
     return actor.directory, actor.user, actor.realm, actor.groups, actor.credential
 
 
 class CachedOperation:
-    """A column as one caller may use it: the rows of those about whom the caller may ask.
+    """An operation's cache as one caller may use it: the subjects about whom the caller may ask.
 
-    `rows`, what is `known` in them, and the realm's `names` are by the user as it was asked
-    about; `classes` by the name of an entity, of those that were asked about. `own` is the
-    caller as the realm spells it, and what it sees about itself; `others` what it sees about
-    others. None: it may not ask, or not the short way.
+    `subjects`, their answers by class (`known`) and the realm's `names` of them are by the name in
+    the question, `classes` by the name of the entity. `own` is the caller as the realm spells it,
+    and what is disclosed to it about itself; `others` what is about others. None: not by this
+    cache.
     """
 
     __slots__ = (
-        "_column", "_others", "_own", "classes", "index", "known", "names", "realm", "rows",
-        "texts", "view",
+        "_operation", "_others", "_own", "classes", "index", "known", "names", "realm",
+        "short_texts", "subjects", "texts", "view",
     )  # fmt: skip
 
     def __init__(
         self,
-        column: OperationCache,
-        own: tuple[Principal, Sight | None] | None,
-        others: Sight | None,
+        operation: OperationCache,
+        own: tuple[Principal, Disclosure | None] | None,
+        others: Disclosure | None,
     ) -> None:
-        self._column = column
+        self._operation = operation
         self._own = own
         self._others = others
-        self.index = column.index
-        self.view = column.view
-        self.realm = column.realm.realm.name
-        self.rows: dict[str, SubjectAnswers] = {}
+        self.index = operation.index
+        self.view = operation.view
+        self.realm = operation.realm.realm.name
+        self.subjects: dict[str, SubjectAnswers] = {}
         self.known: dict[str, array[int]] = {}
-        self.texts = column.texts
+        self.texts = operation.texts
+        self.short_texts = operation.short_texts
         self.classes: dict[str, int] = {}
         self.names: dict[str, str] = {}
 
-    def row(self, user: str) -> SubjectAnswers | None:
-        """The user's row; None where its questions go the long way."""
+    def subject(self, user: str) -> SubjectAnswers | None:
+        """The user's answers; None where its questions are not cached."""
         try:
-            principal = name_resolution.principal(self._column.realm, USER, user)
+            principal = name_resolution.principal(self._operation.realm, USER, user)
         except Unknown:
             return None
-        sight = self._others
+        disclosure = self._others
         if self._own is not None and principal == self._own[0]:
-            sight = self._own[1]
-        if sight is None:
+            disclosure = self._own[1]
+        if disclosure is None:
             return None
         self.names[user] = principal.name
-        row = self.rows[user] = self._column.row(principal, sight=sight)
-        self.known[user] = row.known
-        return row
+        answers = self.subjects[user] = self._operation.subject(principal, disclosure=disclosure)
+        self.known[user] = answers.known
+        return answers
 
     def answer(self, user: str, name: str) -> bytes | None:
-        """The answer about the user and the entity of that name; None: go the long way."""
+        """The answer about the user and the entity of that name; None: it is not cached."""
         id = self.index.get(name)
         if id is None:
             return None
@@ -157,32 +160,32 @@ class CachedOperation:
         if len(self.classes) >= MOST_NAMES:
             self.classes.clear()
         self.classes[name] = number
-        row = self.rows.get(user) or self.row(user)
-        return None if row is None else row.answer(id, number)
+        answers = self.subjects.get(user) or self.subject(user)
+        return None if answers is None else answers.answer(id, number)
 
 
 CachedOperations = tuple[CachedOperation | None, CachedOperation | None, CachedOperation | None]
-"""The lanes of some words where the id is a URN, has a colon, or is plain."""
+"""The cached operations of some words where the id is a URN, has a colon, or is plain."""
 
 _LOOKS: Final = (Look.URN, Look.COLON, Look.PLAIN)
 NO_CACHED_OPERATIONS: Final[CachedOperations] = (None, None, None)
 
 
 class Evaluator:
-    """The questions of one caller, asked at one address. `prefix` is the address's realm."""
+    """The questions of one caller at one address. `prefix` is the address's realm."""
 
-    def __init__(self, cache: EvaluatorCache, asker: Asker, prefix: str, now: float) -> None:
-        self.asker = asker
+    def __init__(self, cache: EvaluatorCache, caller: Caller, prefix: str, now: float) -> None:
+        self.caller = caller
         self.revision = cache.state.revision
         self.prefix = None if prefix == CONTROL else prefix
         self._cache = cache
         self._now = now
         self._cached_operations: dict[tuple[str | None, str, str], CachedOperations] = {}
 
-    # --- the short way ---
+    # --- from the caches ---
 
     def cached_operations(self, named: str | None, action: str, type: str) -> CachedOperations:
-        """The lanes of questions with these words."""
+        """The cached operations of questions with these words."""
         key = (named, action, type)
         cached_operations = self._cached_operations.get(key)
         if cached_operations is None:
@@ -199,31 +202,31 @@ class Evaluator:
         realm = self._sole(named, type, look)
         if realm is None or realm.realm.name == CONTROL:
             return None
-        column = self._cache.column(realm, action, type, self._now)
-        if column is None:
+        operation = self._cache.operation(realm, action, type, self._now)
+        if operation is None:
             return None
-        name, now, asker = realm.realm.name, self._now, self.asker
-        asks_others = asker.may("decision.ask", name, now)
-        others = asker.sight(name, now, own=False) if asks_others else None
-        own = asker.own(realm)
+        name, now, caller = realm.realm.name, self._now, self.caller
+        asks_others = caller.may("decision.ask", name, now)
+        others = caller.disclosure(name, now, own=False) if asks_others else None
+        own = caller.own(realm)
         if own is None:
-            return CachedOperation(column, None, others)
-        asks = asks_others or asker.may("decision.ask_own", name, now)
-        seen = asker.sight(name, now, own=True) if asks and not asker.groups else None
-        return CachedOperation(column, (own, seen), others)
+            return CachedOperation(operation, None, others)
+        asks = asks_others or caller.may("decision.ask_own", name, now)
+        to_itself = caller.disclosure(name, now, own=True) if asks and not caller.groups else None
+        return CachedOperation(operation, (own, to_itself), others)
 
     def _sole(self, named: str | None, type: str, look: Look) -> RealmState | None:
         """The one realm that a question with these words can be about, or None."""
         if type == name_resolution.PLATFORM:
             return None
         if named is None and self.prefix is None:
-            return name_resolution.sole(self.asker.realms(self._now), type, look)
+            return name_resolution.sole(self.caller.realms(self._now), type, look)
         try:
             return self.realm(named, type, "", "")
         except WardenError:
             return None
 
-    # --- the long way ---
+    # --- by the matrix ---
 
     def realm(self, named: str | None, type: str, id: str, action: str) -> RealmState:
         """The realm that is named, in the address or the question, or else fits.
@@ -234,109 +237,113 @@ class Evaluator:
             raise Forbidden(f"there is no realm `{named}` below `/r/{self.prefix}`")
         name = named or self.prefix
         if name is not None:
-            return self.asker.realm(name, self._now)
-        return name_resolution.realm_of(self.asker.realms(self._now), type, id, action)
+            return self.caller.realm(name, self._now)
+        return name_resolution.realm_of(self.caller.realms(self._now), type, id, action)
 
     def realm_of_type(self, named: str | None, type: str, action: str) -> RealmState:
         """The realm of a search for resources of a type. Raises as `realm`."""
         if named is None and self.prefix is None:
-            return name_resolution.realm_of_type(self.asker.realms(self._now), type, action)
+            return name_resolution.realm_of_type(self.caller.realms(self._now), type, action)
         return self.realm(named, type, "", action)
 
     def check(self, realm: RealmState, principal: Principal) -> bool:
         """Whether the caller asks about itself; `Forbidden` where it may not ask at all."""
-        own = principal == self.asker.own(realm)
+        own = principal == self.caller.own(realm)
         name = realm.realm.name
-        if own and self.asker.may("decision.ask_own", name, self._now):
+        if own and self.caller.may("decision.ask_own", name, self._now):
             return True
-        if not self.asker.may("decision.ask", name, self._now):
+        if not self.caller.may("decision.ask", name, self._now):
             raise Forbidden(
                 f"asking about others in the realm `{name}` takes the right of an enforcement point"
             )
         return own
 
-    def request(self, asked: Asked, realm: RealmState, now: float) -> tuple[Request, bool]:
+    def request(self, question: Question, realm: RealmState, now: float) -> tuple[Request, bool]:
         """The question as the realm decides it, and whether it is about the caller itself.
 
         Raises `Forbidden`, `Unknown`, `BadInput` and `LimitExceeded`.
         """
-        principal = name_resolution.principal(realm, asked.kind, asked.who)
+        principal = name_resolution.principal(realm, question.kind, question.who)
         own = self.check(realm, principal)
-        if asked.action:
-            realm.matrix.operation(asked.action)
-        target = name_resolution.entity(realm, asked.type, asked.id)
-        request = Request(principal, asked.action, target, now)
+        if question.action:
+            realm.matrix.operation(question.action)
+        target = name_resolution.entity(realm, question.type, question.id)
+        request = Request(principal, question.action, target, now)
         if own and realm.realm.name == CONTROL:
-            return self.asker.rights_request(request), own
-        groups = self.asker.groups if own else ()
-        if groups or not request_context.brings_nothing(asked, realm):
-            trusted = self.asker.may("decision.ask", realm.realm.name, now)
+            return self.caller.rights_request(request), own
+        groups = self.caller.groups if own else ()
+        if groups or not request_context.brings_nothing(question, realm):
+            trusted = self.caller.may("decision.ask", realm.realm.name, now)
             request = request_context.with_parts(
-                request, asked, realm, trusted=trusted, groups=groups
+                request, question, realm, trusted=trusted, groups=groups
             )
         return request, own
 
-    def evaluated(self, asked: Asked, now: float) -> bytes:
-        """The answer, found the long way; a no for what is not known.
+    def evaluated(self, question: Question, now: float) -> bytes:
+        """The answer by the matrix; a denial for what is not known.
 
         Raises `Forbidden` and `BadInput`: these concern the call, not the decision.
         """
         try:
-            realm = self.realm(asked.realm, asked.type, asked.id, asked.action)
-            request, own = self.request(asked, realm, now)
+            realm = self.realm(question.realm, question.type, question.id, question.action)
+            request, own = self.request(question, realm, now)
             decision = realm.matrix.decide(request)
         except Unknown as error:
             return answer.failed(error, self.revision)
         name, reason = realm.realm.name, decision.reason
-        if reason is Reason.NOT_STORED and not self.asker.sees(name, now):
+        if reason is Reason.NOT_STORED and not self.caller.sees(name, now):
             reason = Reason.DENIED
             statements: tuple[str, ...] = ()
         elif reason not in (Reason.ALLOWED, Reason.DENIED):
             statements = ()
         else:
-            sight = self.asker.sight(name, now, own=own)
-            told = sight is Sight.ALL or (sight is Sight.ALLOWING and decision.allow)
-            statements = seen(realm.matrix, request, sight) if told else ()
+            disclosure = self.caller.disclosure(name, now, own=own)
+            is_disclosed = disclosure is Disclosure.ALL or (
+                disclosure is Disclosure.ALLOWING and decision.allow
+            )
+            statements = (
+                visible_statements(realm.matrix, request, disclosure) if is_disclosed else ()
+            )
         notes = () if decision.allow else by_itself(request.principal)
         return answer.evaluated(decision.allow, reason.value, statements, self.revision, notes)
 
-    def answered(self, asked: Asked, now: float) -> bytes:
-        """The answer, by the short way where there is one. Raises as `judged`."""
-        cached = self._cached_of(asked)
-        found = None if cached is None else cached.answer(asked.who, asked.id)
-        return self.evaluated(asked, now) if found is None else found
+    def answered(self, question: Question, now: float) -> bytes:
+        """The answer, from the caches where it is there. Raises as `evaluated`."""
+        cached = self._cached_of(question)
+        given = None if cached is None else cached.answer(question.who, question.id)
+        return self.evaluated(question, now) if given is None else given
 
-    def counted(self, asked: Asked, now: float, usage: Usage) -> bytes:
-        """The answer to a single question; a yes counts as used. Raises as `judged`."""
-        cached = self._cached_of(asked)
-        found = None if cached is None else cached.answer(asked.who, asked.id)
-        if cached is not None and found is not None:
-            if found.startswith(answer.ALLOWED_BYTES):
+    def counted(self, question: Question, now: float, usage: Usage) -> bytes:
+        """The answer to a single question; an allow counts as used. Raises as `evaluated`."""
+        cached = self._cached_of(question)
+        given = None if cached is None else cached.answer(question.who, question.id)
+        if cached is not None and given is not None:
+            if given.startswith(answer.ALLOWED_BYTES):
                 # Names of the index are canonical.
-                user = cached.names[asked.who]
-                usage.count(cached.realm, user, asked.action, asked.type, asked.id, now)
-            return found
-        found = self.evaluated(asked, now)
-        if found.startswith(answer.ALLOWED_BYTES):
-            realm = self.realm(asked.realm, asked.type, asked.id, asked.action)
-            user = name_resolution.principal(realm, asked.kind, asked.who).name
-            on = name_resolution.entity(realm, asked.type, asked.id)
-            usage.count(realm.realm.name, user, asked.action, on.type, on.name, now)
-        return found
+                user = cached.names[question.who]
+                usage.count(cached.realm, user, question.action, question.type, question.id, now)
+            return given
+        given = self.evaluated(question, now)
+        if given.startswith(answer.ALLOWED_BYTES):
+            realm = self.realm(question.realm, question.type, question.id, question.action)
+            user = name_resolution.principal(realm, question.kind, question.who).name
+            on = name_resolution.entity(realm, question.type, question.id)
+            usage.count(realm.realm.name, user, question.action, on.type, on.name, now)
+        return given
 
-    def _cached_of(self, asked: Asked) -> CachedOperation | None:
-        """The lane of a question about a user that brings nothing with it."""
-        if asked.kind != USER or asked.context or asked.subject or asked.act:
+    def _cached_of(self, question: Question) -> CachedOperation | None:
+        """The cached operation of a question about a user that brings nothing with it."""
+        if question.kind != USER or question.context or question.subject or question.act:
             return None
-        look = look_of(asked.id)
-        if look is Look.EMPTY or (asked.resource and _adds(asked.resource)):
+        look = look_of(question.id)
+        if look is Look.EMPTY or (question.resource and _adds(question.resource)):
             return None
-        return self.cached_operations(asked.realm, asked.action, asked.type)[look - 1]
+        return self.cached_operations(question.realm, question.action, question.type)[look - 1]
 
-    def item(self, asked: Asked, now: float) -> bytes:
-        """The answer to one of several questions: a bad one is a no with its reason."""
+    def item(self, question: Question, now: float) -> bytes:
+        """The answer to one of several questions: a bad one is a denial with its reason."""
         try:
-            return self.answered(asked, now)
+            return self.answered(question, now)
         except StaleSnapshot:
             raise
         except WardenError as error:

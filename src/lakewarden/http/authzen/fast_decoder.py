@@ -1,8 +1,8 @@
 """Bodies of the usual shape, read by a typed decoder, and the proof that they mean one thing.
 
-The decoder takes no notice of members that are there twice; the last one counts, where another
-reader would take the first. So what it read is believed only where the text provably has no
-member twice (`is_proven`). Every other body goes to the strict reader, whose word is final.
+The decoder accepts a member that is there twice and uses the last one, where another reader may
+use the first. So its result counts only where the text provably has no member twice (`is_proven`).
+Every other body goes to the strict reader.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from lakewarden.http.authzen.question import Asked, Members, asked, check_answer
+from lakewarden.http.authzen.question import Members, Question, check_answer, read_question
 from lakewarden.http.strict_json import MAX_INTEGER
 
 
@@ -29,7 +29,7 @@ class Action(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     name: str
 
 
-class Where(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class RealmName(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """Properties that only name the realm."""
 
     realm: str
@@ -40,7 +40,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
     type: str
     id: str
-    properties: Where | UnsetType = UNSET
+    properties: RealmName | UnsetType = UNSET
 
 
 class Item(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -79,7 +79,7 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 SUBJECT: Final = 5
 ACTION: Final = 3
 RESOURCE: Final = 5
-WHERE: Final = 3
+REALM: Final = 3
 
 _DECODER = msgspec.json.Decoder(Body)
 
@@ -94,17 +94,17 @@ def read(body: bytes) -> Body | None:
         return None
 
 
-def is_proven(body: bytes, found: Body) -> bool:
-    """Whether the text has just the members that were found in it.
+def is_proven(text: bytes, body: Body) -> bool:
+    """Whether the text has just the members that were decoded from it.
 
     Without a backslash every quotation mark begins or ends a text, and the texts are the names
     of members and the values that are texts. A member that is there twice adds at least its
-    name, and nothing takes one away; so where the quotation marks are twice the texts found,
+    name, and nothing takes one away; so where the quotation marks are twice the decoded texts,
     there is none. Members of other names are refused by the decoder.
     """
-    items = [] if found.evaluations is UNSET else found.evaluations
-    is_revision = 0 <= revision(found) <= MAX_INTEGER
-    return is_revision and body.count(b'"') == 2 * (outer_texts(found) + inner_texts(items))
+    items = [] if body.evaluations is UNSET else body.evaluations
+    is_revision = 0 <= revision(body) <= MAX_INTEGER
+    return is_revision and text.count(b'"') == 2 * (outer_texts(body) + inner_texts(items))
 
 
 def outer_texts(body: Body) -> int:
@@ -130,7 +130,7 @@ def _parts(of: Body | Item) -> int:
     if of.action is not UNSET:
         count += ACTION
     if of.resource is not UNSET:
-        count += RESOURCE if of.resource.properties is UNSET else RESOURCE + WHERE
+        count += RESOURCE if of.resource.properties is UNSET else RESOURCE + REALM
     return count
 
 
@@ -150,18 +150,18 @@ def is_short(body: Body) -> bool:
     return check_answer(context.answer)
 
 
-def asked_of(subject: Subject, action: Action, resource: Resource) -> Asked:
+def question_of(subject: Subject, action: Action, resource: Resource) -> Question:
     """The question of the three parts; raises `BadInput` naming an empty member."""
     where = resource.properties
     realm = None if where is UNSET else where.realm
     if not (subject.type and action.name and resource.type):
-        return asked(plain(subject, action, resource))
-    return Asked(subject.type, subject.id, action.name, resource.type, resource.id, realm)
+        return read_question(plain(subject, action, resource))
+    return Question(subject.type, subject.id, action.name, resource.type, resource.id, realm)
 
 
 def plain(
     subject: Subject | UnsetType, action: Action | UnsetType, resource: Resource | UnsetType
 ) -> Members:
-    """The parts as the strict reader would have found them."""
+    """The parts as the strict reader gives them."""
     parts = {"subject": subject, "action": action, "resource": resource}
     return {name: msgspec.to_builtins(part) for name, part in parts.items() if part is not UNSET}

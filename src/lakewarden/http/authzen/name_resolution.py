@@ -36,12 +36,12 @@ def principal(realm: RealmState, kind: str, id: str) -> Principal:
         raise Unknown("subject type", kind, "expected user, group or role")
     name = realm.realm.spellings.get(id, id) if kind == USER else id
     try:
-        found = realm.system.identities.subject(kind, name)
+        subject = realm.system.identities.subject(kind, name)
     except BadInput:
         raise Unknown(kind, id) from None
-    if found.kind != kind or not found.name:
+    if subject.kind != kind or not subject.name:
         raise Unknown(kind, id)
-    return found
+    return subject
 
 
 def entity(realm: RealmState, type: str, id: str) -> Entity:
@@ -50,15 +50,15 @@ def entity(realm: RealmState, type: str, id: str) -> Entity:
         return NO_RESOURCE
     model, spelling = realm.system.model, realm.system.spelling
     try:
-        found = spelling.parse(type, id)
+        resource = spelling.parse(type, id)
     except BadInput:
         if id:
             raise Unknown(type, id) from None
-        found = Entity(type, "")
-    if found == NO_RESOURCE:
-        return found
-    model.check_type(found.type)
-    return found
+        resource = Entity(type, "")
+    if resource == NO_RESOURCE:
+        return resource
+    model.check_type(resource.type)
+    return resource
 
 
 def realm_of(realms: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:
@@ -79,12 +79,12 @@ def realm_of_type(realms: Sequence[RealmState], type: str, action: str) -> Realm
     return _only(declaring or having, type, "", action)
 
 
-def _only(found: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:
-    if not found:
+def _only(fitting: Sequence[RealmState], type: str, id: str, action: str) -> RealmState:
+    if not fitting:
         raise Unknown("resource", f"{type}/{id}")
-    if len(found) == 1:
-        return found[0]
-    knowing = [realm for realm in found if not action or knows(realm, action, type, id)]
+    if len(fitting) == 1:
+        return fitting[0]
+    knowing = [realm for realm in fitting if not action or knows(realm, action, type, id)]
     if not knowing:
         raise Unknown("operation or privilege", action)
     if len(knowing) > 1:
@@ -121,8 +121,8 @@ def sole(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | No
     """
     if look is Look.EMPTY or type == PLATFORM:
         return None
-    found = [realm for realm in realms if _is_possible(realm, type, look)]
-    return found[0] if len(found) == 1 else None
+    possible = [realm for realm in realms if _is_possible(realm, type, look)]
+    return possible[0] if len(possible) == 1 else None
 
 
 def _is_possible(realm: RealmState, type: str, look: Look) -> bool:

@@ -25,8 +25,8 @@ _REFUSED: Final = "belongs to no page of this search"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The page that is wanted: at most `size` results behind `after`, the last one before it."""
+class PageRequest:
+    """The page of a request: at most `size` results behind `after`, the last one before it."""
 
     size: int
     after: tuple[str, ...] | None
@@ -38,14 +38,14 @@ class Wanted:
         return urlsafe_b64encode(text).decode("ascii").rstrip("=")
 
 
-def wanted(members: Members, most: int, *about: object) -> Wanted:
-    """The page that a request wants; `about` is what beside the body makes the request.
+def page_request(members: Members, most: int, *about: object) -> PageRequest:
+    """The page that a request names; `about` is what beside the body makes the request.
 
     Raises `BadInput` for a token of another request, and for more than `most` results.
     """
     page = optional(members, "page")
     digest = _digest(members, about)
-    return Wanted(_size(page, most), _after(page, digest), digest)
+    return PageRequest(_size(page, most), _after(page, digest), digest)
 
 
 def _size(page: Members, most: int) -> int:
@@ -69,12 +69,12 @@ def _after(page: Members, digest: str) -> tuple[str, ...] | None:
         raise BadInput(_REFUSED, where="page.token")
     try:
         padded = token.encode("ascii") + b"=" * (-len(token) % 4)
-        found = msgspec.json.decode(urlsafe_b64decode(padded), type=tuple[str, ...])
+        parts = msgspec.json.decode(urlsafe_b64decode(padded), type=tuple[str, ...])
     except (NotBase64, ValueError, msgspec.MsgspecError):
         raise BadInput(_REFUSED, where="page.token") from None
-    if not found or found[0] != digest:
+    if not parts or parts[0] != digest:
         raise BadInput(_REFUSED, where="page.token")
-    return found[1:] or None
+    return parts[1:] or None
 
 
 def _digest(members: Members, about: tuple[object, ...]) -> str:
@@ -84,7 +84,7 @@ def _digest(members: Members, about: tuple[object, ...]) -> str:
 
 
 def rendered(
-    wanted: Wanted,
+    page: PageRequest,
     results: Sequence[object],
     total: int,
     last: Sequence[str] | None,
@@ -96,7 +96,7 @@ def rendered(
 
     `notes` say what the answer leaves out.
     """
-    token = wanted.token(last) if more else ""
-    page = {"next_token": token, "count": len(results), "total": total}
+    token = page.token(last) if more else ""
+    about = {"next_token": token, "count": len(results), "total": total}
     context = {"context": {"notes": notes}} if notes else {}
-    return msgspec.json.encode({"page": page, **context, "results": results})
+    return msgspec.json.encode({"page": about, **context, "results": results})

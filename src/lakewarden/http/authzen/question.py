@@ -1,8 +1,8 @@
-"""One question as it is asked: the members that are read, and what must be there.
+"""One question as it arrives: the members that are read, and those that are required.
 
     subject    type (user, group or role), id
     action     name: an operation of the realm's model, or a privilege
-    resource   type, id, properties.realm (the realm, where type and id do not tell it)
+    resource   type, id, properties.realm (the realm, where type and id leave it open)
     context    at_least_revision, answer, and what `request_context` reads
 
 All other members are ignored. A member that is null is a member that is not there.
@@ -20,7 +20,7 @@ Members = Mapping[str, object]
 NOTHING: Members = {}
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """One question. `kind` and `who` are the subject's; `realm` is the one named, if any.
 
     The mappings are the properties of the three, and the context.
@@ -38,38 +38,38 @@ class Asked(NamedTuple):
     context: Members = NOTHING
 
 
-def asked(members: Members) -> Asked:
+def read_question(members: Members) -> Question:
     """The question of one evaluation; raises `BadInput` naming the member."""
     subject = required(members, "subject")
     action = required(members, "action")
     resource = required(members, "resource")
-    about = properties(resource, "resource")
-    return Asked(
+    resource_properties = properties(resource, "resource")
+    return Question(
         text(subject, "subject", "type"),
         text(subject, "subject", "id"),
         text(action, "action", "name"),
         text(resource, "resource", "type"),
         text(resource, "resource", "id"),
-        realm_of(about),
+        realm_of(resource_properties),
         properties(subject, "subject"),
         properties(action, "action"),
-        about,
+        resource_properties,
         optional(members, "context"),
     )
 
 
 def required(members: Members, name: str) -> Members:
     """The object that is the member `name`."""
-    found = members.get(name)
-    if found is None:
+    value = members.get(name)
+    if value is None:
         raise BadInput("missing", where=name)
-    return _object(found, name)
+    return _object(value, name)
 
 
 def optional(members: Members, name: str, within: str = "") -> Members:
     """The object that is the member `name`, or an empty one."""
-    found = members.get(name)
-    return NOTHING if found is None else _object(found, within + name)
+    value = members.get(name)
+    return NOTHING if value is None else _object(value, within + name)
 
 
 def properties(members: Members, where: str) -> Members:
@@ -85,32 +85,32 @@ def _object(value: object, where: str) -> Members:
 
 def text(members: Members, where: str, name: str) -> str:
     """The string that is the member `name`; only ids may be empty."""
-    found = members.get(name)
-    if found is None:
+    value = members.get(name)
+    if value is None:
         raise BadInput("missing", where=f"{where}.{name}")
-    if not isinstance(found, str):
+    if not isinstance(value, str):
         raise BadInput("expected a string", where=f"{where}.{name}")
-    if not found and name != "id":
+    if not value and name != "id":
         raise BadInput("is empty", where=f"{where}.{name}")
-    return found
+    return value
 
 
-def realm_of(about: Members) -> str | None:
+def realm_of(properties: Members) -> str | None:
     """The realm that the resource's properties name, if they do."""
-    found = about.get("realm")
-    if found is not None and not isinstance(found, str):
+    realm = properties.get("realm")
+    if realm is not None and not isinstance(realm, str):
         raise BadInput("expected a string", where="resource.properties.realm")
-    return found
+    return realm
 
 
 def at_least(members: Members) -> int:
     """The revision that the context asks for at least; 0 for any."""
-    found = optional(members, "context").get("at_least_revision")
-    if found is None:
+    revision = optional(members, "context").get("at_least_revision")
+    if revision is None:
         return 0
-    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+    if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
         raise BadInput("expected a revision", where="context.at_least_revision")
-    return found
+    return revision
 
 
 def is_short(members: Members) -> bool:
@@ -118,8 +118,8 @@ def is_short(members: Members) -> bool:
     return check_answer(optional(members, "context").get("answer"))
 
 
-def check_answer(found: object) -> bool:
+def check_answer(value: object) -> bool:
     """As `is_short`, of the member itself; raises `BadInput` for a word that is not known."""
-    if found not in (None, "full", "short"):
+    if value not in (None, "full", "short"):
         raise BadInput("expected `full` or `short`", where="context.answer")
-    return found == "short"
+    return value == "short"

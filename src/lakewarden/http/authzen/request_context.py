@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from lakewarden.http.authzen import name_resolution
-from lakewarden.http.authzen.question import Asked, Members, optional, text
+from lakewarden.http.authzen.question import Members, Question, optional, text
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown
 from lakewarden.kernel.model import Source
@@ -49,23 +49,28 @@ _OURS: Final = frozenset(
 """What no attribute can be called here."""
 
 
-def brings_nothing(asked: Asked, realm: RealmState) -> bool:
+def brings_nothing(question: Question, realm: RealmState) -> bool:
     """Whether the question has no part that could bear on the decision beside its names."""
-    if not _KEYS.isdisjoint(asked.context):
+    if not _KEYS.isdisjoint(question.context):
         return False
-    bare = not (asked.context or asked.subject or asked.act or asked.resource)
+    bare = not (question.context or question.subject or question.act or question.resource)
     return bare or not realm.system.model.attributes
 
 
 def with_parts(
-    request: Request, asked: Asked, realm: RealmState, *, trusted: bool, groups: tuple[str, ...]
+    request: Request,
+    question: Question,
+    realm: RealmState,
+    *,
+    trusted: bool,
+    groups: tuple[str, ...],
 ) -> Request:
     """The request with what the question brings.
 
     `groups` are those that the caller's own credential asserts; those of the body count
     only if the caller is `trusted`. Raises `BadInput`, `LimitExceeded` and `Unknown`.
     """
-    context = asked.context
+    context = question.context
     named = [*groups, *(_texts(context, "groups") if trusted else ())]
     roles = None
     if context.get("active_roles") is not None:
@@ -78,7 +83,7 @@ def with_parts(
         request.now,
         targets=dict(_targets(context, realm)),
         lists=dict(_lists(context, realm)),
-        attributes=dict(_attributes(asked, realm)),
+        attributes=dict(_attributes(question, realm)),
         subresources=tuple(_entities(context, "subResources", realm)),
         groups=tuple(sorted({_group(realm, name) for name in named})),
         roles=roles,
@@ -90,21 +95,21 @@ def _group(realm: RealmState, name: str) -> Principal:
 
 
 def _texts(members: Members, name: str) -> list[str]:
-    found = _array(members, name)
-    if len(found) > MOST_ROLES:
+    values = _array(members, name)
+    if len(values) > MOST_ROLES:
         raise LimitExceeded(f"context.{name}: at most {MOST_ROLES} are allowed")
-    if not all(isinstance(each, str) and each for each in found):
+    if not all(isinstance(each, str) and each for each in values):
         raise BadInput("expected strings", where=f"context.{name}")
-    return [str(each) for each in found]
+    return [str(each) for each in values]
 
 
 def _array(members: Members, name: str, where: str = "context.") -> list[object]:
-    found = members.get(name)
-    if found is None:
+    values = members.get(name)
+    if values is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(values, list):
         raise BadInput("expected an array", where=where + name)
-    return found
+    return values
 
 
 def _targets(context: Members, realm: RealmState) -> Iterator[tuple[str, Entity]]:
@@ -121,10 +126,10 @@ def _lists(context: Members, realm: RealmState) -> Iterator[tuple[str, tuple[Ent
 def _entities(
     members: Members, name: str, realm: RealmState, where: str = "context."
 ) -> Iterator[Entity]:
-    found = _array(members, name, where)
-    if len(found) > MOST_ENTITIES:
+    values = _array(members, name, where)
+    if len(values) > MOST_ENTITIES:
         raise LimitExceeded(f"{where}{name}: at most {MOST_ENTITIES} are allowed")
-    for number, value in enumerate(found):
+    for number, value in enumerate(values):
         yield _entity(value, f"{where}{name}[{number}]", realm)
 
 
@@ -139,12 +144,12 @@ def _entity(value: object, where: str, realm: RealmState) -> Entity:
     return name_resolution.entity(realm, text(value, where, "type"), text(value, where, "id"))
 
 
-def _attributes(asked: Asked, realm: RealmState) -> Iterator[tuple[str, Scalar]]:
+def _attributes(question: Question, realm: RealmState) -> Iterator[tuple[str, Scalar]]:
     parts: Mapping[str, Members] = {
-        "subject": asked.subject,
-        "action": asked.act,
-        "resource": asked.resource,
-        "context": asked.context,
+        "subject": question.subject,
+        "action": question.act,
+        "resource": question.resource,
+        "context": question.context,
     }
     for name, declared in realm.system.model.attributes.items():
         part, _, key = name.partition(".")

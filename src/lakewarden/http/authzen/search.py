@@ -2,7 +2,7 @@
 
 Each result, put into the question in place of what was searched for, is a question with the
 answer yes. What is not known, and what may not be seen, gives an empty list. A search over
-several realms at once is in `several`.
+several realms at once is in `cross_realm_search`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from lakewarden.http.authzen.cross_realm_search import CrossRealmSearch, among_k
 from lakewarden.http.authzen.errors import Forbidden
 from lakewarden.http.authzen.evaluation import OK, Evaluation, fresh
 from lakewarden.http.authzen.evaluator import Evaluator
-from lakewarden.http.authzen.paging import Wanted, rendered, wanted
+from lakewarden.http.authzen.paging import PageRequest, page_request, rendered
 from lakewarden.http.authzen.question import (
-    Asked,
     Members,
+    Question,
     at_least,
     optional,
     properties,
@@ -30,7 +30,7 @@ from lakewarden.http.authzen.question import (
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.listing import page
+from lakewarden.kernel.listing import page as page_of_listing
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.privileges import operations_of, privileges_of
 from lakewarden.kernel.request import Request
@@ -39,59 +39,59 @@ from lakewarden.service.cancellation import checked
 from lakewarden.service.question_text import by_itself
 from lakewarden.service.state import RealmState
 
-Find = Callable[[Evaluator, Asked, Wanted, float], bytes]
-FindSeveral = Callable[[CrossRealmSearch, Wanted], bytes]
+Find = Callable[[Evaluator, Question, PageRequest, float], bytes]
+FindSeveral = Callable[[CrossRealmSearch, PageRequest], bytes]
 
 
 class Search:
-    """The handlers; what is remembered about callers they share with `Evaluation`."""
+    """The handlers; they share the cache of callers with `Evaluation`."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
 
     def subjects(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/subject."""
-        return self._found(exchange, "subject", _subjects, lambda s, page: s.subjects(page, _who))
+        return self._reply(exchange, "subject", _subjects, lambda s, page: s.subjects(page, _who))
 
     def resources(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/resource."""
-        return self._found(exchange, "resource", _resources, CrossRealmSearch.resources)
+        return self._reply(exchange, "resource", _resources, CrossRealmSearch.resources)
 
     def actions(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/action."""
-        return self._found(exchange, "action", _actions, CrossRealmSearch.actions)
+        return self._reply(exchange, "action", _actions, CrossRealmSearch.actions)
 
-    def _found(
-        self, exchange: Exchange, sought: str, find: Find, find_several: FindSeveral
+    def _reply(
+        self, exchange: Exchange, searched: str, find: Find, find_several: FindSeveral
     ) -> Reply:
         members = exchange.json()
-        asked = _asked(members, sought)
+        question = _question(members, searched)
         fresh(exchange, at_least(members))
         evaluator = self._evaluation.cache(exchange.state).evaluator(exchange)
-        about = (sought, exchange.realm, evaluator.asker.name)
-        page = wanted(members, exchange.services.page_rows, *about)
-        names = realms_of(asked)
+        about = (searched, exchange.realm, evaluator.caller.name)
+        page = page_request(members, exchange.services.page_rows, *about)
+        names = realms_of(question)
         try:
             if names is None:
-                body = find(evaluator, asked, page, exchange.now)
+                body = find(evaluator, question, page, exchange.now)
             else:
-                body = find_several(CrossRealmSearch(exchange, evaluator, asked, names), page)
+                body = find_several(CrossRealmSearch(exchange, evaluator, question, names), page)
         except Unknown:
             body = rendered(page, (), 0, None, more=False)
         return Reply(OK, body)
 
 
-def _asked(members: Members, sought: str) -> Asked:
+def _question(members: Members, searched: str) -> Question:
     """The question without what is searched for; raises `BadInput` naming the member."""
     subject, resource = required(members, "subject"), required(members, "resource")
-    action = optional(members, "action") if sought == "action" else required(members, "action")
+    action = optional(members, "action") if searched == "action" else required(members, "action")
     about = properties(resource, "resource")
-    return Asked(
+    return Question(
         text(subject, "subject", "type"),
-        "" if sought == "subject" else text(subject, "subject", "id"),
-        "" if sought == "action" else text(action, "action", "name"),
+        "" if searched == "subject" else text(subject, "subject", "id"),
+        "" if searched == "action" else text(action, "action", "name"),
         text(resource, "resource", "type"),
-        "" if sought == "resource" else text(resource, "resource", "id"),
+        "" if searched == "resource" else text(resource, "resource", "id"),
         realm_of(about),
         properties(subject, "subject"),
         properties(action, "action"),
@@ -103,89 +103,87 @@ def _asked(members: Members, sought: str) -> Asked:
 # --- subjects ---
 
 
-def _subjects(evaluator: Evaluator, asked: Asked, wanted: Wanted, now: float) -> bytes:
-    realm = evaluator.realm(asked.realm, asked.type, asked.id, asked.action)
+def _subjects(evaluator: Evaluator, question: Question, page: PageRequest, now: float) -> bytes:
+    realm = evaluator.realm(question.realm, question.type, question.id, question.action)
     name = realm.realm.name
-    if not evaluator.asker.may("subject.search", name, now):
+    if not evaluator.caller.may("subject.search", name, now):
         raise Forbidden(
             f"searching for subjects in the realm `{name}` takes the right of an enforcement point"
         )
-    if asked.kind not in (USER, GROUP, ROLE):
-        raise Unknown("subject type", asked.kind)
-    target = name_resolution.entity(realm, asked.type, asked.id)
-    question = Request(Principal(asked.kind, ""), asked.action, target, now)
-    realm.matrix.operation(asked.action)
-    trusted = evaluator.asker.may("decision.ask", name, now)
-    question = request_context.with_parts(question, asked, realm, trusted=trusted, groups=())
-    names = sorted(_who(realm, question))
-    notes = among_kind(asked.kind)
-    return _page_of(names, wanted, lambda name: {"type": asked.kind, "id": name}, notes)
+    if question.kind not in (USER, GROUP, ROLE):
+        raise Unknown("subject type", question.kind)
+    target = name_resolution.entity(realm, question.type, question.id)
+    request = Request(Principal(question.kind, ""), question.action, target, now)
+    realm.matrix.operation(question.action)
+    trusted = evaluator.caller.may("decision.ask", name, now)
+    request = request_context.with_parts(request, question, realm, trusted=trusted, groups=())
+    names = sorted(_who(realm, request))
+    notes = among_kind(question.kind)
+    return _page_of(names, page, lambda name: {"type": question.kind, "id": name}, notes)
 
 
-def _who(realm: RealmState, question: Request) -> Iterator[str]:
-    """The names of the stored principals of the question's kind for whom the answer is yes."""
-    kind = question.principal.kind
-    if kind == USER and not question.groups and question.roles is None:
-        yield from (principal.name for principal in who(realm.matrix, question))
+def _who(realm: RealmState, request: Request) -> Iterator[str]:
+    """The names of the stored principals of the request's kind for whom the answer is yes."""
+    kind = request.principal.kind
+    if kind == USER and not request.groups and request.roles is None:
+        yield from (principal.name for principal in who(realm.matrix, request))
         return
     memberships = realm.matrix.snapshot.coded.memberships
     for principal in checked(memberships.principals[id] for id in sorted(memberships.stored)):
         if principal.kind == kind:
-            asked = replace(question, principal=principal)
-            if realm.matrix.decide(asked).allow:
+            one = replace(request, principal=principal)
+            if realm.matrix.decide(one).allow:
                 yield principal.name
 
 
 # --- resources ---
 
 
-def _resources(evaluator: Evaluator, asked: Asked, wanted: Wanted, now: float) -> bytes:
-    realm = evaluator.realm_of_type(asked.realm, asked.type, asked.action)
-    question, _ = evaluator.request(
-        asked._replace(type=name_resolution.PLATFORM, id=name_resolution.PLATFORM), realm, now
+def _resources(evaluator: Evaluator, question: Question, page: PageRequest, now: float) -> bytes:
+    realm = evaluator.realm_of_type(question.realm, question.type, question.action)
+    request, _ = evaluator.request(
+        question._replace(type=name_resolution.PLATFORM, id=name_resolution.PLATFORM), realm, now
     )
-    realm.system.model.check_type(asked.type)
-    after = _place(wanted)
-    found = page(realm.matrix, question, max(wanted.size, 1), after, type=asked.type, each=checked)
-    entities = found.entities[: wanted.size]
+    realm.system.model.check_type(question.type)
+    after = _place(page)
+    size = max(page.size, 1)
+    listed = page_of_listing(realm.matrix, request, size, after, type=question.type, each=checked)
+    entities = listed.entities[: page.size]
     results = [{"type": entity.type, "id": entity.name} for entity in entities]
-    more = found.after is not None or len(entities) < len(found.entities)
+    more = listed.after is not None or len(entities) < len(listed.entities)
     last = entities[-1] if entities else after
-    notes = by_itself(question.principal)
-    return rendered(wanted, results, found.total, last, more=more, notes=notes)
+    notes = by_itself(request.principal)
+    return rendered(page, results, listed.total, last, more=more, notes=notes)
 
 
-def _place(wanted: Wanted) -> Entity | None:
-    if wanted.after is None:
+def _place(page: PageRequest) -> Entity | None:
+    if page.after is None:
         return None
-    if len(wanted.after) != len(NO_RESOURCE):
+    if len(page.after) != len(NO_RESOURCE):
         raise BadInput("belongs to no page of this search", where="page.token")
-    return Entity(*wanted.after)
+    return Entity(*page.after)
 
 
 # --- actions ---
 
 
-def _actions(evaluator: Evaluator, asked: Asked, wanted: Wanted, now: float) -> bytes:
-    realm = evaluator.realm(asked.realm, asked.type, asked.id, asked.action)
-    question, _ = evaluator.request(asked, realm, now)
-    operations, privileges = (
-        found(realm.matrix, question) for found in (operations_of, privileges_of)
-    )
-    names = sorted({*operations, *privileges})
-    notes = by_itself(question.principal)
-    return _page_of(names, wanted, lambda name: {"name": name}, notes)
+def _actions(evaluator: Evaluator, question: Question, page: PageRequest, now: float) -> bytes:
+    realm = evaluator.realm(question.realm, question.type, question.id, question.action)
+    request, _ = evaluator.request(question, realm, now)
+    names = sorted({*operations_of(realm.matrix, request), *privileges_of(realm.matrix, request)})
+    notes = by_itself(request.principal)
+    return _page_of(names, page, lambda name: {"name": name}, notes)
 
 
 def _page_of(
     names: Sequence[str],
-    wanted: Wanted,
+    page: PageRequest,
     result: Callable[[str], dict[str, str]],
     notes: Sequence[str],
 ) -> bytes:
-    start = 0 if wanted.after is None else bisect_right(names, wanted.after[0])
-    chosen = names[start : start + wanted.size]
+    start = 0 if page.after is None else bisect_right(names, page.after[0])
+    chosen = names[start : start + page.size]
     more = start + len(chosen) < len(names)
-    last = chosen[-1:] or wanted.after
+    last = chosen[-1:] or page.after
     results = [result(name) for name in chosen]
-    return rendered(wanted, results, len(names), last, more=more, notes=notes)
+    return rendered(page, results, len(names), last, more=more, notes=notes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.http.authzen.asker import are_alike
+from lakewarden.http.authzen.caller import are_alike
 from lakewarden.http.authzen.discovery import EVALUATION, EVALUATIONS
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import People, State

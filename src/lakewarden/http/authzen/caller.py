@@ -1,4 +1,4 @@
-"""Who asks: what the control realm lets a caller ask, and about whom.
+"""What the control realm lets a caller ask, and about whom.
 
 Everybody may ask about themselves; asking about others takes the enforcement point's right,
 and so does searching for subjects. The right is the caller's own: nothing in a body gives it.
@@ -26,8 +26,8 @@ from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import RealmState, State
 
 
-class Sight(IntEnum):
-    """Which statements a caller is told of."""
+class Disclosure(IntEnum):
+    """Which statements an answer discloses to a caller."""
 
     NONE = 0
     ALLOWING = 1
@@ -40,7 +40,7 @@ Rights = dict[tuple[str, str], bool]
 
 
 def are_alike(one: State, other: State) -> bool:
-    """Whether the control realm decides the same at both states, whoever asks.
+    """Whether the control realm decides the same at both states, for every caller.
 
     These are all inputs of the guard: what it compiled, the people, the realms' declarations.
     """
@@ -53,14 +53,14 @@ def are_alike(one: State, other: State) -> bool:
 
 def _declared(state: State) -> dict[str, Realm]:
     return {
-        name: found.realm
+        name: state_of_realm.realm
         for realms in (state.realms, state.closed)
-        for name, found in realms.items()
+        for name, state_of_realm in realms.items()
     }
 
 
-class Asker:
-    """A caller at one state. Good for as long as the state is, whatever the request.
+class Caller:
+    """A caller at one state, for all its requests at that state.
 
     `rights` are decisions of the control realm that are known already; more are added.
     """
@@ -78,8 +78,8 @@ class Asker:
         key = (operation, realm)
         allowed = self._rights.get(key)
         if allowed is None:
-            asked = control.scoped(operation, realm)
-            allowed = self._rights[key] = control.may(self._state, self._actor, *asked, now)
+            question = control.scoped(operation, realm)
+            allowed = self._rights[key] = control.may(self._state, self._actor, *question, now)
         return allowed
 
     def may_ask(self, realm: str, now: float) -> bool:
@@ -87,13 +87,13 @@ class Asker:
         operations = ("decision.ask_own", "decision.ask", "subject.search")
         return any(self.may(operation, realm, now) for operation in operations)
 
-    def sight(self, realm: str, now: float, *, own: bool) -> Sight:
-        """Which statements the caller is told of when it asks about itself, or about others."""
+    def disclosure(self, realm: str, now: float, *, own: bool) -> Disclosure:
+        """Which statements are disclosed where the caller asks about itself, or about others."""
         explains = own and self.may("explain.ask_own", realm, now)
         if not explains and not self.may("explain.ask", realm, now):
-            return Sight.NONE
+            return Disclosure.NONE
         sees = self.sees(realm, now) and self.may("statement.list", realm, now)
-        return Sight.ALL if sees else Sight.ALLOWING
+        return Disclosure.ALL if sees else Disclosure.ALLOWING
 
     def sees(self, realm: str, now: float) -> bool:
         """Whether the caller may know what is stored in the realm."""
@@ -106,10 +106,10 @@ class Asker:
         """
         if self._realms is None:
             self._realms = tuple(
-                found
-                for name, found in sorted(self._state.realms.items())
+                realm
+                for name, realm in sorted(self._state.realms.items())
                 if name != CONTROL
-                and self._actor.is_good_in(found.realm)
+                and self._actor.is_good_in(realm.realm)
                 and self.may_ask(name, now)
             )
         return self._realms
@@ -124,7 +124,7 @@ class Asker:
         return self._state.realm(name)
 
     def own(self, realm: RealmState) -> Principal | None:
-        """The caller in the realm's spelling; None where its credential is not good there."""
+        """The caller in the realm's spelling; None where its credential is not valid there."""
         if not self._actor.is_good_in(realm.realm):
             return None
         return self._actor.principal(realm.realm, realm.system)

@@ -37,3 +37,14 @@ def test_membership_of_many_ids() -> None:
     ids = np.array([-1, 3, 9, 1], dtype=np.int32)
     assert is_one_of(ids, BitMap([3, 4])).tolist() == [False, True, False, False]
     assert is_one_of(ids, BitMap()).tolist() == [False] * 4
+
+
+def test_the_first_id_has_cells_too_and_what_is_no_id_has_none() -> None:
+    scopes = {0: BitMap([0]), 1: BitMap([1, 2])}
+    classes = partition(3, scopes, 10)
+    assert classes is not None
+    layers = [(ALLOWED, [0]), (DENIED, [1]), (OWNERS, [0, 1])]
+    ids = np.array([0, 1, 2, -1], dtype=np.int32)
+    expected = [ALLOWED | OWNERS, DENIED | OWNERS, DENIED | OWNERS, 0]
+    assert by_class(classes, layers).among(ids).tolist() == expected
+    assert by_bitmap(tuple(scopes.values()), layers).among(ids).tolist() == expected

@@ -561,3 +561,14 @@ def test_of_many_entities_the_one_that_is_dropped_loses_its_attributes() -> None
     for later in (dropped, back):
         assert not allowed(later, CAT, "ana", "view", last)
         assert not allowed(later, CAT, "ana", "grade", last)
+
+
+def test_what_is_added_or_moved_to_the_top_has_no_parent() -> None:
+    top = CAT.entity("container:urn:li:container:top")
+    added = check(catalog(), CAT, EntityAdded(top, None))
+    moved = check(added, CAT, EntityMoved(CAT.entity(DATASET), None))
+    for m, entity in ((added, top), (moved, CAT.entity(DATASET))):
+        tree = m.snapshot.coded.tree
+        id = tree.find(entity)
+        assert id is not None
+        assert tree.parents[id] == -1

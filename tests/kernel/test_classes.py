@@ -89,3 +89,14 @@ def test_joint_classes_stand_for_their_parts() -> None:
     assert len(combos) == 3
     for row, number in enumerate(classes.tolist()):
         assert combos[number].tolist() == [left[row], right[row]]
+
+
+def test_a_class_that_lies_wholly_in_a_scope_is_not_split() -> None:
+    assert made(2, bitmaps([{0}, {0}])).count == 2
+    assert made(3, bitmaps([{0, 1}, {0, 1}, {1}, {1}])).count == 3
+    assert made(3, bitmaps([{0, 1, 2}])).count == 1
+
+
+def test_a_scope_with_gaps_holds_nothing_between_them() -> None:
+    for scope in ({0, 3}, {0, 2}, {1, 4}, {0, 1, 3}, {2, 3}):
+        check(made(5, bitmaps([scope])), bitmaps([scope]), 5)

@@ -260,3 +260,13 @@ def test_a_related_entity_of_another_type_than_a_column_stands_for_itself(
     monkeypatch.setattr(listing_module, "FEW", 0)
     asked = Request(more.principal("ana"), "ask")
     assert named(m, listing(m, asked)) == {more.entity(q) for q in queries}
+
+
+def test_a_page_may_begin_behind_a_name_that_nobody_stored() -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    request = question(LAKE, "owner", "load", None)
+    t, u = LAKE.entity(T), LAKE.entity("table:m:c.s.u")
+    assert page(m, request, 9).entities == (t, u)
+    assert page(m, request, 9, LAKE.entity("table:m:c.s.tt")).entities == (u,)
+    assert page(m, request, 9, LAKE.entity("table:m:c.s.a")).entities == (t, u)
+    assert page(m, request, 9, LAKE.entity("table:m:c.s.v")).entities == ()

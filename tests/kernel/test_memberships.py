@@ -131,3 +131,16 @@ def test_64_memberships_follow_on_one_another_and_no_65th() -> None:
     assert not stored.is_beyond(many[0])
     shorter = stored.with_membership(many[63], many[64], present=False)
     assert not shorter.is_beyond(ANA)
+
+
+@pytest.mark.parametrize(("below", "above", "is_refused"), [(32, 31, False), (33, 31, True)])
+def test_a_membership_joins_what_is_below_it_and_above_it(
+    below: int, above: int, *, is_refused: bool
+) -> None:
+    members, of = groups(below + 1), [Principal("group", f"h{n:02}") for n in range(above + 1)]
+    memberships = Memberships.build([], [*chain(*members), *chain(*of)], [])
+    if is_refused:
+        with pytest.raises(LimitExceeded):
+            memberships.check_membership(members[-1], of[0])
+    else:
+        memberships.check_membership(members[-1], of[0])

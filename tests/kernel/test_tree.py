@@ -189,3 +189,12 @@ def test_what_is_moved_and_then_moved_or_renamed_lies_where_it_was_put_last() ->
     assert renamed.subtree(id_of(t, C)) == ids(t, B, C, LEAF)
     stored, _ = moved.with_entity(B, id_of(t, A), stored=True)
     assert stored.subtree(id_of(t, C)) == ids(t, C)
+
+
+def test_entities_that_all_came_later_are_in_canonical_order_too() -> None:
+    t = tree()
+    for name in ("b3", "b2"):
+        t, _ = t.with_entity(Entity("file", name), id_of(t, B), stored=True)
+    late = ids(t, Entity("file", "b3"), Entity("file", "b2"))
+    assert late == t.displaced
+    assert [t.entity(id).name for id in t.ordered(late)] == ["b2", "b3"]

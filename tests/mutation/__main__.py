@@ -5,10 +5,12 @@
 
 A mutant meets the fixed tests that run its line, then all tests of kernel and models, then the
 agreement with the oracle. The first that fails has killed it; a trial that takes too long counts
-as killed, since a test run would not end. Survivors are shown with what they change. Those listed
-in `equivalent.json`, with the reason, mean the same as the original and are left out of the score.
-With `--survivors`, those kept in the file are tried again, and it keeps those that survive now;
-a file that is not there yet comes from a drawn sample.
+as killed, since a test run would not end. Survivors are shown with what they change.
+
+Those listed in `equivalent.json`, with the reason, mean the same as the original and are left out
+of the score; they meet the first stage only, and one that it kills is no equivalent: it has to
+leave the list, and the exit code is 1. With `--survivors`, those in the file are tried again, and
+it then has those that survive now; a file that is not there yet comes from a drawn sample.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="which mutants are drawn")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--at-least", type=float, default=95.0, help="the score to reach, per cent")
-    parser.add_argument("--survivors", type=Path, metavar="FILE", help="those to try, and to keep")
+    parser.add_argument(
+        "--survivors", type=Path, metavar="FILE", help="those to try, and that survive"
+    )
     parser.add_argument(
         "--stages",
         nargs="+",
@@ -71,9 +75,9 @@ def main() -> int:
     )
     options = parser.parse_args()
 
-    kept: Path | None = options.survivors
-    if kept is not None and kept.exists():
-        drawn = survivors.load(kept)
+    file: Path | None = options.survivors
+    if file is not None and file.exists():
+        drawn = survivors.load(file)
     else:
         drawn = _draw(options.sample, options.seed)
     if not drawn:
@@ -82,35 +86,43 @@ def main() -> int:
     print(f"{len(drawn)} mutants of {SOURCE}; reading which test runs which line", flush=True)
     tests = _tests_by_line()
     control = _unchanged(drawn[0])
-    if _run_all([control], tests, options.stages, 1) != {control: SURVIVED}:
+    if _run_all({control: options.stages}, tests, 1) != {control: SURVIVED}:
         print("the tests fail without any change; run `make test` first", file=sys.stderr)
         return 2
-    ends = _run_all(drawn, tests, options.stages, options.workers)
+    reasons = json.loads(Path(__file__).with_name("equivalent.json").read_text())
+    stages = {m: options.stages[:1] if m.name in reasons else options.stages for m in drawn}
+    ends = _run_all(stages, tests, options.workers)
+    if file is not None:
+        survivors.save(file, (m for m in drawn if ends[m] == SURVIVED and m.name not in reasons))
+    return _report(ends, reasons, options.at_least)
 
-    known = json.loads(Path(__file__).with_name("equivalent.json").read_text())
-    survived = [mutant for mutant in drawn if ends[mutant] == SURVIVED]
-    equivalent = [mutant for mutant in survived if mutant.name in known]
-    if kept is not None:
-        survivors.save(kept, (mutant for mutant in survived if mutant not in equivalent))
-    for mutant in survived:
-        reason = known.get(mutant.name, "SURVIVED")
+
+def _report(ends: Mapping[Mutant, str], reasons: Mapping[str, str], at_least: float) -> int:
+    """Print what survived, and the score; return the exit code."""
+    survived = [mutant for mutant, end in ends.items() if end == SURVIVED]
+    equivalent = [mutant for mutant in survived if mutant.name in reasons]
+    killed = [m for m, end in ends.items() if end != SURVIVED and m.name in reasons]
+    for mutant in (*survived, *killed):
+        reason = reasons.get(mutant.name, "SURVIVED")
+        if mutant in killed:
+            reason = f"KILLED, though listed as equivalent: {reason}"
         print("\n".join((f"\n{mutant.module}:{mutant.line}: {reason}", *mutant.difference)))
-    counted = len(drawn) - len(equivalent)
+    counted = len(ends) - len(equivalent)
     score = 100 * (1 - (len(survived) - len(equivalent)) / counted) if counted else 100.0
-    print(f"\n{len(drawn)} mutants, {len(survived)} survived, {len(equivalent)} are equivalent")
+    print(f"\n{len(ends)} mutants, {len(survived)} survived, {len(equivalent)} are equivalent")
     print(f"score: {score:.1f} %")
-    return 0 if score >= options.at_least else 1
+    return 0 if score >= at_least and not killed else 1
 
 
 def _draw(sample: int, seed: int) -> list[Mutant]:
-    words = [
+    command = [
         os.environ.get("COSMIC_RAY", sys.executable),
         str(Path(trial.__file__).with_name("mutants.py")),
     ]
-    words += ["--sample", str(sample), "--seed", str(seed)]
+    command += ["--sample", str(sample), "--seed", str(seed)]
     modules = sorted(map(str, SOURCE.glob("*.py")))
-    told = subprocess.run([*words, *modules], check=True, stdout=subprocess.PIPE)
-    return [Mutant(**table) for table in json.loads(told.stdout)["drawn"]]
+    output = subprocess.run([*command, *modules], check=True, stdout=subprocess.PIPE).stdout
+    return [Mutant(**table) for table in json.loads(output)["drawn"]]
 
 
 def _unchanged(mutant: Mutant) -> Mutant:
@@ -141,10 +153,10 @@ def _tests_by_line() -> LineTests:
 
 
 def _run_all(
-    drawn: list[Mutant], tests: LineTests, stages: Sequence[str], workers: int
+    stages: Mapping[Mutant, Sequence[str]], tests: LineTests, workers: int
 ) -> dict[Mutant, str]:
     """Take every mutant through its stages; return which one killed it, or `SURVIVED`."""
-    waiting = [Trial(mutant, [*stages]) for mutant in reversed(drawn)]
+    waiting = [Trial(mutant, [*names]) for mutant, names in reversed([*stages.items()])]
     running: dict[int, Trial] = {}
     ends: dict[Mutant, str] = {}
     while waiting or running:
@@ -163,7 +175,7 @@ def _run_all(
                 continue
             ends[one.mutant] = stage if is_killed else SURVIVED
             place = f"{one.mutant.path.name}:{one.mutant.line} {one.mutant.operator}"
-            print(f"{len(ends)}/{len(drawn)} {ends[one.mutant]:9} {place}", flush=True)
+            print(f"{len(ends)}/{len(stages)} {ends[one.mutant]:9} {place}", flush=True)
     return ends
 
 

@@ -68,15 +68,15 @@ def places_of(module: str) -> Iterator[Place]:
 
 def _spans_of_annotations(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Annotations are never evaluated in the kernel: every module defers them."""
-    found: list[ast.expr] = []
+    annotations: list[ast.expr] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
-            found.append(node.annotation)
+            annotations.append(node.annotation)
         elif isinstance(node, ast.FunctionDef) and node.returns:
-            found.append(node.returns)
+            annotations.append(node.returns)
     return [
         ((node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0))
-        for node in found
+        for node in annotations
     ]
 
 

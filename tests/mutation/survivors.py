@@ -1,4 +1,4 @@
-"""The mutants that survived, kept in a file from one run to the next."""
+"""The mutants that survived, in a file from one run to the next."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def save(path: Path, survivors: Iterable[Mutant]) -> None:
 
 
 def load(path: Path) -> list[Mutant]:
-    """Make the kept mutants from today's modules, but for those whose lines are gone."""
-    return [mutant for table in json.loads(path.read_text()) for mutant in _found(**table)]
+    """Make the mutants of the file from today's modules, but for those whose lines are gone."""
+    return [mutant for table in json.loads(path.read_text()) for mutant in _placed(**table)]
 
 
 def _table(mutant: Mutant) -> dict[str, object]:
@@ -35,7 +35,7 @@ def _table(mutant: Mutant) -> dict[str, object]:
     }
 
 
-def _found(
+def _placed(
     module: str, operator: str, line: int, before: Sequence[str], after: Sequence[str]
 ) -> Iterator[Mutant]:
     """Yield the mutant at the nearest place that reads as it did; nothing where none does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -57,6 +58,8 @@ def run(name: str, path: Path, source: str, tests: Sequence[str], chosen: frozen
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
+    # By itself pytest would import a file with doctests past the finder, unchanged.
+    import_module(name)
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not nightly"]
     # Imported before it forked.
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]

@@ -24,8 +24,8 @@ from lakewarden.kernel.statement import Condition, Effect, Statement, Where
 from lakewarden.kernel.who import who
 from lakewarden.service.system import System
 from lakewarden.testing.questions import ask
-from lakewarden.testing.statement_generator import Granting
-from lakewarden.testing.world_draft import NOW, Draft
+from lakewarden.testing.statement_generator import StatementGenerator
+from lakewarden.testing.world_draft import NOW, WorldDraft
 from lakewarden.testing.worlds import World, make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
@@ -89,9 +89,9 @@ def test_one_allow_more_removes_nothing_and_one_deny_more_adds_nothing(
 ) -> None:
     world, requests = drawn(name, seed)
     before = allowed(world.system, world.facts, requests)
-    draft = Draft.of(world.system, world.facts, random.Random(seed))
+    draft = WorldDraft.of(world.system, world.facts, random.Random(seed))
     for _ in range(3):
-        more = Granting(draft).anything()
+        more = StatementGenerator(draft).anything()
         statements = [*world.facts.statements, more]
         after = allowed(world.system, with_statements(world.facts, statements), requests)
         assert after >= before if more.effect is Effect.ALLOW else after <= before

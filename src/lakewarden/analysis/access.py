@@ -133,11 +133,11 @@ def access(before: Matrix, after: Matrix, now: float) -> Access:
     The snapshots have the same relations and attributes, but for what came and went with
     entities. Raises `BadInput` when they are of different models or settings.
     """
-    found = comparison(before.snapshot, after.snapshot)
-    asking = _Asking(found, (before, after), now)
-    asking.ask()
-    held = tuple(_Holding(found, asking).held(found.difference()))
-    return asking.told(held)
+    compared = comparison(before.snapshot, after.snapshot)
+    listings = _Listings(compared, (before, after), now)
+    listings.compare()
+    held = tuple(_BarePrivileges(compared, listings).held(compared.difference()))
+    return listings.summary(held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ Units = tuple[Users, ...]
 
 
 class _Line(NamedTuple):
-    """What operations have in common that are told together."""
+    """What operations have in common that are reported together."""
 
     gained: bool
     type: str
@@ -190,23 +190,25 @@ class _Line(NamedTuple):
     pairs: int
 
 
-class _Asking:
-    def __init__(self, found: Comparison, sides: tuple[Matrix, Matrix], now: float) -> None:
-        self._found = found
-        self._universe = found.universe
+class _Listings:
+    """The listings of all users on both sides, and what differs between them."""
+
+    def __init__(self, comparison: Comparison, sides: tuple[Matrix, Matrix], now: float) -> None:
+        self._comparison = comparison
+        self._universe = comparison.universe
         self._sides = sides
         self._now = now
         self._left = LISTINGS
         self.is_whole = True
-        self.questions = tuple(_questions(found, sides))
+        self.questions = tuple(_questions(comparison, sides))
         # For each (gained, question): the entities, and who gains or loses them.
         self._changes: dict[tuple[bool, _Question], dict[Ids, list[Users]]] = {}
         self._ids: dict[Ids, BitMap] = {}
         self._known: dict[tuple[int, RoleSet, _Question], BitMap] = {}
 
-    def ask(self) -> None:
+    def compare(self) -> None:
         """Compares all listings that may differ; ways first."""
-        units = sorted(_units(self._found), key=lambda unit: -len(unit.users))
+        units = sorted(_units(self._comparison), key=lambda unit: -len(unit.users))
         moved = self._moved_types()
         for is_way in (True, False):
             for unit in units:
@@ -243,12 +245,12 @@ class _Asking:
         if unit.memberships is None or question.shape.personal:
             return self._fresh(side, user, question)
         key = (side, unit.memberships[side], question)
-        found = self._known.get(key)
+        ids = self._known.get(key)
         if unit.is_owner:
-            return self._owned(side, user, found, question)
-        if found is None:
-            found = self._known[key] = self._fresh(side, user, question)
-        return found
+            return self._owned(side, user, ids, question)
+        if ids is None:
+            ids = self._known[key] = self._fresh(side, user, question)
+        return ids
 
     def _owned(
         self, side: int, user: Principal, others: BitMap | None, question: _Question
@@ -287,8 +289,8 @@ class _Asking:
         ways = lacking(self._sides[1], request)
         return tuple(sorted(ways[0], key=str)) if ways else None
 
-    def told(self, held: tuple[Held, ...]) -> Access:
-        """All that was found."""
+    def summary(self, held: tuple[Held, ...]) -> Access:
+        """All differences."""
         reached = tuple(sorted(self._reached(), key=_order))
         users = {user for one in reached for user in one.users}
         ids = BitMap.union(BitMap(), *(self._ids[key] for s in self._changes.values() for key in s))
@@ -312,9 +314,9 @@ class _Asking:
             for gained in (True, False):
                 sets = [
                     (self._ids[key], users)
-                    for (is_gain, question), found in self._changes.items()
+                    for (is_gain, question), sets_of_question in self._changes.items()
                     if is_gain is gained and way in question.ways
-                    for key, users in found.items()
+                    for key, users in sets_of_question.items()
                 ]
                 people = {one for _, units in sets for users in units for one in users}
                 ids = BitMap.union(BitMap(), *(ids for ids, _ in sets))
@@ -361,18 +363,18 @@ def _order(one: Reached) -> tuple[object, ...]:
     return not one.gained, -first, -one.pairs, one.type, one.sample, one.users, one.operations
 
 
-def _questions(found: Comparison, sides: Sequence[Matrix]) -> Iterator[_Question]:
-    model = found.universe.model
+def _questions(comparison: Comparison, sides: Sequence[Matrix]) -> Iterator[_Question]:
+    model = comparison.universe.model
     trees = [side.snapshot.coded.tree for side in sides]
     kinds = {kind for tree in trees for kind in tree.kinds if kind and tree.of_type(kind)}
-    asked: dict[tuple[str, Node], list[Operation]] = {}
+    by_rule: dict[tuple[str, Node], list[Operation]] = {}
     for operation in model.operations.values():
         types = {"" if type == NONE else type for type in operation.rules if type != ANY}
         if ANY in operation.rules:
             types |= kinds
         for type in sorted(types & (kinds | {""})):
-            asked.setdefault((type, operation.rule(type)), []).append(operation)
-    for (type, _), operations in asked.items():
+            by_rule.setdefault((type, operation.rule(type)), []).append(operation)
+    for (type, _), operations in by_rule.items():
         names = tuple(operation.name for operation in operations)
         yield _Question(
             operations=names,
@@ -382,27 +384,27 @@ def _questions(found: Comparison, sides: Sequence[Matrix]) -> Iterator[_Question
         )
 
 
-def _units(found: Comparison) -> Iterator[_Unit]:
+def _units(comparison: Comparison) -> Iterator[_Unit]:
     """The users whom anything may concern, those together who are told apart by nothing."""
-    sides = found.universe.before, found.universe.after
-    changed, on_both = _changed(found), _changed(found, stayed=True)
-    for memberships, users in found.groups.items():
+    sides = comparison.universe.before, comparison.universe.after
+    changed, on_both = _changed(comparison), _changed(comparison, stayed=True)
+    for memberships, users in comparison.groups.items():
         alike: dict[tuple[frozenset[str], frozenset[str], bool], list[Principal]] = {}
         for user in users:
             privileges, there = (frozenset(one.get(user, ())) for one in (changed, on_both))
             is_beyond = any(side.is_beyond(user) for side in sides)
-            if is_beyond or found.owns(user):
+            if is_beyond or comparison.owns(user):
                 yield _Unit(
                     users=(user,),
                     memberships=None if is_beyond else memberships,
                     is_owner=True,
                     changed=privileges,
                     changed_on_both=there,
-                    is_moved=user in found.moved,
-                    owns_otherwise=found.owns_otherwise(user),
+                    is_moved=user in comparison.moved,
+                    owns_otherwise=comparison.owns_otherwise(user),
                 )
             else:
-                alike.setdefault((privileges, there, user in found.moved), []).append(user)
+                alike.setdefault((privileges, there, user in comparison.moved), []).append(user)
         for (privileges, there, is_moved), together in alike.items():
             yield _Unit(
                 users=tuple(together),
@@ -415,11 +417,11 @@ def _units(found: Comparison) -> Iterator[_Unit]:
             )
 
 
-def _changed(found: Comparison, *, stayed: bool = False) -> dict[Principal, set[str]]:
+def _changed(comparison: Comparison, *, stayed: bool = False) -> dict[Principal, set[str]]:
     """By user, the privileges of which statements say something else, see `concerned`."""
     changed: dict[Principal, set[str]] = {}
-    for privilege in found.universe.model.privileges:
-        for users in found.concerned(privilege, stayed=stayed).values():
+    for privilege in comparison.universe.model.privileges:
+        for users in comparison.concerned(privilege, stayed=stayed).values():
             for user in users:
                 changed.setdefault(user, set()).add(privilege)
     return changed
@@ -437,23 +439,25 @@ def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool
     )
 
 
-class _Holding:
+class _BarePrivileges:
     """The privileges by their bare names, and whom they help to nothing."""
 
-    def __init__(self, found: Comparison, asking: _Asking) -> None:
-        self._found = found
-        self._model: Model = found.universe.model
-        self._asking = asking
+    def __init__(self, comparison: Comparison, listings: _Listings) -> None:
+        self._comparison = comparison
+        self._model: Model = comparison.universe.model
+        self._listings = listings
         self._left = JUDGED
         # Users of one unit are judged once.
         self._unit = {
-            user: number for number, users in enumerate(found.groups.values()) for user in users
+            user: number
+            for number, users in enumerate(comparison.groups.values())
+            for user in users
         }
-        self._asked: dict[tuple[str, str], list[_Question]] = {}
-        for question in asking.questions:
+        self._questions: dict[tuple[str, str], list[_Question]] = {}
+        for question in listings.questions:
             for privilege in question.shape.privileges:
-                self._asked.setdefault((privilege, question.type), []).append(question)
-        for questions in self._asked.values():
+                self._questions.setdefault((privilege, question.type), []).append(question)
+        for questions in self._questions.values():
             questions.sort(key=lambda q: not q.ways)
 
     def held(self, difference: Difference) -> Iterator[Held]:
@@ -483,39 +487,39 @@ class _Holding:
         """Whether the privilege is not for entities of that type, but only reaches them."""
         declared = self._model.privileges[row.privilege]
         is_offered = not declared.on or bool({ANY, row.type or NONE} & declared.on)
-        return not is_offered or (row.privilege, row.type) not in self._asked
+        return not is_offered or (row.privilege, row.type) not in self._questions
 
     def _idle(self, row: Row) -> Iterator[Idle]:
-        found: dict[tuple[Need, ...], list[Principal]] = {}
+        users_by_need: dict[tuple[Need, ...], list[Principal]] = {}
         known: dict[object, tuple[Need, ...] | None] = {}
         for user in (*row.users, *([SOMEBODY] * row.others)):
-            unit = user if self._found.owns(user) else self._unit[user]
+            unit = user if self._comparison.owns(user) else self._unit[user]
             if unit not in known:
                 known[unit] = self._lacks(row, user)
             lacks = known[unit]
             if lacks is not None:
-                found.setdefault(lacks, []).append(user)
-        for lacks, users in sorted(found.items(), key=str):
+                users_by_need.setdefault(lacks, []).append(user)
+        for lacks, users in sorted(users_by_need.items(), key=str):
             named = tuple(user for user in users if user != SOMEBODY)
             yield Idle(named, SOMEBODY in users, lacks)
 
     def _lacks(self, row: Row, user: Principal) -> tuple[Need, ...] | None:
         """What is lacking for any effect on the sample; None where there is one."""
-        questions = self._asked[row.privilege, row.type]
+        questions = self._questions[row.privilege, row.type]
         can = False
         for question in questions:
             if self._left <= 0:
                 return None
             self._left -= 1
             could, can_now = (
-                self._asking.allows(side, user, question.operation, row.sample) for side in (0, 1)
+                self._listings.allows(side, user, question.operation, row.sample) for side in (0, 1)
             )
             if could is not can_now:
                 return None
             can |= can_now
         if row.gained and not can:
             for question in questions[:_FEW_OPERATIONS]:
-                lacks = self._asking.lacks(user, question.operation, row.sample)
+                lacks = self._listings.lacks(user, question.operation, row.sample)
                 if lacks:
                     return lacks
         return ()

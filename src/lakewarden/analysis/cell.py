@@ -46,8 +46,8 @@ class Cells:
         assert self.universe is not None  # noqa: S101 — INVARIANT: nobody asks no cells
         if self.classes is None:
             return self.universe.scopes[scope]
-        found = self.classes.within.get(scope)
-        return BitMap() if found is None else BitMap(found.astype(np.uint32))
+        numbers = self.classes.within.get(scope)
+        return BitMap() if numbers is None else BitMap(numbers.astype(np.uint32))
 
     def size(self, cells: BitMap) -> int:
         """How many entities are in the cells."""
@@ -77,9 +77,9 @@ class Cells:
             yield from ((cell, BitMap([cell])) for cell in cells)
             return
         for number, inside in self.types:
-            found = cells & inside
-            if found:
-                yield number, found
+            chosen = cells & inside
+            if chosen:
+                yield number, chosen
 
     def among(self, ids: BitMap, cells: BitMap) -> BitMap:
         """Those of the entities that lie in any of the cells."""
@@ -110,5 +110,7 @@ def cells(universe: Universe, scopes: Iterable[int]) -> Cells:
     sizes = np.bincount(classes.classes, minlength=classes.count)
     bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     within = ((number, classes.within.get(number)) for number in types)
-    of_types = [(n, BitMap(found.astype(np.uint32))) for n, found in within if found is not None]
+    of_types = [
+        (n, BitMap(numbers.astype(np.uint32))) for n, numbers in within if numbers is not None
+    ]
     return Cells(universe, classes, order, bounds, of_types)

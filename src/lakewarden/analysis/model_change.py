@@ -83,13 +83,13 @@ class _Comparison:
         """Every operation with each type that it is asked about; those whose rules differ first."""
         trees = [side.snapshot.coded.tree for side in self._sides]
         kinds = {kind for tree in trees for kind in tree.kinds if kind and tree.of_type(kind)}
-        found: dict[tuple[str, str], bool] = {}
+        is_same_rule: dict[tuple[str, str], bool] = {}
         for name in dict.fromkeys((*self._models[0].operations, *self._models[1].operations)):
             for type in sorted(kinds | {""}):
                 rules = [_rule(model, name, type) for model in self._models]
                 if any(rule is not None for rule in rules):
-                    found[name, type] = rules[0] == rules[1]
-        return sorted(found, key=lambda question: (found[question], question))
+                    is_same_rule[name, type] = rules[0] == rules[1]
+        return sorted(is_same_rule, key=lambda question: (is_same_rule[question], question))
 
     def _changes(self, operation: str, type: str) -> Iterator[_Change]:
         users: dict[tuple[bool, bytes], list[Principal]] = {}
@@ -101,8 +101,8 @@ class _Comparison:
             for gained, ids in ((True, has - had), (False, had - has)):
                 if ids:
                     users.setdefault((gained, ids.serialize()), []).append(user)
-        for (gained, key), found in users.items():
-            yield _Change(gained, type, key, tuple(found))
+        for (gained, key), changed_for in users.items():
+            yield _Change(gained, type, key, tuple(changed_for))
 
     def _listed(self, side: int, user: Principal, operation: str, type: str) -> BitMap:
         if _rule(self._models[side], operation, type) is None:
@@ -134,13 +134,13 @@ class _Comparison:
     def _ways(self, changes: Mapping[_Change, Sequence[str]]) -> Iterator[WayCount]:
         for way in WAYS:
             for gained in (True, False):
-                found = [
+                by_way = [
                     change
                     for change, names in changes.items()
                     if change.gained is gained and self._is_way(way, change, names)
                 ]
-                users = {user for change in found for user in change.users} - {SOMEBODY}
-                ids = BitMap.union(BitMap(), *(BitMap.deserialize(one.ids) for one in found))
+                users = {user for change in by_way for user in change.users} - {SOMEBODY}
+                ids = BitMap.union(BitMap(), *(BitMap.deserialize(one.ids) for one in by_way))
                 yield WayCount(way, gained, len(users), len(ids))
 
 

@@ -42,7 +42,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TallyPart:
     """Users who gain, or lose, on entities of one type: `first` of `entities` many.
 
     `cause` are the principals that it comes through, for any of the users; `pairs` counts (user,
@@ -94,77 +94,79 @@ class Tally:
             self._work += len(change.cells)
             self._fine.setdefault((gained, not cause), BitMap()).update(change.cells)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[TallyPart]:
         """All that was added; what is gained, or lost, on the same cell together."""
         parts = sum(map(len, self._fine.values()))
         coarse = parts > PART_LIMIT or self._work > WORK_LIMIT
         for added in self._added:
             self._sum(added, coarse)
         known: dict[tuple[int, ...], tuple[Principal, ...]] = {}
-        for (gained, _, _), found in self._sums.items():
-            left = found.ids - self._cells.among(found.ids, found.cells)
-            entities = self._cells.size(found.cells) + len(left)
+        for (gained, _, _), part in self._sums.items():
+            left = part.ids - self._cells.among(part.ids, part.cells)
+            entities = self._cells.size(part.cells) + len(left)
             if not entities:
                 continue
-            key = tuple(map(id, found.groups)) if not found.single else ()
+            key = tuple(map(id, part.groups)) if not part.single else ()
             users = known.get(key) if key else None
             if users is None:
-                everyone = found.single.union(*found.groups)
+                everyone = part.single.union(*part.groups)
                 users = known[key] = tuple(sorted(everyone))
-            first = [self._cells.first(found.cells)] if found.cells else []
-            yield Part(
+            first = [self._cells.first(part.cells)] if part.cells else []
+            yield TallyPart(
                 gained=gained,
-                cause=tuple(sorted(found.cause)),
+                cause=tuple(sorted(part.cause)),
                 users=tuple(user for user in users if user != SOMEBODY),
                 others=SOMEBODY in users,
                 first=min([*first, *([left.min()] if left else [])]),
                 entities=entities,
-                pairs=found.pairs,
+                pairs=part.pairs,
             )
 
     def entities(self) -> BitMap:
         """All entities that any part is about."""
-        cells = BitMap.union(BitMap(), *(found.cells for found in self._sums.values()))
-        ids = BitMap.union(BitMap(), *(found.ids for found in self._sums.values()))
+        cells = BitMap.union(BitMap(), *(sum_of_part.cells for sum_of_part in self._sums.values()))
+        ids = BitMap.union(BitMap(), *(sum_of_part.ids for sum_of_part in self._sums.values()))
         return self._cells.ids(cells) | ids
 
     def _sum(self, added: _Added, coarse: bool) -> None:
         change, gained, cause, users = added
         for number, cells in self._cells.bundles(change.cells, coarse=coarse):
-            found = self._sum_of(gained, cause, number)
+            sum_of_part = self._sum_of(gained, cause, number)
             less = {user: self._cells.among(ids, cells) for user, ids in change.less.items()}
-            self._add_cells(found, cells, users, {user: ids for user, ids in less.items() if ids})
+            self._add_cells(
+                sum_of_part, cells, users, {user: ids for user, ids in less.items() if ids}
+            )
         for user, ids in change.more.items():
             inside = self._cells.of(ids)
             for number, cells in self._cells.bundles(inside, coarse=coarse):
-                found = self._sum_of(gained, cause, number)
+                sum_of_part = self._sum_of(gained, cause, number)
                 mine = self._cells.among(ids, cells)
-                found.ids |= mine
-                found.single.add(user)
-                found.pairs += len(mine) if user != SOMEBODY else 0
+                sum_of_part.ids |= mine
+                sum_of_part.single.add(user)
+                sum_of_part.pairs += len(mine) if user != SOMEBODY else 0
 
     def _sum_of(self, gained: bool, cause: Cause, number: int) -> _Sum:
-        found = self._sums.setdefault((gained, not cause, number), _Sum())
-        found.cause.update(cause)
-        return found
+        sum_of_part = self._sums.setdefault((gained, not cause, number), _Sum())
+        sum_of_part.cause.update(cause)
+        return sum_of_part
 
     def _add_cells(
         self,
-        found: _Sum,
+        sum_of_part: _Sum,
         cells: BitMap,
         users: Sequence[Principal],
         less: Mapping[Principal, BitMap],
     ) -> None:
         """Users who gain the cells, some of them `less` than that."""
         size = self._cells.size(cells)
-        found.pairs += size * (len(users) - (SOMEBODY in users))
-        found.pairs -= sum(len(held) for user, held in less.items() if user != SOMEBODY)
+        sum_of_part.pairs += size * (len(users) - (SOMEBODY in users))
+        sum_of_part.pairs -= sum(len(held) for user, held in less.items() if user != SOMEBODY)
         if not less:
-            found.groups.append(users)
-            found.cells |= cells
+            sum_of_part.groups.append(users)
+            sum_of_part.cells |= cells
             return
-        found.single.update(user for user in users if len(less.get(user, ())) < size)
+        sum_of_part.single.update(user for user in users if len(less.get(user, ())) < size)
         if len(less) < len(users):
-            found.cells |= cells
+            sum_of_part.cells |= cells
         else:
-            found.ids |= self._cells.ids(cells) - BitMap.intersection(*less.values())
+            sum_of_part.ids |= self._cells.ids(cells) - BitMap.intersection(*less.values())

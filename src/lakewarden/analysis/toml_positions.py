@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 def positions(text: str) -> dict[Path, Position]:
     """The place of every table and key; lines and columns are counted from 1."""
-    found: dict[Path, Position] = {}
+    positions: dict[Path, Position] = {}
     table: Path = ()
     counts: dict[Path, int] = {}
     open_quotes = ""
@@ -43,15 +43,15 @@ def positions(text: str) -> dict[Path, Position]:
         key = None if heading else _KEY.match(line)
         if heading:
             table = _heading(heading[1], _steps(heading[2]), counts)
-            found.setdefault(table, Position(number, heading.start(1) + 1, heading.end()))
+            positions.setdefault(table, Position(number, heading.start(1) + 1, heading.end()))
         elif key:
             begin = len(line) - len(line.lstrip()) + 1
             path = (*table, *_steps(key[1]))
             value = line[key.end() :]
-            found[path] = Position(number, begin, key.end() + value.startswith(('"', "'")))
+            positions[path] = Position(number, begin, key.end() + value.startswith(('"', "'")))
             open_quotes = next((q for q in _QUOTES if value.count(q) % 2), "")
             depth = 0 if open_quotes else max(0, _brackets(value))
-    return found
+    return positions
 
 
 def position_of(
@@ -59,9 +59,11 @@ def position_of(
 ) -> tuple[int, int]:
     """Line and column of a path, or of the nearest table that is there; (0, 0) for none."""
     for length in range(len(path), 0, -1):
-        found = places.get(path[:length])
-        if found is not None:
-            return found.line, found.value if value and length == len(path) else found.column
+        position = places.get(path[:length])
+        if position is not None:
+            return position.line, position.value if value and length == len(
+                path
+            ) else position.column
     return 0, 0
 
 

@@ -194,7 +194,7 @@ class Side:
         coded = self._snapshot.coded
         stored = np.asarray(coded.tree.stored.to_array(), dtype=np.int32)
         positions, owners, labels = coded.owners.flat(stored)
-        found: Owned = {}
+        ids_by_owner: Owned = {}
         width = len(coded.ownerships)
         keys = owners.astype(np.int64) * width + labels
         order = np.argsort(keys, kind="stable")
@@ -202,8 +202,8 @@ class Side:
         for group in np.split(order, starts[1:]) if len(order) else ():
             owner, label = divmod(int(keys[group[0]]), width)
             ids = self.placed(BitMap(stored[positions[group]].astype(np.uint32)))
-            found[coded.memberships.principals[owner], coded.ownerships[label]] = ids
-        return found
+            ids_by_owner[coded.memberships.principals[owner], coded.ownerships[label]] = ids
+        return ids_by_owner
 
     def owned(self, owners: Iterable[Principal], types: OwnerTypes) -> BitMap:
         """What any of the principals owns, by an ownership of one of the types."""
@@ -224,13 +224,13 @@ def universe(before: Snapshot, after: Snapshot) -> Universe:
     late: list[Entity] = []
     if old is not new:
         places, late = _places(old, new)
-    found = Universe(before.model, len(old) + len(late))
-    found.before = Side(found, before, None, [])
-    found.after = Side(found, after, places, late)
+    united = Universe(before.model, len(old) + len(late))
+    united.before = Side(united, before, None, [])
+    united.after = Side(united, after, places, late)
     coded = before.coded, after.coded
     if coded[0].owners is coded[1].owners and old is new:
-        found.after.share_owners(found.before)
-    return found
+        united.after.share_owners(united.before)
+    return united
 
 
 def _places(old: Tree, new: Tree) -> tuple[Ids, list[Entity]]:
@@ -239,11 +239,11 @@ def _places(old: Tree, new: Tree) -> tuple[Ids, list[Entity]]:
     late: list[Entity] = []
     for id in range(len(old) if _continues(old, new) else 0, len(new)):
         entity = new.entity(id)
-        found = old.find(entity)
-        if found is None:
-            found = len(old) + len(late)
+        place = old.find(entity)
+        if place is None:
+            place = len(old) + len(late)
             late.append(entity)
-        places[id] = found
+        places[id] = place
     return places, late
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pyroaring import BitMap
 
 from lakewarden.analysis.cell import Cells, cells
-from lakewarden.analysis.tally import SOMEBODY, Change, Part, Tally
+from lakewarden.analysis.tally import SOMEBODY, Change, Tally, TallyPart
 from lakewarden.analysis.universe import Side, Universe, universe
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -140,24 +140,24 @@ class Comparison:
         """
         one = _OnePrivilege(self.universe, privilege)
         changed = one.changed_on_both if stayed else one.changed
-        found: dict[Acting, Sequence[Principal]] = {}
+        concerned: dict[Acting, Sequence[Principal]] = {}
         for memberships, users in self.groups.items():
             before, after = memberships[0] & one.named(0), memberships[1] & one.named(1)
             if before != after or not changed.isdisjoint(before) or one.owners_differ:
-                found[memberships] = users
+                concerned[memberships] = users
             else:
                 owning = self._reowning(one, users)
                 if owning:
-                    found[memberships] = owning
-        return found
+                    concerned[memberships] = owning
+        return concerned
 
     def _rows(self, privilege: str) -> Iterator[Row]:
         one = _OnePrivilege(self.universe, privilege)
         groups = self._concerned(one)
         if not groups:
             return
-        found = one.look_at(groups)
-        tally = Tally(found)
+        cells = one.look_at(groups)
+        tally = Tally(cells)
         for (before, after), users in groups.items():
             owned = {user: self._owned(user) for user in users if one.is_special(user, self)}
             cause = tuple(sorted((before ^ after) | (one.changed & (before | after))))
@@ -167,7 +167,7 @@ class Comparison:
             yield self._row(privilege, part)
         self._entities |= tally.entities()
 
-    def _row(self, privilege: str, part: Part) -> Row:
+    def _row(self, privilege: str, part: TallyPart) -> Row:
         sample = self.universe.entity(part.first)
         return Row(
             privilege=privilege,
@@ -183,14 +183,14 @@ class Comparison:
 
     def _concerned(self, one: _OnePrivilege) -> dict[Acting, list[Principal]]:
         """The users for whom something may differ, by the principals that the privilege names."""
-        found: dict[Acting, list[Principal]] = {}
+        concerned: dict[Acting, list[Principal]] = {}
         for (before, after), users in self.groups.items():
             is_moved = before != after or not one.changed.isdisjoint(before)
-            kept = users if is_moved or one.owners_differ else self._reowning(one, users)
-            if kept:
+            differing = users if is_moved or one.owners_differ else self._reowning(one, users)
+            if differing:
                 key = before & one.named(0), after & one.named(1)
-                found.setdefault(key, []).extend(kept)
-        return found
+                concerned.setdefault(key, []).extend(differing)
+        return concerned
 
     def _reowning(self, one: _OnePrivilege, users: Sequence[Principal]) -> list[Principal]:
         """Those of the users who own something else than before, where that matters."""
@@ -246,9 +246,9 @@ class _OnePrivilege:
         """The principals that statements about the privilege name on one side."""
         return self._grants[side].principals
 
-    def is_special(self, user: Principal, found: Comparison) -> bool:
+    def is_special(self, user: Principal, comparison: Comparison) -> bool:
         """Whether more than the role set may tell what the user may do."""
-        return (self.asks_owners and found.owns(user)) or (self._is_own and user != SOMEBODY)
+        return (self.asks_owners and comparison.owns(user)) or (self._is_own and user != SOMEBODY)
 
     def look_at(self, groups: Iterable[Acting]) -> Cells:
         """Takes the classes that tell apart what these role sets may do, and returns them."""
@@ -298,10 +298,10 @@ class _OnePrivilege:
 
     def _mine(self, side: int, user: Principal, owners: RoleSet, role_set: RoleSet) -> BitMap:
         """The entities on which the user holds the privilege as an owner, or as itself."""
-        found: Side = self._sides[side]
+        owning: Side = self._sides[side]
         mine = BitMap()
         for number, types in self._grants[side].owners:
-            mine |= self._universe.scopes[number] & found.owned(owners, types)
+            mine |= self._universe.scopes[number] & owning.owned(owners, types)
         if mine:
             mine -= self._cells.among(mine, self._denied(side, role_set))
-        return mine | found.own(user) if self._is_own else mine
+        return mine | owning.own(user) if self._is_own else mine

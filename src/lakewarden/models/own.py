@@ -40,9 +40,9 @@ def of_table(value: object, where: str) -> ModelText | None:
     if value is None:
         return None
     section = Section(value, where)
-    found = ModelText(section.text("text"), section.text("digest"))
+    stored = ModelText(section.text("text"), section.text("digest"))
     section.close()
-    return found
+    return stored
 
 
 def digest_of(text: str) -> str:

@@ -48,29 +48,29 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.service.system import System
-from lakewarden.testing.statement_generator import Granting
-from lakewarden.testing.world_draft import OWNERSHIPS, Draft
+from lakewarden.testing.statement_generator import StatementGenerator
+from lakewarden.testing.world_draft import OWNERSHIPS, WorldDraft
 
 T = TypeVar("T")
 
 
 def change(system: System, facts: Facts, seed: int) -> tuple[Change, Facts]:
     """Something that may happen to the facts, and the facts afterwards."""
-    changing = _Changing(system, facts, random.Random(seed))
+    generator = _ChangeGenerator(system, facts, random.Random(seed))
     while True:
-        found = changing.any()
-        if found is not None:
-            return found, after(system, facts, found)
+        made = generator.any()
+        if made is not None:
+            return made, after(system, facts, made)
 
 
-class _Changing:
+class _ChangeGenerator:
     """Draws one change; None where what was drawn has nothing to happen to."""
 
     def __init__(self, system: System, facts: Facts, rng: random.Random) -> None:
         self._model = system.model
         self._facts = facts
         self._rng = rng
-        self._draft = Draft.of(system, facts, rng)
+        self._draft = WorldDraft.of(system, facts, rng)
 
     def any(self) -> Change | None:
         kinds: list[Callable[[], Change | None]] = [
@@ -151,12 +151,12 @@ class _Changing:
         return RelationChanged(RelationRow(kind, source, target), present=True)
 
     def _attributes(self) -> list[str]:
-        found = [
+        names = [
             name.partition(".")[2]
             for name, declared in self._model.attributes.items()
             if declared.source is not Source.REQUEST
         ]
-        return found + sorted({row.attribute for row in self._facts.attributes})
+        return names + sorted({row.attribute for row in self._facts.attributes})
 
     def _attribute(self) -> Change | None:
         entity, name = self._stored(), self._rng.choice(self._attributes())
@@ -192,7 +192,7 @@ class _Changing:
         return MembershipChanged(MembershipRow(member, of), present=True)
 
     def _statement(self) -> Change | None:
-        statement = Granting(self._draft).anything()
+        statement = StatementGenerator(self._draft).anything()
         old = self._draft.one([s.id for s in self._facts.statements])
         if old is not None and self._draft.often(0.3):
             return StatementAdded(replace(statement, id=old))
@@ -209,8 +209,8 @@ class _Changing:
             gone = draft.one(draft.people(kind))
             return None if gone is None else PrincipalChanged(gone, present=False)
         container = draft.one(draft.of_types(self._model.membership_types or "-"))
-        found = draft.names.principal(kind, container)
-        return PrincipalChanged(Principal(*found), present=True)
+        principal = draft.names.principal(kind, container)
+        return PrincipalChanged(Principal(*principal), present=True)
 
 
 def after(system: System, facts: Facts, made: Change) -> Facts:
@@ -228,9 +228,9 @@ def after(system: System, facts: Facts, made: Change) -> Facts:
         case RelationChanged(row, present):
             return replace(facts, relations=_with(facts.relations, row, present=present))
         case AttributeChanged(entity, attribute, values):
-            kept = [r for r in facts.attributes if (r.entity, r.attribute) != (entity, attribute)]
+            others = [r for r in facts.attributes if (r.entity, r.attribute) != (entity, attribute)]
             return replace(
-                facts, attributes=kept + [AttributeRow(entity, attribute, v) for v in values]
+                facts, attributes=others + [AttributeRow(entity, attribute, v) for v in values]
             )
         case OwnerChanged(row, present):
             return replace(facts, owners=_with(facts.owners, row, present=present))
@@ -245,18 +245,18 @@ def after(system: System, facts: Facts, made: Change) -> Facts:
 
 
 def _with(rows: Sequence[T], row: T, *, present: bool) -> list[T]:
-    kept = [other for other in rows if other != row]
-    return [*kept, row] if present else kept
+    others = [other for other in rows if other != row]
+    return [*others, row] if present else others
 
 
 def _restated(facts: Facts, id: str, *statements: Statement) -> Facts:
-    kept = [s for s in facts.statements if s.id != id]
-    return replace(facts, statements=[*kept, *statements])
+    others = [s for s in facts.statements if s.id != id]
+    return replace(facts, statements=[*others, *statements])
 
 
 def _without(system: System, facts: Facts, entity: Entity) -> Facts:
     """Nothing is known about it any more; where names are denied, of all below either."""
-    draft = Draft.of(system, facts, random.Random(0))
+    draft = WorldDraft.of(system, facts, random.Random(0))
     gone = {entity} if system.model.judged(entity.type) else {entity, *draft.below(entity)}
     bound = system.model.binds_identity
     return replace(

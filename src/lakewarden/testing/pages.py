@@ -113,8 +113,8 @@ def _on_disk(path: Path) -> str | None:
 
 
 def _left_over(folder: Path, wanted: Mapping[str, str]) -> list[Path]:
-    found = sorted(folder.glob("*.md"))
-    return [path for path in found if path.name not in wanted and MARK in (_on_disk(path) or "")]
+    paths = sorted(folder.glob("*.md"))
+    return [path for path in paths if path.name not in wanted and MARK in (_on_disk(path) or "")]
 
 
 def _head(model: Model) -> Iterator[str]:

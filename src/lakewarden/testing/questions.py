@@ -21,23 +21,23 @@ from lakewarden.kernel.statement import (
     Statement,
 )
 from lakewarden.testing.rule_satisfaction import privileges_in
-from lakewarden.testing.world_draft import ANY_SUBRESOURCE, NOW, Draft
+from lakewarden.testing.world_draft import ANY_SUBRESOURCE, NOW, WorldDraft
 from lakewarden.testing.worlds import World
 
 
 def ask(world: World, seed: int, count: int) -> list[Request]:
     """That many questions about the world, aimed at what it holds and at what lies beside."""
-    asker = _Asker(world, random.Random(seed))
-    return [asker.request() for _ in range(count)]
+    generator = _QuestionGenerator(world, random.Random(seed))
+    return [generator.request() for _ in range(count)]
 
 
-class _Asker:
+class _QuestionGenerator:
     """Draws questions about a world."""
 
     def __init__(self, world: World, rng: random.Random) -> None:
         self._world = world
         self._rng = rng
-        self._draft = Draft.of(world.system, world.facts, rng)
+        self._draft = WorldDraft.of(world.system, world.facts, rng)
         self._model = world.system.model
 
     def request(self) -> Request:
@@ -138,8 +138,8 @@ class _Asker:
         target = request.target
         operation = self._model.operations.get(request.operation)
         near = [*draft.path(target), *draft.below(target), *draft.of_types({target.type or "-"})]
-        asked = [e for e in near if operation is None or operation.rule_or_none(e.type)]
-        return draft.one(asked) or target
+        targets = [e for e in near if operation is None or operation.rule_or_none(e.type)]
+        return draft.one(targets) or target
 
     def _another_act(self, request: Request) -> Request:
         names = [
@@ -153,10 +153,10 @@ class _Asker:
         return replace(request, operation=name, targets={**targets, **request.targets})
 
     def _without_a_part(self, request: Request) -> Request:
-        kept = {k: v for k, v in request.targets.items() if not self._draft.often(0.5)}
+        targets = {k: v for k, v in request.targets.items() if not self._draft.often(0.5)}
         lists = {k: v[: self._rng.randint(0, len(v))] for k, v in request.lists.items()}
         sent = {k: v for k, v in request.attributes.items() if not self._draft.often(0.5)}
-        return replace(request, targets=kept, lists=lists, attributes=sent)
+        return replace(request, targets=targets, lists=lists, attributes=sent)
 
     def _dressed(self, request: Request) -> Request:
         """The question with what may come along: groups, active roles, sub-resources, facts."""

@@ -42,8 +42,8 @@ from lakewarden.kernel.relations import (
 )
 from lakewarden.kernel.request import Request, Scalar
 from lakewarden.kernel.statement import Statement
-from lakewarden.testing.statement_generator import Granting
-from lakewarden.testing.world_draft import NOW, OWNERSHIPS, Draft
+from lakewarden.testing.statement_generator import StatementGenerator
+from lakewarden.testing.world_draft import NOW, OWNERSHIPS, WorldDraft
 
 _GAP = 0.06
 """How often a part of what a rule asks for is left out."""
@@ -80,7 +80,7 @@ class Target:
 class RuleSatisfier:
     """Puts into a draft what a rule asks for, with a gap now and then."""
 
-    def __init__(self, draft: Draft, granting: Granting, aim: Target) -> None:
+    def __init__(self, draft: WorldDraft, granting: StatementGenerator, aim: Target) -> None:
         self._draft = draft
         self._model = draft.model
         self._granting = granting
@@ -166,9 +166,9 @@ class RuleSatisfier:
         self._draft.memberships.append(MembershipRow(whom, of))
 
     def _be(self, entity: Entity) -> None:
-        found = self._draft.as_principal(entity)
-        if found is not None and found.kind != USER:
-            self._join(found)
+        principal = self._draft.as_principal(entity)
+        if principal is not None and principal.kind != USER:
+            self._join(principal)
 
     def _own(self, levels: tuple[str, ...], entity: Entity) -> None:
         draft = self._draft
@@ -245,5 +245,5 @@ def _other(value: Scalar) -> Scalar:
 
 def privileges_in(node: Node) -> set[str]:
     """The privileges that stand in a rule, wherever they are asked about."""
-    found = {node.privilege} if isinstance(node, Holds) else set[str]()
-    return found.union(*map(privileges_in, children(node)))
+    names = {node.privilege} if isinstance(node, Holds) else set[str]()
+    return names.union(*map(privileges_in, children(node)))

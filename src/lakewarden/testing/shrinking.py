@@ -67,18 +67,18 @@ def _with(facts: Facts, kind: str, rows: tuple[Any, ...]) -> Facts:
     """The facts with other rows of one kind, and without what these leave in the air."""
     changed: dict[str, Any] = {kind: rows}
     fewer = replace(facts, **changed)
-    kept = {row.entity for row in fewer.entities}
-    gone = {row.entity for row in facts.entities} - kept
+    entities = {row.entity for row in fewer.entities}
+    gone = {row.entity for row in facts.entities} - entities
     while gone:
-        below = {row.entity for row in fewer.entities if row.parent in gone} & kept
-        kept -= below
+        below = {row.entity for row in fewer.entities if row.parent in gone} & entities
+        entities -= below
         gone = below
     return replace(
         fewer,
-        entities=tuple(r for r in fewer.entities if r.entity in kept),
-        relations=tuple(r for r in fewer.relations if r.source in kept),
-        attributes=tuple(r for r in fewer.attributes if r.entity in kept),
-        owners=tuple(r for r in fewer.owners if r.entity in kept),
+        entities=tuple(r for r in fewer.entities if r.entity in entities),
+        relations=tuple(r for r in fewer.relations if r.source in entities),
+        attributes=tuple(r for r in fewer.attributes if r.entity in entities),
+        owners=tuple(r for r in fewer.owners if r.entity in entities),
     )
 
 

@@ -29,13 +29,13 @@ from lakewarden.kernel.statement import (
     Statement,
     Where,
 )
-from lakewarden.testing.world_draft import NOW, OWNERSHIPS, Draft
+from lakewarden.testing.world_draft import NOW, OWNERSHIPS, WorldDraft
 
 
-class Granting:
+class StatementGenerator:
     """Statements over a draft: any, or just those that open something."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: WorldDraft) -> None:
         self._draft = draft
         self._model = draft.model
         self._rng = draft.rng
@@ -162,12 +162,12 @@ class Granting:
 
     def _pool(self, of: Field) -> list[str]:
         """Values that some resource may have."""
-        found: list[str] = []
+        values: list[str] = []
         for origin in of.origin:
-            found += self._values(origin, of)
+            values += self._values(origin, of)
         if of.up:
-            found += [e.name for e in self._draft.of_types(of.up)]
-        return sorted(set(found)) or ["nothing"]
+            values += [e.name for e in self._draft.of_types(of.up)]
+        return sorted(set(values)) or ["nothing"]
 
     def _values(self, origin: str, of: Field) -> Iterable[str]:
         draft = self._draft
@@ -190,12 +190,12 @@ class Granting:
     def _true_of(self, entity: Entity) -> tuple[Criterion, ...]:
         """Conditions that the entity meets, with other values beside the right ones."""
         fields = sorted(self._model.fields.values(), key=lambda f: f.name)
-        found: list[Criterion] = []
+        criteria: list[Criterion] = []
         for of in self._draft.some(fields, len(fields), len(fields)):
             value = self._value_of(of, entity)
-            if value and len(found) < 1 + self._draft.often(0.3):
-                found.append(self._met(of, value))
-        return tuple(found)
+            if value and len(criteria) < 1 + self._draft.often(0.3):
+                criteria.append(self._met(of, value))
+        return tuple(criteria)
 
     def _met(self, of: Field, value: str) -> Criterion:
         others = self._draft.some(self._pool(of), 1, 0)
@@ -284,11 +284,11 @@ class Granting:
             principals=statement.principals or frozenset({ALL_USERS}),
         )
 
-    def _around(self, asked: Privilege, given: Privilege, entity: Entity) -> Scope:
+    def _around(self, required: Privilege, given: Privilege, entity: Entity) -> Scope:
         draft = self._draft
         if draft.often(0.02) or entity == NO_RESOURCE:
             return Anything()
-        anchors = [e for e in self._reaching(asked, entity) if e.name and _binds(given, e)]
+        anchors = [e for e in self._reaching(required, entity) if e.name and _binds(given, e)]
         kinds: list[Callable[[], Scope]] = []
         if anchors:
             kinds += [lambda: On(self._rng.choice(anchors))] * 2

@@ -58,10 +58,10 @@ class SplitMix64:
 
     def distinct(self, count: int, bound: int) -> list[int]:
         """`count` different numbers below `bound`, in the order in which they came."""
-        found: dict[int, None] = {}
-        while len(found) < count:
-            found.setdefault(self.below(bound))
-        return list(found)
+        numbers: dict[int, None] = {}
+        while len(numbers) < count:
+            numbers.setdefault(self.below(bound))
+        return list(numbers)
 
 
 Grant = tuple[int, int, int]
@@ -187,9 +187,9 @@ def draw(tables: int = TABLES_W) -> Workload:
     homes: list[tuple[int, list[int]]] = []
     grants = []
     for _ in range(ROLES):
-        home, kept = _role(stream, tables)
+        home, of_role = _role(stream, tables)
         homes.append(home)
-        grants.append(kept)
+        grants.append(of_role)
     user_roles = [stream.distinct(stream.below(3), ROLES) for _ in range(USERS)]
     group_roles = [stream.distinct(1 + stream.below(3), ROLES) for _ in range(GROUPS)]
     owner = _owners(stream, tables)
@@ -204,16 +204,16 @@ def draw(tables: int = TABLES_W) -> Workload:
 def _role(stream: SplitMix64, tables: int) -> tuple[tuple[int, list[int]], list[Grant]]:
     home = stream.below(CATALOGS)
     schemas = [stream.below(SCHEMAS) for _ in range(3)]
-    kept: dict[tuple[int, int], Grant] = {}
-    while len(kept) < 10:
+    grants: dict[tuple[int, int], Grant] = {}
+    while len(grants) < 10:
         privilege = stream.below(4)
         deny = int(stream.below(10) == 0)
         x = stream.below(100)
         level = next(name for limit, name in _LEVELS[privilege] if x < limit)
         local = stream.below(100) < 80
         node = _node(stream, tables, level, (home, schemas) if local else None)
-        kept.setdefault((node, privilege), (node, privilege, deny))
-    return (home, schemas), list(kept.values())
+        grants.setdefault((node, privilege), (node, privilege, deny))
+    return (home, schemas), list(grants.values())
 
 
 def _node(stream: SplitMix64, tables: int, level: str, home: tuple[int, list[int]] | None) -> int:

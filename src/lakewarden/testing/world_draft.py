@@ -85,17 +85,17 @@ class Names:
         for declared in self._system.model.types.values():
             if declared.principal == kind:
                 entity = self.entity(declared.name, container if declared.parents else None)
-                found = None if entity is None else self._system.model.principal_kind(entity)
-                return Principal(kind, word) if found is None else Principal(*found)
+                spelled = None if entity is None else self._system.model.principal_kind(entity)
+                return Principal(kind, word) if spelled is None else Principal(*spelled)
         return Principal(kind, word)
 
     def _accepted(self, type: str, parent: Entity | None) -> list[str]:
         declared = self._system.model.types.get(type)
         longer = (_PERSON_FORM,) if declared is not None and declared.principal_until else ()
         for forms in ((*_PLAIN_FORMS, *longer), _URN_FORMS):
-            found = [form for form in forms if self._spelled(form, type, parent, "a")]
-            if found:
-                return found
+            fitting = [form for form in forms if self._spelled(form, type, parent, "a")]
+            if fitting:
+                return fitting
         return []
 
     def _spelled(self, form: str, type: str, parent: Entity | None, word: str) -> Entity | None:
@@ -111,7 +111,7 @@ class Names:
         return entity if spelled in (None, parent) else None
 
 
-class Draft:
+class WorldDraft:
     """The rows of a world while they are being put together, and what they come to."""
 
     def __init__(self, system: System, rng: random.Random) -> None:
@@ -130,7 +130,7 @@ class Draft:
         self.ids = 0
 
     @classmethod
-    def of(cls, system: System, facts: Facts, rng: random.Random) -> Draft:
+    def of(cls, system: System, facts: Facts, rng: random.Random) -> WorldDraft:
         """A draft that starts from rows that exist."""
         draft = cls(system, rng)
         draft.parents = {row.entity: row.parent for row in facts.entities}
@@ -184,12 +184,12 @@ class Draft:
 
     def path(self, entity: Entity) -> list[Entity]:
         """The entity and all above it, nearest first."""
-        found: list[Entity] = []
+        chain: list[Entity] = []
         at: Entity | None = entity
-        while at is not None and at not in found:
-            found.append(at)
+        while at is not None and at not in chain:
+            chain.append(at)
             at = self.parent(at)
-        return found
+        return chain
 
     def below(self, entity: Entity) -> list[Entity]:
         """The stored entities below it."""
@@ -209,8 +209,8 @@ class Draft:
 
     def as_principal(self, entity: Entity) -> Principal | None:
         """The user, group or role that the entity also is."""
-        found = self.model.principal_kind(entity) if entity.name else None
-        return None if found is None else Principal(*found)
+        principal = self.model.principal_kind(entity) if entity.name else None
+        return None if principal is None else Principal(*principal)
 
     def own_entities(self, user: Principal, types: Iterable[str]) -> list[Entity]:
         """Entities of the types that are the user; one that is only named, if none is stored."""

@@ -44,8 +44,8 @@ from lakewarden.kernel.request import Request
 from lakewarden.service.defaults import built_in, default_statements
 from lakewarden.service.system import System
 from lakewarden.testing.rule_satisfaction import RuleSatisfier, Target, privileges_in
-from lakewarden.testing.statement_generator import Granting
-from lakewarden.testing.world_draft import ANY_SUBRESOURCE, OWNERSHIPS, Draft
+from lakewarden.testing.statement_generator import StatementGenerator
+from lakewarden.testing.world_draft import ANY_SUBRESOURCE, OWNERSHIPS, WorldDraft
 
 _VALUES = ("high", "low", "1.0", "true", "")
 
@@ -73,18 +73,18 @@ class World:
 
 def make(system: System, seed: int, size: Size | None = None) -> World:
     """The world of that seed."""
-    return _Maker(system, random.Random(seed), size or Size()).make()
+    return _WorldMaker(system, random.Random(seed), size or Size()).make()
 
 
-class _Maker:
+class _WorldMaker:
     """Makes one world."""
 
     def __init__(self, system: System, rng: random.Random, size: Size) -> None:
-        self._draft = Draft(system, rng)
+        self._draft = WorldDraft(system, rng)
         self._model = system.model
         self._rng = rng
         self._size = size
-        self._granting = Granting(self._draft)
+        self._granting = StatementGenerator(self._draft)
 
     def make(self) -> World:
         """The world; called once."""
@@ -104,13 +104,13 @@ class _Maker:
     def _entities(self) -> None:
         types = self._draft.listed_types()
         few = len(types) <= self._size.entities // 2
-        kept = types if few else self._with_containers(types)
-        for type in self._outermost_first(kept):
+        chosen = types if few else self._with_containers(types)
+        for type in self._outermost_first(chosen):
             self._store(type)
         for _ in range(4 * self._size.entities):
             if len(self._draft.parents) >= self._size.entities:
                 break
-            self._store(self._rng.choice(kept + self._nested(kept) * 2))
+            self._store(self._rng.choice(chosen + self._nested(chosen) * 2))
         if self._draft.often(0.1):
             self._close_a_cycle()
 
@@ -135,11 +135,11 @@ class _Maker:
         return list(chosen)
 
     def _and_above(self, type: str) -> list[str]:
-        found = [type]
-        for at in found:
+        chain = [type]
+        for at in chain:
             declared = self._model.types.get(at)
-            found += [p for p in (declared.parents if declared else ()) if p not in found]
-        return found
+            chain += [p for p in (declared.parents if declared else ()) if p not in chain]
+        return chain
 
     def _outermost_first(self, types: list[str]) -> list[str]:
         return sorted(types, key=lambda type: (len(self._and_above(type)), types.index(type)))
@@ -168,18 +168,18 @@ class _Maker:
         draft = self._draft
         counts = ((USER, self._size.users), (GROUP, self._size.groups), (ROLE, self._size.roles))
         for entity in draft.parents:
-            found = draft.as_principal(entity)
-            if found is not None and found not in draft.principals:
-                draft.principals.append(found)
+            principal = draft.as_principal(entity)
+            if principal is not None and principal not in draft.principals:
+                draft.principals.append(principal)
         for kind, count in counts:
             types = [t for t in self._model.types.values() if t.principal == kind]
             for _ in range(6 * count):
                 if len(draft.people(kind)) >= count:
                     break
                 container = draft.container_for(types[0].name) if types else None
-                found = draft.names.principal(kind, container)
-                if found not in draft.principals:
-                    draft.principals.append(found)
+                principal = draft.names.principal(kind, container)
+                if principal not in draft.principals:
+                    draft.principals.append(principal)
 
     def _memberships(self) -> None:
         draft = self._draft

@@ -28,12 +28,12 @@ RULES: Final[Mapping[str, Rule]] = {
 
 def rule(id: str) -> Rule:
     """The rule of this id; raises `Unknown`."""
-    found = RULES.get(id)
-    if found is None:
+    rule = RULES.get(id)
+    if rule is None:
         near = get_close_matches(id, RULES, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`lakewarden lint --list-rules` lists them"
         raise Unknown("rule", id, hint)
-    return found
+    return rule
 
 
 def chosen(wanted: Iterable[str], ignored: Iterable[str]) -> tuple[Rule, ...]:

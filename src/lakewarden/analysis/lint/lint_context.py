@@ -119,7 +119,7 @@ class LintContext:
     @cached_property
     def bearings(self) -> dict[str, list[Bearing]]:
         """By statement in force: what it bears on, without what only follows from that."""
-        found: dict[str, list[Bearing]] = {}
+        bearings: dict[str, list[Bearing]] = {}
         named: dict[str, frozenset[str]] = {}
         for side in (self.table.allow, self.table.deny):
             for privilege in sorted(side):
@@ -129,8 +129,8 @@ class LintContext:
                     if words is None:
                         words = named[statement.id] = self.privileges(statement)
                     if privilege in words:
-                        found.setdefault(statement.id, []).append(Bearing(privilege, grant))
-        return found
+                        bearings.setdefault(statement.id, []).append(Bearing(privilege, grant))
+        return bearings
 
     def bears(self, effect: Effect) -> Iterator[tuple[Statement, Bearing]]:
         """Each statement in force of one effect that can be changed, privilege by privilege."""
@@ -243,15 +243,15 @@ def of_facts(
 
     Raises `BadInput` for rows that do not hold together.
     """
-    kept: list[Statement] = []
+    usable: list[Statement] = []
     unknown: list[tuple[Statement, tuple[str, ...]]] = []
     for statement in facts.statements:
         strange = tuple(sorted(word for word in statement.privileges if not _knows(model, word)))
         if strange:
             unknown.append((statement, strange))
         known = statement.privileges - set(strange)
-        kept.append(replace(statement, privileges=known) if strange else statement)
-    snapshot = compile(replace(facts, statements=kept), model, spelling, now=now)
+        usable.append(replace(statement, privileges=known) if strange else statement)
+    snapshot = compile(replace(facts, statements=usable), model, spelling, now=now)
     return LintContext(snapshot, set_aside=set_aside, unknown=unknown)
 
 
@@ -307,10 +307,10 @@ def some(names: Iterable[str], count: int | None = None) -> str:
     >>> some(["a", "b", "c", "d", "e"])
     '`a`, `b`, `c` and 2 more'
     """
-    found = list(names if count is None else islice(names, SHOWN))
-    told = ", ".join(f"`{name}`" for name in found[:SHOWN])
-    more = (len(found) if count is None else count) - SHOWN
-    return told if more <= 0 else f"{told} and {more:,} more"
+    shown = list(names if count is None else islice(names, SHOWN))
+    text = ", ".join(f"`{name}`" for name in shown[:SHOWN])
+    more = (len(shown) if count is None else count) - SHOWN
+    return text if more <= 0 else f"{text} and {more:,} more"
 
 
 def words(names: Iterable[str]) -> str:

@@ -79,20 +79,20 @@ class Meaning:
     def ways(self, operation: str, type: str, *, owning: bool = False) -> Ways:
         """The ways to an operation on a type; `owning`: for whoever owns the entity itself."""
         key = (operation, type, owning)
-        found = self._ways.get(key)
-        if found is not None:
-            return found
+        ways = self._ways.get(key)
+        if ways is not None:
+            return ways
         with self._lock:
             if key in self._unfolding:
                 return _NO_WAY  # a rule that asks for itself is met by no way
             self._unfolding.add(key)
             try:
                 rule = self.model.operations[operation].rule_or_none(type)
-                found = _NO_WAY if rule is None else _least(self._unfold(rule, type, owning))
+                ways = _NO_WAY if rule is None else _least(self._unfold(rule, type, owning))
             finally:
                 self._unfolding.discard(key)
-            self._ways[key] = found
-            return found
+            self._ways[key] = ways
+            return ways
 
     def _unfold(self, node: Node, type: str, owning: bool) -> Ways:
         match node:
@@ -110,27 +110,27 @@ class Meaning:
             case Or(parts):
                 return frozenset().union(*(self._unfold(part, type, owning) for part in parts))
             case And(parts):
-                found = _ALWAYS
+                combined = _ALWAYS
                 for part in parts:
                     inner = self._unfold(part, type, owning)
-                    found = _least(one | other for one in found for other in inner)
-                return found
+                    combined = _least(one | other for one in combined for other in inner)
+                return combined
             case _:
                 return _ALWAYS
 
     def _by_type(self, type: str) -> tuple[Ways, ...]:
         """The ways to each operation that can be asked about a type."""
-        found = (self.ways(o.name, type) for o in self.model.operations.values())
-        return tuple(dict.fromkeys(ways for ways in found if ways))
+        by_operation = (self.ways(o.name, type) for o in self.model.operations.values())
+        return tuple(dict.fromkeys(ways for ways in by_operation if ways))
 
     def _companions(self, privilege: str) -> Mapping[str, frozenset[Way]]:
         """By type: what else each way needs in which the privilege is a part."""
-        found: dict[str, frozenset[Way]] = {}
+        companions: dict[str, frozenset[Way]] = {}
         for type in self._types:
             ways = [w - {privilege} for all in self.by_type(type) for w in all if privilege in w]
             if ways:
-                found[type] = frozenset(_least(ways))
-        return found
+                companions[type] = frozenset(_least(ways))
+        return companions
 
     def opens(self, privilege: str, type: str) -> bool:
         """Whether any operation on the type asks for the privilege, there or elsewhere."""
@@ -138,7 +138,7 @@ class Meaning:
 
     def _asked_for(self, type: str) -> frozenset[str]:
         """The privileges that operations on a type name themselves, wherever they ask for them."""
-        found: set[str] = set()
+        privileges: set[str] = set()
         seen: set[str] = set()
         todo = [o.rule_or_none(type) for o in self.model.operations.values()]
         while todo:
@@ -146,12 +146,12 @@ class Meaning:
             if node is None:
                 continue
             if isinstance(node, Holds):
-                found.add(node.privilege)
+                privileges.add(node.privilege)
             if isinstance(node, May) and node.operation not in seen:
                 seen.add(node.operation)
                 todo.append(self.model.operations[node.operation].rule_or_none(type))
             todo.extend(children(node))
-        return frozenset(found)
+        return frozenset(privileges)
 
     def _stand_ins(self, privilege: str) -> frozenset[str]:
         """The privileges each of which does, by itself, in every way what this one does."""
@@ -174,7 +174,7 @@ class Meaning:
     @cached_property
     def owner_needs(self) -> Mapping[str, frozenset[str]]:
         """By type: what owners still need for most of what owning opens to them."""
-        found: dict[str, frozenset[str]] = {}
+        by_type: dict[str, frozenset[str]] = {}
         for type in self._types:
             needed: Counter[str] = Counter()
             operations = 0
@@ -185,8 +185,8 @@ class Meaning:
                     needed.update(frozenset.intersection(*own))
             words = frozenset(word for word, count in needed.items() if count * 2 > operations)
             if words:
-                found[type] = words
-        return found
+                by_type[type] = words
+        return by_type
 
     @cached_property
     def changing(self) -> frozenset[str]:
@@ -194,7 +194,7 @@ class Meaning:
 
         An operation that asks for nothing but what looking asks for changes by other means.
         """
-        found: set[str] = set()
+        words: set[str] = set()
         for type in ("", *self._types):
             reading: set[Ways] = set()
             writing: set[Ways] = set()
@@ -203,8 +203,8 @@ class Meaning:
                 (reading if _is_reading(name) else writing).add(ways)
             looks = [way for ways in reading if ways for way in (frozenset.intersection(*ways),)]
             gates = frozenset().union(*looks)
-            found.update(*(way - gates for ways in writing - reading for way in ways))
-        return frozenset(found)
+            words.update(*(way - gates for ways in writing - reading for way in ways))
+        return frozenset(words)
 
     @cached_property
     def seeing(self) -> frozenset[str]:
@@ -276,22 +276,22 @@ _MEANINGS: dict[str, Meaning] = {}
 
 def meaning(model: Model) -> Meaning:
     """What the linter makes of a model: worked out once, since it costs more than most lints."""
-    found = _MEANINGS.get(model.digest)
-    if found is None or found.model is not model:
-        found = _MEANINGS[model.digest] = Meaning(model)
-    return found
+    meaning = _MEANINGS.get(model.digest)
+    if meaning is None or meaning.model is not model:
+        meaning = _MEANINGS[model.digest] = Meaning(model)
+    return meaning
 
 
 def not_denied(model: Model) -> frozenset[str]:
     """The privileges a DENY of which counts even where nobody is allowed them."""
-    found: set[str] = set()
+    words: set[str] = set()
     todo = [rule for operation in model.operations.values() for rule in operation.rules.values()]
     while todo:
         node = todo.pop()
         if isinstance(node, NotDenied):
-            found.add(node.privilege)
+            words.add(node.privilege)
         todo.extend(children(node))
-    return frozenset(found)
+    return frozenset(words)
 
 
 def _is_reading(operation: str) -> bool:
@@ -301,12 +301,12 @@ def _is_reading(operation: str) -> bool:
 
 def _least(ways: Iterable[Way]) -> Ways:
     """The ways that contain no other."""
-    found = sorted(set(ways), key=len)
-    kept: list[Way] = []
-    for way in found:
-        if not any(other <= way for other in kept):
-            kept.append(way)
-    return frozenset(kept)
+    by_size = sorted(set(ways), key=len)
+    least: list[Way] = []
+    for way in by_size:
+        if not any(other <= way for other in least):
+            least.append(way)
+    return frozenset(least)
 
 
 def _alternatives(node: Node) -> Iterator[Node]:

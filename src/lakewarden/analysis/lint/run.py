@@ -10,7 +10,7 @@ from lakewarden.analysis.lint.lint_context import LintContext
 
 def lint(realm: str, context: LintContext, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     """What the rules find in a realm: the worst first, then by rule and place."""
-    found = [
+    findings = [
         Finding(
             realm=realm,
             rule=rule,
@@ -23,7 +23,7 @@ def lint(realm: str, context: LintContext, rules: Iterable[Rule]) -> tuple[Findi
         if rule.applies(context.model)
         for one in rule.find(context)
     ]
-    return ordered(found)
+    return ordered(findings)
 
 
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:

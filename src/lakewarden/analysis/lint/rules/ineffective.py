@@ -93,12 +93,13 @@ def idle_privilege(context: LintContext) -> Iterator[Violation]:
         if type is None:
             continue
         types = {type, *context.meaning.below(type)}
-        asked = frozenset().union(*map(context.meaning.asked_for, types))
+        required = frozenset().union(*map(context.meaning.asked_for, types))
         idle = {
             name
             for name in context.privileges(statement)
             if not context.model.privileges[name].asked
-            and name not in (asked if _reaches(context, name) else context.meaning.asked_for(type))
+            and name
+            not in (required if _reaches(context, name) else context.meaning.asked_for(type))
         }
         if idle:
             yield Violation(

@@ -193,16 +193,16 @@ def _cover(context: LintContext, privilege: str, principal: int, covered: _Cover
         return
     others = context.acts_as(principal) - {principal}
     over = {g.scope for g in allows.of(others) if _lasts(g) and g.constraint is None}
-    kept = union(context.snapshot.bitmaps[scope] for scope in over)
+    reached = union(context.snapshot.bitmaps[scope] for scope in over)
     sized = sorted(
         grants, key=lambda g: (-len(context.ids(g)), g.constraint is not None, g.statement.id)
     )
     for grant in sized:
         ids = context.ids(grant)
-        if ids.issubset(kept) and ids.intersect(context.tree.stored):
+        if ids.issubset(reached) and ids.intersect(context.tree.stored):
             covered.setdefault(grant.statement.id, set()).add((privilege, principal))
         elif grant.constraint is None:
-            kept |= ids
+            reached |= ids
 
 
 def _lasts(grant: Grant) -> bool:

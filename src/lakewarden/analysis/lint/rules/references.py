@@ -61,12 +61,12 @@ def missing(context: LintContext, statement: Statement) -> Iterator[str]:
 def _types_of(context: LintContext, field: str) -> frozenset[str]:
     """The types of what a field's values name; none where they name no entity for sure."""
     declared = context.model.fields[field]
-    found = set(declared.itself | declared.up)
+    types = set(declared.itself | declared.up)
     for origin in declared.origin:
         if origin in context.model.relations:
-            found |= context.model.relations[origin].targets
+            types |= context.model.relations[origin].targets
     # Where nothing of a type is stored, that type was not read at all.
-    return frozenset(found) if any(context.snapshot.of_type(t) for t in found) else frozenset()
+    return frozenset(types) if any(context.snapshot.of_type(t) for t in types) else frozenset()
 
 
 def _similar_name(context: LintContext, statement: Statement) -> str:
@@ -190,10 +190,10 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
         (sorted(memberships.beyond), "act as something only after too many memberships: denied"),
     ):
         if members:
-            found = [context.principal(id) for id in members]
+            principals = [context.principal(id) for id in members]
             yield Violation(
-                Place(found[0].kind, found[0].name),
-                f"{some(one.name for one in found)} {says}",
+                Place(principals[0].kind, principals[0].name),
+                f"{some(one.name for one in principals)} {says}",
                 "take one of the memberships away",
             )
 

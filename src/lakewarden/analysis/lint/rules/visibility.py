@@ -45,7 +45,7 @@ def deep_container(context: LintContext) -> Iterator[Violation]:
             ids = (context.tree.find(Entity(type, name)) for type in types)
             inside = [context.tree.subtree(id) - BitMap([id]) for id in ids if id is not None]
             # Containers in a container: a database with schemas, not a schema with tables.
-            if any(found & context.snapshot.of_type(t) for found in inside for t in types):
+            if any(below & context.snapshot.of_type(t) for below in inside for t in types):
                 yield Violation(
                     at(statement),
                     f"shows assets by `{name}`, a container of containers",

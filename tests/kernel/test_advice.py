@@ -16,7 +16,8 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.service.system import load_system
 from tests.kernel.small import CATALOG_SYSTEM as CAT
-from tests.kernel.small import matrix, question, world
+from tests.kernel.small import LAKE as SMALL_LAKE
+from tests.kernel.small import matrix, question, system, world
 from tests.kernel.test_matrix import CAT_FACTS, DATASET
 
 LAKE = load_system("gravitino")
@@ -160,3 +161,16 @@ def _answers(m: Matrix, limit: int, monkeypatch: pytest.MonkeyPatch) -> bool:
         return bool(ways(m))
     except LimitExceeded:
         return False
+
+
+def test_at_most_five_ways_are_named() -> None:
+    names = [f"WORD_{n}" for n in range(7)]
+    privileges = "".join(f'[privileges.{name}]\non = ["table"]\n' for name in names)
+    operation = f'[operations.any_of_them]\non = "table"\nrule = "{" or ".join(names)}"\n'
+    of = system(SMALL_LAKE + privileges + operation)
+    m = matrix(
+        of,
+        world(of, ["metalake:m", "catalog:m:c", "schema:m:c.s", T], members={"members:m": ["ana"]}),
+    )
+    found = explain(m, question(of, "ana", "any_of_them", T)).ways
+    assert [words(way) for way in found] == [[f"{name} on table"] for name in names[:5]]

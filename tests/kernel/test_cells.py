@@ -48,3 +48,10 @@ def test_the_first_id_has_cells_too_and_what_is_no_id_has_none() -> None:
     expected = [ALLOWED | OWNERS, DENIED | OWNERS, DENIED | OWNERS, 0]
     assert by_class(classes, layers).among(ids).tolist() == expected
     assert by_bitmap(tuple(scopes.values()), layers).among(ids).tolist() == expected
+
+
+def test_the_last_byte_of_a_row_stands_for_no_entity() -> None:
+    classes = partition(3, {0: BitMap([0, 1, 2]), 1: BitMap([2])}, 10)
+    assert classes is not None
+    row = by_class(classes, [(ALLOWED, [0])]).row
+    assert row.tolist() == [ALLOWED] * classes.count + [0]

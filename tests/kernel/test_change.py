@@ -572,3 +572,25 @@ def test_what_is_added_or_moved_to_the_top_has_no_parent() -> None:
         id = tree.find(entity)
         assert id is not None
         assert tree.parents[id] == -1
+
+
+def test_time_may_go_back_to_before_a_statement_applies() -> None:
+    reads = grant("g", "READ", "table:m:d.s.t", "ana", valid_from=100.0)
+    later = check(lake(), LAKE, reads, grant("u", "USE", "catalog:m:d", "ana"))
+    during = check(later, LAKE, now=150.0)
+    assert during.decide(question(LAKE, "ana", "load", "table:m:d.s.t", 150.0)).allow
+    back = check(during, LAKE, now=50.0)
+    assert not back.decide(question(LAKE, "ana", "load", "table:m:d.s.t", 50.0)).allow
+
+
+def test_rows_of_one_operation_are_kept_where_those_of_another_are_not() -> None:
+    m = matrix(LAKE, LAKE_FACTS)  # its own: plans are looked at in the order in which they came
+    for operation, name in (("load", "m:c.s.t"), ("look", "m:c.s")):
+        m.check("ana", operation, name, 0.0)
+    change = grant("g", "READ", "table:m:d.s.t", "role:m:readers")
+    later = apply(m, [change], now=0.0, revision=2)
+    rows = {
+        operation: "ana" in later.plan(m.operation(operation), type).entries
+        for operation, type in (("load", "table"), ("look", "schema"))
+    }
+    assert rows == {"load": False, "look": snapshot.CLASS_LIMIT > 0}

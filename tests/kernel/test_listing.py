@@ -137,6 +137,7 @@ def test_pages_keep_their_order_when_entities_come_and_go() -> None:
     first = page(later, request, 1)
     assert first.entities == (new,)
     assert page(later, request, 1, skip=1).entities == (LAKE.entity(T),)
+    assert page(later, request, 1, skip=2).entities == (LAKE.entity("table:m:c.s.u"),)
     assert page(later, request, 9, first.after).entities == (
         LAKE.entity(T),
         LAKE.entity("table:m:c.s.u"),
@@ -270,3 +271,21 @@ def test_a_page_may_begin_behind_a_name_that_nobody_stored() -> None:
     assert page(m, request, 9, LAKE.entity("table:m:c.s.tt")).entities == (u,)
     assert page(m, request, 9, LAKE.entity("table:m:c.s.a")).entities == (t, u)
     assert page(m, request, 9, LAKE.entity("table:m:c.s.v")).entities == ()
+
+
+def test_nobody_with_too_many_memberships_is_counted_or_listed() -> None:
+    chain = [f"group:g{n:02}" for n in range(66)]
+    below = ["ana", *chain]
+    members = {group: [member] for member, group in zip(below, chain, strict=False)}
+    m = matrix(LAKE, world(LAKE, ["metalake:m", "catalog:m:c"], members=members))
+    request = question(LAKE, "ana", "look", None)
+    assert m.snapshot.coded.memberships.is_beyond(request.principal)
+    assert count(m, request) == len(listing(m, request)) == 0
+
+
+def test_filtering_asks_about_names_that_are_not_stored_too() -> None:
+    m = matrix(CAT, CAT_FACTS)
+    new = CAT.entity("container:urn:li:container:new")
+    stored = CAT.entity(DATASET)
+    assert filtered(m, question(CAT, "nobody", "known", None), [new, stored, new]) == [0, 1, 2]
+    assert filtered(m, question(CAT, "nobody", "edit", None), [new, stored]) == []

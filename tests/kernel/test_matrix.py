@@ -533,3 +533,14 @@ def test_a_name_that_is_not_stored_may_have_64_levels_above_it(levels: int, expe
 def test_from_no_entity_every_selector_leads_to_none(selector: str) -> None:
     nothing = np.array([-1, -1], dtype=np.int32)
     assert C.snapshot.step(nothing, selector).tolist() == [-1, -1]
+
+
+def test_rows_are_remembered_up_to_the_limit_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    m = matrix(LAKE, LAKE_FACTS)
+    plan = m.plan(m.operation("load"), "table")
+    size = len(m.entry(plan, m.snapshot.subject(user("ana"))).codes)
+    monkeypatch.setattr(matrix_module, "MEMO_BYTES", 2 * size)
+    m.entry(plan, m.snapshot.subject(user("cid")))
+    assert set(plan.entries) == {"ana", "cid"}
+    m.entry(plan, m.snapshot.subject(user("owner")))
+    assert set(plan.entries) == {"owner"}

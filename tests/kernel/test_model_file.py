@@ -476,6 +476,11 @@ def test_ways_to_an_asset_that_do_not_hold_together_are_refused(text: str, expec
             'on = "row"\nal',
             'privileges."READ".on: unknown type `row`',
         ),
+        (
+            'on = ["lake", "table"]\nal',
+            'on = "absent"\nal',
+            'privileges."READ".on: unknown type `absent`',
+        ),
         ("one = [", "uno = [", "privileges.WRITE.on: expected a value for each `mode`: one, two"),
         (', two = ["lake", "table"]', "", "privileges.WRITE.on: expected a value for each `mode"),
         ('setting = "mode"', 'setting = "mood"', "privileges.WRITE.on: unknown setting `mood`"),

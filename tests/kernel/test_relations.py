@@ -37,3 +37,8 @@ def test_the_rows_beside_known_ones_are_left() -> None:
     assert COLUMNS.beside(set()) is COLUMNS
     first = set(EntityColumns.of(ROWS[:1]).cells())
     assert list(COLUMNS.beside(first)) == ROWS[1:]
+
+
+def test_a_parent_of_which_half_is_missing_is_none() -> None:
+    columns = EntityColumns(["a", "b"], ["x", "y"], ["folder", None], [None, "z"])
+    assert [row.parent for row in columns] == [None, None]

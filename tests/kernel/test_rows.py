@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.kernel.rows import shape
+from lakewarden.kernel.expression import REQUEST
+from lakewarden.kernel.model import NONE
+from lakewarden.kernel.rows import Where, moved, shape
 from tests.agreement import harness
 
 
@@ -25,3 +27,30 @@ def test_a_shape_tells_whether_it_matters_who_asks(
     declared = harness.system(model).model
     found = shape(declared, declared.operation(operation), type)
     assert (found.personal, found.administrator) == (personal, administrator)
+
+
+@pytest.mark.parametrize(
+    ("selector", "start", "expected"),
+    [
+        ("parent", "column", Where(("parent",), "table")),
+        ("parent", "table", Where(("parent",), "schema")),
+        ("parent", None, Where(("parent",), None)),
+        ("schema", "column", Where(("schema",), "schema")),
+        ("catalog", "column", Where(("catalog",), "catalog")),
+        ("table", "column", Where(("table",), "table")),
+        ("type", "column", Where(("type",), "column")),
+        ("platform", "column", Where(("platform",), NONE)),
+        (f"{REQUEST}to", "column", None),
+    ],
+)
+def test_a_selector_leads_to_a_place_of_a_type(
+    selector: str, start: str | None, expected: Where | None
+) -> None:
+    assert moved(harness.system("gravitino").model, selector, Where((), start)) == expected
+
+
+def test_selectors_that_follow_one_another_make_a_path() -> None:
+    model = harness.system("gravitino").model
+    assert moved(model, "schema", Where(("parent",), "table")) == Where(
+        ("parent", "schema"), "schema"
+    )

@@ -198,3 +198,9 @@ def test_entities_that_all_came_later_are_in_canonical_order_too() -> None:
     late = ids(t, Entity("file", "b3"), Entity("file", "b2"))
     assert late == t.displaced
     assert [t.entity(id).name for id in t.ordered(late)] == ["b2", "b3"]
+
+
+def test_only_what_lies_on_a_cycle_or_below_one_is_out_of_place() -> None:
+    t = build([(A, C), (C, A), (LEAF, C), (B, None), (Entity("file", "b2"), B)], [])
+    assert t.displaced == ids(t, A, C, LEAF)
+    assert not build([(A, None), (B, A)], []).displaced

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lakewarden.http.exchange import Exchange, Handler, Reply
+from lakewarden.http.exchange import Exchange, Handler, Reply, Route
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
+from lakewarden.systems.datahub.http.bodies import LARGEST
 
 Actions = Mapping[str, tuple[str, Handler]]
-"""What `?action=` may be: the operation that it asks for, and the handler that asks."""
+"""By the value of `?action=`: the operation that is asked, and the handler that asks it."""
 
 
-def memberships(actions: Actions) -> Handler:
-    """The handler that does what `?action=` says."""
+def action_route(path: str, actions: Actions, *, body_limit: int | None = LARGEST) -> Route:
+    """The route on which each action asks an operation of its own."""
+    why = "every action asks for an operation of its own"
+    return Route("POST", path, "", _dispatching(actions), why=why, body_limit=body_limit)
 
-    def act(exchange: Exchange) -> Reply:
+
+def _dispatching(actions: Actions) -> Handler:
+    def dispatch(exchange: Exchange) -> Reply:
         word = exchange.one("action")
         if word not in actions:
             expected = ", ".join(actions)
@@ -23,4 +28,4 @@ def memberships(actions: Actions) -> Handler:
             raise BadInput(message, where="action")
         return actions[word][1](exchange)
 
-    return act
+    return dispatch

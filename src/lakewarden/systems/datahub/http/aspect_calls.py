@@ -1,6 +1,6 @@
 """Aspects, one by one: `/aspects`. Proposals are written here, singly and in batches.
 
-`async` is taken and left unheeded: what is answered has been written. SOURCE: datahub reference
+`async` is accepted and ignored: what is answered has been written. SOURCE: datahub reference
 6.6 and 7.1.
 """
 
@@ -13,10 +13,9 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.aspects.record_names import record_name
 from lakewarden.systems.datahub.http import counts, system_calls, timeseries
-from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http.actions import Actions, action_route
 from lakewarden.systems.datahub.http.authorization import check_open, check_readable, put
 from lakewarden.systems.datahub.http.bodies import (
-    LARGEST,
     entity,
     fields,
     listed,
@@ -29,18 +28,18 @@ from lakewarden.systems.datahub.use_cases import aspects
 
 
 def load(exchange: Exchange) -> Reply:
-    """One aspect, under the name of its record; only the newest version is kept."""
-    found = entity(exchange.params["urn"])
+    """One aspect, under the name of its record; only the newest version is stored."""
+    named = entity(exchange.params["urn"])
     name = exchange.one("aspect")
     if not name:
         raise BadInput("expected the name of an aspect", where="aspect")
-    check_readable(exchange, [found])
+    check_readable(exchange, [named])
     check_open([name])
     with exchange.service.reading() as reading:
-        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
-    if name not in kept or exchange.one("version", "0") not in ("0", ""):
-        raise no_such(f"the aspect {quoted(name)} of {quoted(found.name)}")
-    return ok({"aspect": {record_name(name): kept[name].value}, "version": 0})
+        stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
+    if name not in stored or exchange.one("version", "0") not in ("0", ""):
+        raise no_such(f"the aspect {quoted(name)} of {quoted(named.name)}")
+    return ok({"aspect": {record_name(name): stored[name].value}, "version": 0})
 
 
 def ingest(exchange: Exchange) -> Reply:
@@ -70,13 +69,6 @@ ACTIONS: Final[Actions] = {
 
 
 ROUTES: Final = (
-    Route(
-        "POST",
-        "/aspects",
-        "",
-        memberships(ACTIONS),
-        why="every action asks for an operation of its own",
-        body_limit=LARGEST,
-    ),
+    action_route("/aspects", ACTIONS),
     Route("GET", "/aspects/{urn}", "entity.read", load, encoded_slash=True),
 )

@@ -15,11 +15,12 @@ from typing import Final, NamedTuple
 from lakewarden.http.exchange import Exchange
 from lakewarden.http.guard import Ask
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import LimitExceeded, WardenError
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.request import Request
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
+from lakewarden.systems.datahub.http.bodies import check_count
 from lakewarden.systems.datahub.http.errors import forbidden
 from lakewarden.systems.datahub.http.guard import DataHubGuard
 from lakewarden.systems.datahub.settings import DataHubSettings
@@ -68,7 +69,7 @@ def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:
 
 
 def check_open(names: Iterable[str]) -> None:
-    """Raises `Failure` 403 where an aspect is named that is told to nobody."""
+    """Raises `Failure` 403 where an aspect is named that nobody may read."""
     for name in sorted(set(names) & SECRETS.keys()):
         raise forbidden(f"`{name}` is told to nobody")
 
@@ -101,9 +102,7 @@ def caller(exchange: Exchange) -> Entity:
 
 def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
     """Writes all of it or nothing; raises `Failure` 403 for the first that is refused."""
-    most = exchange.services.batch_rows
-    if len(proposals) > most:
-        raise LimitExceeded(f"more than {most} changes together")
+    check_count(exchange, len(proposals), "changes together")
     actor = caller(exchange)
     aspects_of: dict[Entity, list[str]] = {}
     for one in proposals:
@@ -111,38 +110,38 @@ def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
 
     done: list[Request] = []
 
-    def task(transaction: WriteTransaction) -> list[Entity]:
+    def write_proposals(transaction: WriteTransaction) -> list[Entity]:
         done.clear()
-        there = _there(exchange, transaction, aspects_of)
+        before = _stored(exchange, transaction, aspects_of)
         written = propose(transaction, exchange.realm, proposals, actor, switches(exchange))
-        left = _there(exchange, transaction, written)
+        after = _stored(exchange, transaction, written)
         for entity in written:
-            makes = "entity.update" if entity in there else "entity.create"
-            operation = makes if entity in left else "entity.delete"
+            writes = "entity.update" if entity in before else "entity.create"
+            operation = writes if entity in after else "entity.delete"
             record_allowed(exchange, transaction, operation, entity, aspects=aspects_of[entity])
             done.append(question(exchange, operation, entity))
         return written
 
-    written = committed(exchange, task)
+    written = committed(exchange, write_proposals)
     for request in done:
         exchange.used(request)
     return written
 
 
-def take_away(exchange: Exchange, entity: Entity) -> bool:
-    """Takes an entity away; False: it was not there. Raises `Failure` 403."""
+def delete(exchange: Exchange, entity: Entity) -> bool:
+    """Deletes an entity; False: it was not stored. Raises `Failure` 403."""
 
-    def task(transaction: WriteTransaction) -> bool:
-        gone = remove(transaction, exchange.realm, entity, switches(exchange))
-        record_allowed(exchange, transaction, "entity.delete", entity, found=gone)
-        return gone
+    def delete_entity(transaction: WriteTransaction) -> bool:
+        was_stored = remove(transaction, exchange.realm, entity, switches(exchange))
+        record_allowed(exchange, transaction, "entity.delete", entity, found=was_stored)
+        return was_stored
 
-    gone = committed(exchange, task)
+    was_stored = committed(exchange, delete_entity)
     exchange.used(question(exchange, "entity.delete", entity))
-    return gone
+    return was_stored
 
 
-def _there(
+def _stored(
     exchange: Exchange, transaction: WriteTransaction, entities: Iterable[Entity]
 ) -> set[Entity]:
     snapshot = transaction.realm(exchange.realm).matrix.snapshot
@@ -156,7 +155,7 @@ def record_allowed(
     target: Entity,
     **details: object,
 ) -> None:
-    """Makes an act that is allowed part of the audit trail."""
+    """Records an act that is allowed in the audit trail."""
     state = transaction.realm(exchange.realm)
     request = GUARD.question(exchange, state, Ask(operation, target), transaction.now)
     reason = GUARD.reason(exchange)

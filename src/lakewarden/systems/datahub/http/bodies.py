@@ -10,7 +10,7 @@ import msgspec
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import record
 from lakewarden.systems.datahub.aspects.fields import Fields
@@ -19,8 +19,6 @@ from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 LARGEST: Final = 16 * 2**20
 """Bytes of the largest body: what clients put into one request, and a little more."""
-
-_FIRST = 0
 
 
 def ok(body: Mapping[str, object]) -> Reply:
@@ -39,16 +37,23 @@ def fields(exchange: Exchange) -> Fields:
 
 
 def entity(urn: str, type: str = "") -> Entity:
-    """The stored thing that a URN names, of a type in any case of letters. Raises `BadInput`.
+    """The entity of a URN, of a type in any case of letters. Raises `BadInput`.
 
     SOURCE: the original's registry keeps its entity types by their names in lower case.
     """
-    found = datahub.parse("", urn)
-    if type and found.type.lower() != type.lower():
-        found = datahub.parse(type, urn)  # which says what it expected
-    if not found.name or found.name == "platform":
+    named = datahub.parse("", urn)
+    if type and named.type.lower() != type.lower():
+        named = datahub.parse(type, urn)  # which says what it expected
+    if not named.name or named.name == "platform":
         raise BadInput("expected a URN")
-    return found
+    return named
+
+
+def check_count(exchange: Exchange, count: int, items: str = "entities") -> None:
+    """Raises `LimitExceeded` for more items than one request may be about."""
+    most = exchange.services.batch_rows
+    if count > most:
+        raise LimitExceeded(f"more than {most} {items}")
 
 
 def listed(body: Fields, key: str) -> list[Fields]:
@@ -67,20 +72,45 @@ def number(text: str, where: str) -> int:
 
 def whole(body: Fields, key: str, otherwise: int) -> int:
     """A number of things in a body; absent: `otherwise`."""
-    found = body.raw(key)
-    if found is None:
+    given = body.raw(key)
+    if given is None:
         return otherwise
-    if isinstance(found, bool) or not isinstance(found, int) or found < _FIRST:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
         raise BadInput("expected a number", where=body.at(key))
-    return found
+    return given
+
+
+def page_size(exchange: Exchange, usual: int = 10) -> int:
+    """The parameter `count`, as far as a page may have so many rows. Raises `BadInput`."""
+    count = number(exchange.one("count", str(usual)), "count")
+    return min(count, exchange.services.page_rows)
+
+
+def scroll_start(exchange: Exchange) -> int:
+    """Where a page starts whose `scrollId` is a number, as `scroll_id` makes it."""
+    return number(exchange.one("scrollId", "0") or "0", "scrollId")
+
+
+def scroll_id(start: int, shown: int, total: int) -> str | None:
+    """Where the next page starts; None: there is none."""
+    end = start + shown
+    return str(end) if shown and end < total else None
+
+
+def milliseconds(exchange: Exchange, name: str) -> int | None:
+    """A parameter that is a time; None where it is absent. Raises `BadInput`."""
+    text = exchange.one(name)
+    digits = text.removeprefix("-")
+    if not text:
+        return None
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
+        raise BadInput("expected milliseconds since the epoch", where=name)
+    return int(text)
 
 
 def proposal(item: Fields) -> Proposal:
     """A change proposal as the client sends it. Raises `BadInput`."""
-    said = record.proposal(item, _parsed)
-    system = item.object_or_none("systemMetadata")
-    metadata = {} if system is None else system.everything()
-    return _proposal(said, metadata, expected_version(item))
+    return _proposal(record.proposal(item, _parsed), _system(item), expected_version(item))
 
 
 def snapshot(body: Fields) -> Iterator[Proposal]:
@@ -88,19 +118,23 @@ def snapshot(body: Fields) -> Iterator[Proposal]:
     holder = body.object_or_none("entity")
     if holder is None:
         raise BadInput("expected an object", where=body.at("entity"))
-    system = body.object_or_none("systemMetadata")
-    found = list(record.snapshot(holder, "value"))
-    if not found:
+    changes = list(record.snapshot(holder, "value"))
+    if not changes:
         raise BadInput("expected aspects, one at least", where=holder.at("value"))
-    for said in found:
-        yield _proposal(said, {} if system is None else system.everything())
+    for change in changes:
+        yield _proposal(change, _system(body))
 
 
-def _proposal(said: record.Said, system: Mapping[str, object], expected: str = "") -> Proposal:
-    if said.problem:
-        raise BadInput(said.problem, where=said.where)
-    found = entity(said.urn)
-    return Proposal(found, said.aspect, said.change, said.value, system, said.where, expected)
+def _system(holder: Fields) -> Mapping[str, object]:
+    metadata = holder.object_or_none("systemMetadata")
+    return {} if metadata is None else metadata.everything()
+
+
+def _proposal(given: record.Said, system: Mapping[str, object], expected: str = "") -> Proposal:
+    if given.problem:
+        raise BadInput(given.problem, where=given.where)
+    changed = entity(given.urn)
+    return Proposal(changed, given.aspect, given.change, given.value, system, given.where, expected)
 
 
 def _parsed(text: str, where: str) -> object:

@@ -1,6 +1,6 @@
 """How much there is: aspects by their names, entities by their types.
 
-Who may count is told the number of all, and nothing else. SOURCE: datahub reference 5.4 and 7.1.
+Whoever may count learns the number of all, and nothing else. SOURCE: datahub reference 5.4 and 7.1.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Final
 
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects import keys
 from lakewarden.systems.datahub.http.actions import Actions
 from lakewarden.systems.datahub.http.authorization import allow, how_many, stored
-from lakewarden.systems.datahub.http.bodies import fields, value
+from lakewarden.systems.datahub.http.bodies import check_count, fields, value
 from lakewarden.systems.datahub.use_cases import aspects
 
 _CHUNK: Final = 10_000
@@ -38,8 +38,8 @@ def of_aspect(exchange: Exchange) -> Reply:
     total = 0
     with exchange.service.reading() as reading:
         for chunk in _chunks(entities):
-            found = aspects.read(reading, state, chunk)
-            total += sum(name in kept for kept in found.values())
+            read = aspects.read(reading, state, chunk)
+            total += sum(name in stored_aspects for stored_aspects in read.values())
     return value(total)
 
 
@@ -68,9 +68,7 @@ def of_types(exchange: Exchange) -> Reply:
     """How many there are of each of several types."""
     body = fields(exchange)
     types = body.texts("entities")
-    most = exchange.services.batch_rows
-    if len(types) > most:
-        raise LimitExceeded(f"more than {most} types together")
+    check_count(exchange, len(types), "types together")
     return value({type: _counted(exchange, type) for type in types})
 
 

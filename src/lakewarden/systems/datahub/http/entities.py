@@ -7,11 +7,17 @@ from typing import Final
 
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.http import counts, search_calls, system_calls, timeseries
-from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http import (
+    authorization,
+    counts,
+    search_calls,
+    system_calls,
+    timeseries,
+)
+from lakewarden.systems.datahub.http.actions import Actions, action_route
 from lakewarden.systems.datahub.http.authorization import (
     check_open,
     check_readable,
@@ -20,10 +26,9 @@ from lakewarden.systems.datahub.http.authorization import (
     record_allowed,
     shown,
     switches,
-    take_away,
 )
 from lakewarden.systems.datahub.http.bodies import (
-    LARGEST,
+    check_count,
     entity,
     fields,
     listed,
@@ -37,42 +42,40 @@ from lakewarden.systems.datahub.use_cases.aspects import Aspect
 from lakewarden.systems.datahub.use_cases.proposals import referring
 
 _SHOWN: Final = 10
-"""So many references are told of, beside their number."""
+"""How many references are listed, beside their number."""
 
 
 def load(exchange: Exchange) -> Reply:
     """An entity with its aspects, or those that are named; of one that is not there, none."""
-    found = entity(exchange.params["urn"])
-    check_readable(exchange, [found])
-    (body,) = _loaded(exchange, [found], there=False)
+    named = entity(exchange.params["urn"])
+    check_readable(exchange, [named])
+    (body,) = _loaded(exchange, [named], stored_only=False)
     return ok(body)
 
 
 def load_batch(exchange: Exchange) -> Reply:
     """The entities that are named and there, by their URNs; all of them must be readable."""
-    found = [entity(urn) for urn in dict.fromkeys(_listed(exchange.query.get("ids", ())))]
-    most = exchange.services.batch_rows
-    if not found:
+    named = [entity(urn) for urn in dict.fromkeys(_listed(exchange.query.get("ids", ())))]
+    if not named:
         raise BadInput("expected URNs", where="ids")
-    if len(found) > most:
-        raise LimitExceeded(f"more than {most} entities")
-    check_readable(exchange, found)
-    results = {str(body["urn"]): body for body in _loaded(exchange, found, there=True)}
+    check_count(exchange, len(named))
+    check_readable(exchange, named)
+    results = {str(body["urn"]): body for body in _loaded(exchange, named, stored_only=True)}
     return ok({"results": results, "statuses": {}, "errors": {}})
 
 
 def _loaded(
-    exchange: Exchange, entities: list[Entity], *, there: bool
+    exchange: Exchange, entities: list[Entity], *, stored_only: bool
 ) -> Iterator[dict[str, object]]:
-    """The entities with the aspects that are wanted; `there`: those alone that are stored."""
+    """The entities with the aspects that are wanted; `stored_only`: those alone that are stored."""
     wanted = set(_listed(exchange.query.get("aspects", ())))
     check_open(wanted)
     with exchange.service.reading() as reading:
-        kept = aspects.read(reading, exchange.realm_state, entities)
+        stored = aspects.read(reading, exchange.realm_state, entities)
     for one in entities:
-        if there and one not in kept:
+        if stored_only and one not in stored:
             continue
-        own = {n: _body(n, a) for n, a in kept.get(one, {}).items() if not wanted or n in wanted}
+        own = {n: _body(n, a) for n, a in stored.get(one, {}).items() if not wanted or n in wanted}
         yield {"urn": one.name, "entityName": one.type, "aspects": own}
 
 
@@ -113,53 +116,56 @@ def ingest_batch(exchange: Exchange) -> Reply:
     items, systems = listed(body, "entities"), body.values("systemMetadata")
     if systems and len(systems) != len(items):
         raise BadInput("expected one for each entity", where=body.at("systemMetadata"))
-    said = (
+    snapshots = (
         Fields({"entity": item.everything(), "systemMetadata": system}, item.where)
         for item, system in zip(items, systems or [None] * len(items), strict=True)
     )
-    put(exchange, [one for each in said for one in snapshot(each)])
+    put(exchange, [one for each in snapshots for one in snapshot(each)])
     return Reply(200)
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Takes an entity away, or the values in time of one of its aspects."""
+    """Deletes an entity, or the values in time of one of its aspects."""
     body = fields(exchange)
-    found = entity(body.text("urn"))
+    named = entity(body.text("urn"))
     if body.raw("aspectName") is not None:
         # Empty, it must not pass for the whole entity.
         name = body.text("aspectName")
-        return timeseries.delete(exchange, found, name, body)
-    rows = _counted(exchange, found)
-    gone = take_away(exchange, found)
-    counts = rows if gone else (0, 0)
-    return value({"urn": found.name, "rows": counts[0], "timeseriesRows": counts[1]})
+        return timeseries.delete(exchange, named, name, body)
+    rows, values = _counted(exchange, named)
+    if not authorization.delete(exchange, named):
+        rows = values = 0
+    return value({"urn": named.name, "rows": rows, "timeseriesRows": values})
 
 
-def _counted(exchange: Exchange, found: Entity) -> tuple[int, int]:
-    """How many aspects there are, and how many values in time."""
+def _counted(exchange: Exchange, named: Entity) -> tuple[int, int]:
+    """How many aspects an entity has, and how many values in time."""
     with exchange.service.reading() as reading:
-        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
-        in_time = reading.value_counts(exchange.realm, found)
-    return len(kept), sum(in_time.values())
+        stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
+        in_time = reading.value_counts(exchange.realm, named)
+    return len(stored), sum(in_time.values())
 
 
 def delete_references(exchange: Exchange) -> Reply:
-    """Takes away what refers to an entity; with `dryRun` only counts it."""
+    """Deletes what refers to an entity; with `dryRun` only counts it."""
     body = fields(exchange)
-    found = entity(body.text("urn"))
+    named = entity(body.text("urn"))
     is_dry = body.flag("dryRun")
 
-    def task(transaction: WriteTransaction) -> list[dict[str, object]]:
-        gone = referring(transaction, exchange.realm, found, switches(exchange), forget=not is_dry)
+    def forget(transaction: WriteTransaction) -> list[dict[str, object]]:
+        references = referring(
+            transaction, exchange.realm, named, switches(exchange), forget=not is_dry
+        )
         if not is_dry:
-            record_allowed(exchange, transaction, "entity.delete", found, references=len(gone))
+            count = len(references)
+            record_allowed(exchange, transaction, "entity.delete", named, references=count)
         return [
             {"entity": one.source.name, "relationship": one.aspect, "aspect": one.aspect}
-            for one in gone
+            for one in references
         ]
 
-    gone = committed(exchange, task)
-    return value({"total": len(gone), "relatedAspects": gone[:_SHOWN]})
+    references = committed(exchange, forget)
+    return value({"total": len(references), "relatedAspects": references[:_SHOWN]})
 
 
 def list_urns(exchange: Exchange) -> Reply:
@@ -185,14 +191,7 @@ ACTIONS: Final[Actions] = {
 """What `?action=` may be, and the operation that it asks for."""
 
 ROUTES: Final = (
-    Route(
-        "POST",
-        "/entities",
-        "",
-        memberships(ACTIONS),
-        why="every action asks for an operation of its own",
-        body_limit=LARGEST,
-    ),
+    action_route("/entities", ACTIONS),
     Route("GET", "/entitiesV2", "entity.read", load_batch),
     Route("GET", "/entitiesV2/{urn}", "entity.read", load, encoded_slash=True),
 )

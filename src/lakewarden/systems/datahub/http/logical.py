@@ -21,7 +21,7 @@ _RELATION: Final = "/openapi/v3/logical/{child}/relationship/physicalInstanceOf"
 
 
 def relate(exchange: Exchange) -> Reply:
-    """Makes a dataset an instance of another; the body leads from the parent's columns to its."""
+    """Makes a dataset an instance of another; the body maps the parent's columns to its own."""
     child, parent = _dataset(exchange, "child"), _dataset(exchange, "parent")
     columns: dict[str, str] = {}
     for name, column in (exchange.json() if exchange.body else {}).items():
@@ -30,7 +30,7 @@ def relate(exchange: Exchange) -> Reply:
         columns[name] = column
     actor = caller(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def set_parent(transaction: WriteTransaction) -> None:
         link(transaction, exchange.realm, child, parent, columns, actor, switches(exchange))
         record_allowed(
             exchange,
@@ -41,7 +41,7 @@ def relate(exchange: Exchange) -> Reply:
             columns=len(columns),
         )
 
-    committed(exchange, task)
+    committed(exchange, set_parent)
     return Reply(200)
 
 
@@ -50,11 +50,11 @@ def separate(exchange: Exchange) -> Reply:
     child = _dataset(exchange, "child")
     actor = caller(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def clear_parent(transaction: WriteTransaction) -> None:
         unlink(transaction, exchange.realm, child, actor, switches(exchange))
         record_allowed(exchange, transaction, "logical_parent.clear", child)
 
-    committed(exchange, task)
+    committed(exchange, clear_parent)
     return Reply(200)
 
 

@@ -5,32 +5,41 @@ SOURCE: datahub reference 6.6 and 6.9; emitter of acryl-datahub 1.7.0.17.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
-from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.exchange import Exchange, Handler, Reply, Route
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service.timeseries import values
 from lakewarden.systems.datahub.aspects import keys
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.record_names import is_timed
+from lakewarden.systems.datahub.http import authorization
 from lakewarden.systems.datahub.http.authorization import (
     allow,
     check_open,
     check_readable,
     put,
     shown,
-    take_away,
 )
-from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, number, ok
+from lakewarden.systems.datahub.http.bodies import (
+    LARGEST,
+    check_count,
+    entity,
+    fields,
+    number,
+    ok,
+    page_size,
+    scroll_id,
+)
 from lakewarden.systems.datahub.http.errors import no_such
 from lakewarden.systems.datahub.http.search_calls import read_page
 from lakewarden.systems.datahub.use_cases import aspects
@@ -45,6 +54,9 @@ _ASPECT: Final = f"{_ENTITY}/{{aspect}}"
 
 _URN: Final = "urn"
 
+Write = Callable[[Exchange, Change], Reply]
+"""Changes the aspects that a request has, in one way."""
+
 
 def _declared_type(exchange: Exchange) -> str:
     """The type of the path as the model spells it, or as it is where the model has none."""
@@ -55,23 +67,22 @@ def _declared_type(exchange: Exchange) -> str:
 
 def load_all(exchange: Exchange) -> Reply:
     """A page of the entities of a type that the caller may read, or of those with some words."""
-    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
+    count = page_size(exchange)
     type, query = _declared_type(exchange), exchange.one("query", "*")
     if query.strip(" *"):
         page, place = read_page(exchange, (type,), query, count, exchange.one("scrollId"))
         return _shown(exchange, page.entities, page.total, place)
     start = number(exchange.one("scrollId", "0"), "scrollId")
     listed = shown(exchange, type, start, count)
-    end = start + len(listed.entities)
-    place = str(end) if listed.entities and end < listed.total else None
+    place = scroll_id(start, len(listed.entities), listed.total)
     return _shown(exchange, listed.entities, listed.total, place)
 
 
-def _shown(exchange: Exchange, found: Sequence[Entity], total: int, place: str | None) -> Reply:
+def _shown(exchange: Exchange, entities: Sequence[Entity], total: int, place: str | None) -> Reply:
     """A page of entities, of each the aspects that are named, and where to go on."""
     wanted = exchange.query.get("aspects") or exchange.query.get("aspectNames")
-    entities = read_bodies(exchange, dict.fromkeys(found, _words(wanted)))
-    return ok({"scrollId": place, "entities": entities, "totalCount": total})
+    bodies = read_bodies(exchange, dict.fromkeys(entities, _words(wanted)))
+    return ok({"scrollId": place, "entities": bodies, "totalCount": total})
 
 
 def load_batch(exchange: Exchange) -> Reply:
@@ -89,91 +100,61 @@ def _wanted(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
 
 def load(exchange: Exchange) -> Reply:
     """One entity."""
-    found = _named(exchange)
-    check_readable(exchange, [found])
-    bodies = read_bodies(exchange, {found: _words(exchange.query.get("aspects"))})
+    named = _named(exchange)
+    check_readable(exchange, [named])
+    bodies = read_bodies(exchange, {named: _words(exchange.query.get("aspects"))})
     if not bodies:
-        raise no_such(quoted(found.name))
+        raise no_such(quoted(named.name))
     return ok(bodies[0])
 
 
 def load_aspect(exchange: Exchange) -> Reply:
     """One aspect."""
-    found, name = _named(exchange), exchange.params["aspect"]
-    check_readable(exchange, [found])
-    kept = _kept(exchange, [found], [name]).get(found, {})
-    if name not in kept:
-        raise no_such(f"the aspect {quoted(name)} of {quoted(found.name)}")
-    return ok(_body(exchange, kept[name]))
+    named, name = _named(exchange), exchange.params["aspect"]
+    check_readable(exchange, [named])
+    stored = _stored(exchange, [named], [name]).get(named, {})
+    if name not in stored:
+        raise no_such(f"the aspect {quoted(name)} of {quoted(named.name)}")
+    return ok(_body(exchange, stored[name]))
 
 
 def exists(exchange: Exchange) -> Reply:
     """Whether an entity is there, or an aspect of it."""
-    found = _named(exchange)
-    allow(exchange, "entity.exists", found)
+    named = _named(exchange)
+    allow(exchange, "entity.exists", named)
     name = exchange.params.get("aspect")
-    kept = _kept(exchange, [found])
-    if found not in kept or (name is not None and name not in kept[found]):
-        raise no_such(quoted(found.name))
+    stored = _stored(exchange, [named])
+    if named not in stored or (name is not None and name not in stored[named]):
+        raise no_such(quoted(named.name))
     return Reply(HTTPStatus.NO_CONTENT)
 
 
-def create(exchange: Exchange) -> Reply:
-    """Writes aspects of entities of the type, or nothing."""
-    return _write(exchange, _change(exchange))
-
-
-def change(exchange: Exchange) -> Reply:
-    """Patches aspects of entities of the type, or nothing."""
-    return _write(exchange, Change.PATCH)
-
-
-def create_aspect(exchange: Exchange) -> Reply:
-    """Writes one aspect."""
-    return _write_one(exchange, _change(exchange))
-
-
-def change_aspect(exchange: Exchange) -> Reply:
-    """Patches one aspect."""
-    return _write_one(exchange, Change.PATCH)
-
-
 def delete(exchange: Exchange) -> Reply:
-    """Takes an entity away, the aspects of it that are named, or with `clear` all but its key.
+    """Deletes an entity, the aspects of it that are named, or with `clear` all but its key.
 
     As in the original an empty `aspects` names none, and the key aspect stands for the entity.
     """
-    found = _named(exchange)
+    named = _named(exchange)
     given = exchange.query.get("aspects")
     names = _words(given)
     if names is None and any(given or ()):
         raise BadInput("expected names of aspects", where="aspects")
-    key = keys.name_of(found.type)
+    key = keys.name_of(named.type)
     if exchange.one("clear", "false").lower() == "true":
-        allow(exchange, "entity.delete", found)
-        names = _kept(exchange, [found]).get(found, {}).keys() - {key}
+        allow(exchange, "entity.delete", named)
+        names = _stored(exchange, [named]).get(named, {}).keys() - {key}
     elif names is None or key in names:
-        take_away(exchange, found)
+        authorization.delete(exchange, named)
         return Reply(200)
-    put(exchange, [Proposal(found, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)])
+    put(exchange, [Proposal(named, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)])
     return Reply(200)
 
 
 def delete_aspect(exchange: Exchange) -> Reply:
-    """Takes one aspect away; the key aspect, and with it the entity."""
-    found, name = _named(exchange), exchange.params["aspect"]
-    put(exchange, [Proposal(found, name, Change.DELETE, None, {}, "aspect")])
+    """Deletes one aspect; with the key aspect the entity."""
+    named, name = _named(exchange), exchange.params["aspect"]
+    put(exchange, [Proposal(named, name, Change.DELETE, None, {}, "aspect")])
     return Reply(200)
-
-
-def create_generic(exchange: Exchange) -> Reply:
-    """Writes aspects of entities of several types, or nothing: lists by type."""
-    return _write_generic(exchange, _change(exchange))
-
-
-def change_generic(exchange: Exchange) -> Reply:
-    """Patches aspects of entities of several types, or nothing."""
-    return _write_generic(exchange, Change.PATCH)
 
 
 def load_generic_batch(exchange: Exchange) -> Reply:
@@ -186,41 +167,40 @@ def load_generic_batch(exchange: Exchange) -> Reply:
     return ok({type: read_bodies(exchange, own) for type, own in wanted.items()})
 
 
-def load_generic(exchange: Exchange) -> Reply:
-    """One entity of any type."""
-    return load(_of_type(exchange, ""))
+def of_any_type(handler: Handler) -> Handler:
+    """The handler for an entity of any type."""
+    return lambda exchange: handler(_of_type(exchange, ""))
 
 
-def exists_generic(exchange: Exchange) -> Reply:
-    """Whether an entity of any type is there."""
-    return exists(_of_type(exchange, ""))
+def putting(write: Write) -> Handler:
+    """The handler that writes aspects, or nothing: those that the parameters leave to write."""
+    return lambda exchange: write(exchange, _change(exchange))
 
 
-def delete_generic(exchange: Exchange) -> Reply:
-    """Takes an entity of any type away, or the aspects of it that are named."""
-    return delete(_of_type(exchange, ""))
+def patching(write: Write) -> Handler:
+    """The handler that patches aspects, or nothing."""
+    return lambda exchange: write(exchange, Change.PATCH)
 
 
-def _write_generic(exchange: Exchange, change: Change) -> Reply:
+def write_generic(exchange: Exchange, change: Change) -> Reply:
+    """Changes aspects of entities of several types: lists by type."""
     proposals: list[Proposal] = []
-    told: dict[str, list[dict[str, object]]] = {}
+    written: dict[str, list[dict[str, object]]] = {}
     for of_type, items in _by_type(exchange):
-        told[of_type.params["type"]] = [_open(item) for item in items]
+        written[of_type.params["type"]] = [_open(item) for item in items]
         proposals += [one for item in items for one in _proposals(item, of_type, change)]
     put(exchange, proposals)
-    return ok(told)
+    return ok(written)
 
 
 def _by_type(exchange: Exchange) -> list[tuple[Exchange, list[Fields]]]:
     """The lists of a body by type, each with the request as if it were for that type."""
     body = fields(exchange)
-    found = [(_of_type(exchange, type), body.objects(type)) for type in body.everything()]
-    if not any(items for _, items in found):
+    lists = [(_of_type(exchange, type), body.objects(type)) for type in body.everything()]
+    if not any(items for _, items in lists):
         raise BadInput("expected lists of entities by type", where=body.where)
-    most = exchange.services.batch_rows
-    if sum(len(items) for _, items in found) > most:
-        raise LimitExceeded(f"more than {most} entities")
-    return found
+    check_count(exchange, sum(len(items) for _, items in lists))
+    return lists
 
 
 def _of_type(exchange: Exchange, type: str) -> Exchange:
@@ -233,28 +213,28 @@ def _named(exchange: Exchange) -> Entity:
 
 def _words(given: tuple[str, ...] | None) -> set[str] | None:
     """Names that may stand one by one or with commas; None: there are none."""
-    found = {word for text in given or () for word in text.split(",") if word}
-    return found or None
+    words = {word for text in given or () for word in text.split(",") if word}
+    return words or None
 
 
-def _kept(
+def _stored(
     exchange: Exchange, entities: list[Entity], names: Iterable[str] = ()
 ) -> dict[Entity, dict[str, Aspect]]:
     """The aspects of the entities; of `names` that are values in time, the newest value.
 
-    Raises `Failure` 403 where the caller may not be told one that is named.
+    Raises `Failure` 403 where the caller may not read one that is named.
     """
     check_open(names)
     in_time = sorted(name for name in set(names) if is_timed(name))
     for one in entities if in_time else ():
         allow(exchange, "timeseries.read", one)
     with exchange.service.reading() as reading:
-        found = aspects.read(reading, exchange.realm_state, entities)
-        for one, kept in found.items():
+        read = aspects.read(reading, exchange.realm_state, entities)
+        for one, stored in read.items():
             for name in in_time:
                 for newest in values(reading, exchange.realm, one, name, limit=1):
-                    kept[name] = Aspect(dict(newest.value), dict(newest.system), {})
-    return found
+                    stored[name] = Aspect(dict(newest.value), dict(newest.system), {})
+    return read
 
 
 def _alike(
@@ -273,7 +253,7 @@ def read_bodies(
     """The entities that are there, of each the aspects that are wanted, or all (None)."""
     found: dict[Entity, dict[str, Aspect]] = {}
     for alike, ones in _alike(wanted):
-        found |= _kept(exchange, ones, alike)
+        found |= _stored(exchange, ones, alike)
     bodies: list[dict[str, object]] = []
     for one, names in wanted.items():
         if one in found:
@@ -292,13 +272,11 @@ def _body(exchange: Exchange, aspect: Aspect) -> dict[str, object]:
 
 def _items(exchange: Exchange) -> list[Fields]:
     body = read(exchange.body)
-    found = Fields({"items": body}, "body").objects("items") if isinstance(body, list) else None
-    if found is None:
+    if not isinstance(body, list):
         raise BadInput("expected a list", where="body")
-    most = exchange.services.batch_rows
-    if len(found) > most:
-        raise LimitExceeded(f"more than {most} entities")
-    return found
+    items = Fields({"items": body}, "body").objects("items")
+    check_count(exchange, len(items))
+    return items
 
 
 def _change(exchange: Exchange) -> Change:
@@ -309,39 +287,41 @@ def _change(exchange: Exchange) -> Change:
     return Change.PUT
 
 
-def _write(exchange: Exchange, change: Change) -> Reply:
+def write(exchange: Exchange, change: Change) -> Reply:
+    """Changes aspects of entities of the type."""
     items = _items(exchange)
     put(exchange, [one for item in items for one in _proposals(item, exchange, change)])
     return Reply(200, msgspec.json.encode([_open(item) for item in items]))
 
 
-def _write_one(exchange: Exchange, change: Change) -> Reply:
+def write_aspect(exchange: Exchange, change: Change) -> Reply:
+    """Changes one aspect."""
     name = exchange.params["aspect"]
-    found = _named(exchange)
+    named = _named(exchange)
     body = fields(exchange)
-    put(exchange, [_proposal(found, name, body, change)])
-    return ok(_open(Fields({_URN: found.name, name: body.everything()}, "body")))
+    put(exchange, [_proposal(named, name, body, change)])
+    return ok(_open(Fields({_URN: named.name, name: body.everything()}, "body")))
 
 
 def _proposals(item: Fields, exchange: Exchange, change: Change) -> Iterator[Proposal]:
-    found = entity(item.text(_URN), exchange.params["type"])
+    named = entity(item.text(_URN), exchange.params["type"])
     names = [name for name in item.everything() if name != _URN]
     if not names:
-        key = f"{found.type}Key"
+        key = f"{named.type}Key"
         raise BadInput(f"expected aspects, `{key}` at least", where=item.where)
     for name in names:
-        yield _proposal(found, name, Fields(item.whole(name), item.at(name)), change)
+        yield _proposal(named, name, Fields(item.whole(name), item.at(name)), change)
 
 
-def _proposal(found: Entity, name: str, body: Fields, change: Change) -> Proposal:
+def _proposal(named: Entity, name: str, body: Fields, change: Change) -> Proposal:
     system = body.object_or_none("systemMetadata")
     metadata = {} if system is None else system.everything()
     expected = expected_version(body)
     if change is Change.PATCH and "value" not in body:
         patch = {key: value for key, value in body.everything().items() if key != "headers"}
-        return Proposal(found, name, change, patch, metadata, body.where, expected)
+        return Proposal(named, name, change, patch, metadata, body.where, expected)
     value, where = body.whole("value"), body.at("value")
-    return Proposal(found, name, change, value, metadata, where, expected)
+    return Proposal(named, name, change, value, metadata, where, expected)
 
 
 def _open(item: Fields) -> dict[str, object]:
@@ -349,23 +329,32 @@ def _open(item: Fields) -> dict[str, object]:
     return {name: value for name, value in item.everything().items() if name not in SECRETS}
 
 
+_GENERIC_URN: Final = f"{_GENERIC}/{{urn}}"
+
 ROUTES: Final = (
-    Route("POST", _GENERIC, "entity.update", create_generic, body_limit=LARGEST),
-    Route("PATCH", _GENERIC, "entity.update", change_generic, body_limit=LARGEST),
+    Route("POST", _GENERIC, "entity.update", putting(write_generic), body_limit=LARGEST),
+    Route("PATCH", _GENERIC, "entity.update", patching(write_generic), body_limit=LARGEST),
     Route("POST", f"{_GENERIC}/batchGet", "entity.read", load_generic_batch),
-    Route("HEAD", f"{_GENERIC}/{{urn}}", "entity.exists", exists_generic, encoded_slash=True),
-    Route("GET", f"{_GENERIC}/{{urn}}", "entity.read", load_generic, encoded_slash=True),
-    Route("DELETE", f"{_GENERIC}/{{urn}}", "entity.delete", delete_generic, encoded_slash=True),
+    *(
+        Route(method, _GENERIC_URN, operation, of_any_type(handler), encoded_slash=True)
+        for method, operation, handler in (
+            ("HEAD", "entity.exists", exists),
+            ("GET", "entity.read", load),
+            ("DELETE", "entity.delete", delete),
+        )
+    ),
     Route("GET", _TYPE, "entity.read", load_all),
-    Route("POST", _TYPE, "entity.update", create, body_limit=LARGEST),
-    Route("PATCH", _TYPE, "entity.update", change, body_limit=LARGEST),
+    Route("POST", _TYPE, "entity.update", putting(write), body_limit=LARGEST),
+    Route("PATCH", _TYPE, "entity.update", patching(write), body_limit=LARGEST),
     Route("POST", f"{_TYPE}/batchGet", "entity.read", load_batch),
     Route("HEAD", _ENTITY, "entity.exists", exists, encoded_slash=True),
     Route("GET", _ENTITY, "entity.read", load, encoded_slash=True),
     Route("DELETE", _ENTITY, "entity.delete", delete, encoded_slash=True),
     Route("HEAD", _ASPECT, "entity.exists", exists, encoded_slash=True),
     Route("GET", _ASPECT, "entity.read", load_aspect, encoded_slash=True),
-    Route("POST", _ASPECT, "entity.update", create_aspect, encoded_slash=True, body_limit=LARGEST),
-    Route("PATCH", _ASPECT, "entity.update", change_aspect, encoded_slash=True, body_limit=LARGEST),
+    *(
+        Route(method, _ASPECT, "entity.update", handler, encoded_slash=True, body_limit=LARGEST)
+        for method, handler in (("POST", putting(write_aspect)), ("PATCH", patching(write_aspect)))
+    ),
     Route("DELETE", _ASPECT, "entity.delete", delete_aspect, encoded_slash=True),
 )

@@ -15,11 +15,11 @@ import msgspec
 
 from lakewarden.http.exchange import Exchange, Handler, Reply, Route
 from lakewarden.http.strict_json import read
-from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import openapi
 from lakewarden.systems.datahub.http.authorization import check_readable
-from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, ok
+from lakewarden.systems.datahub.http.bodies import LARGEST, check_count, entity, fields, ok
 from lakewarden.systems.datahub.http.openapi import read_bodies
 
 _TYPE: Final = "/openapi/v2/entity/{type}"
@@ -32,13 +32,11 @@ def load_batch(exchange: Exchange) -> Reply:
     """The entities that are named, if the caller may read all of them, with named aspects."""
     body = fields(exchange)
     urns = body.texts("urns")
-    most = exchange.services.batch_rows
-    if len(urns) > most:
-        raise LimitExceeded(f"more than {most} entities")
-    found = [entity(urn, exchange.params["type"]) for urn in dict.fromkeys(urns)]
-    check_readable(exchange, found)
+    check_count(exchange, len(urns))
+    named = [entity(urn, exchange.params["type"]) for urn in dict.fromkeys(urns)]
+    check_readable(exchange, named)
     names = set(body.texts("aspectNames")) or None
-    bodies = read_bodies(exchange, dict.fromkeys(found, names))
+    bodies = read_bodies(exchange, dict.fromkeys(named, names))
     return ok({"entities": [_apart(one) for one in bodies]})
 
 
@@ -60,7 +58,8 @@ def create(exchange: Exchange) -> Reply:
     if not isinstance(body, list):
         raise BadInput("expected a list", where="body")
     together = [_together(item) for item in Fields({"items": body}, "body").objects("items")]
-    reply = openapi.create(replace(exchange, body=msgspec.json.encode(together)))
+    put = openapi.putting(openapi.write)
+    reply = put(replace(exchange, body=msgspec.json.encode(together)))
     return Reply(200, msgspec.json.encode([_apart(one) for one in json.loads(reply.body)]))
 
 

@@ -1,6 +1,6 @@
-"""What an entity has to do with others, in the words of the original: `/relationships`.
+"""The relations of an entity to others, in the words of the original: `/relationships`.
 
-Told are the relations that decide: owners, tags, terms, domains, containers, memberships, data
+Shown are the relations that decide: owners, tags, terms, domains, containers, memberships, data
 products, subjects of queries and logical parents; and what aspects state beside them, lineage
 above all (`lakewarden.systems.datahub.aspects.edges`). Of the others at their ends those that the
 caller may read. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
@@ -9,7 +9,7 @@ com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipControlle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from lakewarden.http.exchange import Exchange, Reply, Route
@@ -25,7 +25,14 @@ from lakewarden.systems.datahub.aspects.facts import Placed, stored
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.authorization import allow, readable
-from lakewarden.systems.datahub.http.bodies import entity, number, ok
+from lakewarden.systems.datahub.http.bodies import (
+    entity,
+    number,
+    ok,
+    page_size,
+    scroll_id,
+    scroll_start,
+)
 from lakewarden.systems.datahub.http.searching import asking
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 from lakewarden.systems.datahub.use_cases.references import references
@@ -60,82 +67,78 @@ class Edge(NamedTuple):
     entity: Entity
 
 
+Between = tuple[str, Entity, Entity]
+"""A relation, its source and its target."""
+
+
 def load(exchange: Exchange) -> Reply:
-    """A page of what an entity is related to."""
-    found = entity(exchange.one("urn"))
-    page, numbers = _page(exchange, found, _words(exchange, "types"))
+    """A page of the relations of an entity."""
+    page, numbers = _page(exchange, "types")
     shown = [{"type": edge.type, "entity": edge.entity.name} for edge in page]
     return ok({**numbers, "relationships": shown})
 
 
 def load_open(exchange: Exchange) -> Reply:
     """The same, in the words of the newer interface's first version."""
-    found = entity(exchange.one("urn"))
-    page, numbers = _page(exchange, found, _words(exchange, "relationshipTypes"))
+    page, numbers = _page(exchange, "relationshipTypes")
     shown = [{"relationshipType": edge.type, "urn": edge.entity.name} for edge in page]
     return ok({**numbers, "entities": shown})
 
 
-def _page(
-    exchange: Exchange, found: Entity, types: set[str]
-) -> tuple[list[Edge], dict[str, object]]:
-    start = number(exchange.one("start", "0"), "start")
-    count = number(exchange.one("count", "100"), "count")
-    count = min(count, exchange.services.page_rows)
-    edges = _edges(exchange, found, exchange.one("direction", "OUTGOING"), types)
+def _page(exchange: Exchange, types: str) -> tuple[list[Edge], dict[str, object]]:
+    of, wanted = entity(exchange.one("urn")), _words(exchange, types)
+    start, count = number(exchange.one("start", "0"), "start"), page_size(exchange, 100)
+    edges = _edges(exchange, of, exchange.one("direction", "OUTGOING"), wanted)
     page = edges[start : start + count]
     return page, {"start": start, "count": len(page), "total": len(edges)}
 
 
 def scroll(exchange: Exchange) -> Reply:
     """The same, as the newer interface says it."""
-    found = entity(exchange.params["urn"], exchange.params["type"])
+    of = entity(exchange.params["urn"], exchange.params["type"])
     types = _words(exchange, "relationshipType[]") or _words(exchange, "relationshipType")
-    start = number(exchange.one("scrollId", "0") or "0", "scrollId")
-    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
+    start, count = scroll_start(exchange), page_size(exchange)
     direction = exchange.one("direction", "OUTGOING").upper()
-    edges = _edges(exchange, found, direction, types - {"*"})
-    page = edges[start : start + count]
-    end = start + len(page)
-    results = []
-    for edge in page:
-        ends = (_node(found), _node(edge.entity))
-        source, destination = ends if direction == "OUTGOING" else ends[::-1]
-        results.append(
-            {"relationshipType": edge.type, "source": source, "destination": destination}
-        )
-    return ok({"scrollId": str(end) if page and end < len(edges) else None, "results": results})
+    edges = _edges(exchange, of, direction, types - {"*"})
+    is_outward = direction == "OUTGOING"
+    between = [
+        (edge.type, of, edge.entity) if is_outward else (edge.type, edge.entity, of)
+        for edge in edges
+    ]
+    return _scrolled(between, start, count)
 
 
 def scroll_all(exchange: Exchange) -> Reply:
     """The relations of the entities that the filters name, as sources or as destinations."""
     body = Fields(read_object(exchange.body) if exchange.body else {}, "body")
     types = _words(exchange, "relationshipTypes") - {"*"}
-    start = number(exchange.one("scrollId", "0") or "0", "scrollId")
-    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
+    start, count = scroll_start(exchange), page_size(exchange)
     sources, targets = _named(body, "sourceFilter"), _named(body, "destinationFilter")
     if not sources and not targets:
         raise BadInput("expected URNs in `sourceFilter` or in `destinationFilter`", where="body")
-    found: set[tuple[str, Entity, Entity]] = set()
+    between: set[Between] = set()
     for one in sources:
-        own = _edges(exchange, one, "OUTGOING", types)
-        found |= {(e.type, one, e.entity) for e in own if not targets or e.entity in targets}
+        edges = _edges(exchange, one, "OUTGOING", types)
+        between |= {(e.type, one, e.entity) for e in edges if not targets or e.entity in targets}
     for one in targets if not sources else ():
-        found |= {(e.type, e.entity, one) for e in _edges(exchange, one, "INCOMING", types)}
-    kinds = {end: _words(exchange, f"{end}Types") for end in ("source", "destination")}
-    edges = [
-        edge
-        for edge in sorted(found)
-        if (not kinds["source"] or edge[1].type in kinds["source"])
-        and (not kinds["destination"] or edge[2].type in kinds["destination"])
+        between |= {(e.type, e.entity, one) for e in _edges(exchange, one, "INCOMING", types)}
+    of_sources, of_targets = (_words(exchange, f"{end}Types") for end in ("source", "destination"))
+    wanted = [
+        (type, source, target)
+        for type, source, target in sorted(between)
+        if (not of_sources or source.type in of_sources)
+        and (not of_targets or target.type in of_targets)
     ]
-    page = edges[start : start + count]
-    end = start + len(page)
+    return _scrolled(wanted, start, count)
+
+
+def _scrolled(relations: Sequence[Between], start: int, count: int) -> Reply:
+    page = relations[start : start + count]
     results = [
         {"relationshipType": type, "source": _node(source), "destination": _node(target)}
         for type, source, target in page
     ]
-    return ok({"scrollId": str(end) if page and end < len(edges) else None, "results": results})
+    return ok({"scrollId": scroll_id(start, len(page), len(relations)), "results": results})
 
 
 def _named(body: Fields, key: str) -> list[Entity]:
@@ -153,8 +156,8 @@ def _named(body: Fields, key: str) -> list[Entity]:
     return [entity(urn) for urn in dict.fromkeys(urns)]
 
 
-def _node(found: Entity) -> dict[str, object]:
-    return {"id": found.name, "urn": found.name, "entityType": found.type}
+def _node(of: Entity) -> dict[str, object]:
+    return {"id": of.name, "urn": of.name, "entityType": of.type}
 
 
 def _words(exchange: Exchange, name: str) -> set[str]:
@@ -166,51 +169,49 @@ def _words(exchange: Exchange, name: str) -> set[str]:
     return {word.strip() for text in texts for word in text.split(",") if word.strip()}
 
 
-def _edges(exchange: Exchange, found: Entity, direction: str, types: set[str]) -> list[Edge]:
+def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> list[Edge]:
     if direction not in _DIRECTIONS:
         raise BadInput(f"unknown {quoted(direction)}; expected INCOMING or OUTGOING")
-    snapshot = allow(exchange, _READ, found).matrix.snapshot
+    snapshot = allow(exchange, _READ, of).matrix.snapshot
     is_inward = direction == "INCOMING"
-    edges = {*(_incoming(snapshot, found) if is_inward else _outgoing(snapshot, found))}
-    edges |= _stated(exchange, found, types or TYPES.keys(), is_inward=is_inward)
+    edges = {*(_incoming(snapshot, of) if is_inward else _outgoing(snapshot, of))}
+    edges |= _stated(exchange, of, types or TYPES.keys(), is_inward=is_inward)
     wanted = sorted(edge for edge in edges if not types or edge.type in types)
     others = list(dict.fromkeys(edge.entity for edge in wanted))
-    seen = set(readable(exchange, others))
-    return [edge for edge in wanted if edge.entity in seen]
+    shown = set(readable(exchange, others))
+    return [edge for edge in wanted if edge.entity in shown]
 
 
-def _stated(
-    exchange: Exchange, found: Entity, types: Iterable[str], *, is_inward: bool
-) -> set[Edge]:
-    """What only aspects state."""
+def _stated(exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: bool) -> set[Edge]:
+    """The relations that only aspects state."""
     wanted = TYPES.keys() & types
     if not wanted:
         return set()
-    with asking(exchange, viewing.read) as asked:
-        neighbours = Neighbours(asked.texts())
+    with asking(exchange, viewing.read) as search:
+        neighbours = Neighbours(search.texts())
         ways = neighbours.incoming if is_inward else neighbours.outgoing
-        return {Edge(step.type, step.other) for step in ways(found, frozenset(wanted))}
+        return {Edge(step.type, step.other) for step in ways(of, frozenset(wanted))}
 
 
-def _outgoing(snapshot: Snapshot, found: Entity) -> Iterator[Edge]:
+def _outgoing(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
     for aspect, name in NAMES.items():
-        for fact in stored(found, aspect, snapshot):
+        for fact in stored(of, aspect, snapshot):
             match fact:
                 case RelationRow(_, _, target):
                     yield Edge(name, target)
                 case OwnerRow(_, owner, _):
                     yield Edge(name, _actor(owner))
-                case MembershipRow(_, of):
-                    yield Edge(name, _actor(of))
+                case MembershipRow(_, group):
+                    yield Edge(name, _actor(group))
                 case Placed(_, parent):
                     yield Edge(name, parent)
 
 
-def _incoming(snapshot: Snapshot, found: Entity) -> Iterator[Edge]:
-    for one in references(snapshot, found):
+def _incoming(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
+    for one in references(snapshot, of):
         if one.aspect in NAMES:
             yield Edge(NAMES[one.aspect], one.source)
-    named = snapshot.model.principal_kind(found)
+    named = snapshot.model.principal_kind(of)
     if named is not None and named[0] == ROLE:
         memberships = snapshot.coded.memberships
         id = memberships.ids.get(Principal(*named))

@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.authorization import shown
-from lakewarden.systems.datahub.http.bodies import number, ok
+from lakewarden.systems.datahub.http.bodies import ok, page_size, scroll_id, scroll_start
 from lakewarden.systems.datahub.http.openapi import read_bodies
 from lakewarden.systems.datahub.http.search_calls import filters_of, read_page
 
@@ -25,7 +25,7 @@ _MOST_TYPES: Final = 100
 def scroll(exchange: Exchange) -> Reply:
     """A page of the entities of some types that the caller may read, with named aspects."""
     body = Fields(read_object(exchange.body) if exchange.body else {}, "body")
-    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
+    count = page_size(exchange)
     types = sorted(set(body.texts("entities"))) or _stored_types(exchange)
     if len(types) > _MOST_TYPES:
         raise LimitExceeded(f"more than {_MOST_TYPES} types together")
@@ -36,7 +36,7 @@ def scroll(exchange: Exchange) -> Reply:
         names = set(body.texts("aspects"))
         shown_bodies = read_bodies(exchange, dict.fromkeys(found.entities, names))
         return ok({"scrollId": place, "entities": shown_bodies, "totalCount": found.total})
-    start = number(exchange.one("scrollId", "0") or "0", "scrollId")
+    start = scroll_start(exchange)
     page: list[Entity] = []
     total = 0
     for type in types:
@@ -46,8 +46,7 @@ def scroll(exchange: Exchange) -> Reply:
         total += own.total
     names = set(body.texts("aspects"))
     entities = read_bodies(exchange, dict.fromkeys(page, names))
-    end = start + len(page)
-    place = str(end) if page and end < total else None
+    place = scroll_id(start, len(page), total)
     return ok({"scrollId": place, "entities": entities, "totalCount": total})
 
 

@@ -50,11 +50,11 @@ def autocomplete(exchange: Exchange) -> Reply:
     body = fields(exchange)
     query, limit = body.text("query"), whole(body, "limit", _SUGGESTED)
     question = Question(query, (body.text("entity"),), filters_of(body), named=True)
-    with asking(exchange, viewing.given) as found:
-        page = found.search(question).page(0, min(limit, exchange.services.page_rows))
-        tree = found.index.tree
+    with asking(exchange, viewing.given) as search:
+        page = search.search(question).page(0, min(limit, exchange.services.page_rows))
+        tree = search.index.tree
         ids = [id for id in map(tree.find, page.entities) if id is not None]
-        names = found.names(ids) if ids else {}
+        names = search.names(ids) if ids else {}
     entities = [{"urn": entity.name} for entity in page.entities]
     suggestions = list(dict.fromkeys(names[id] for id in ids))
     return value({"query": query, "suggestions": suggestions, "entities": entities})
@@ -105,9 +105,9 @@ def filters_of(body: Fields) -> tuple[AnyOf, ...]:
     if given is None:
         return ()
     groups = given.objects("or")
-    found = tuple(_criteria(group.objects("and")) for group in groups)
+    alternatives = tuple(_criteria(group.objects("and")) for group in groups)
     older = _criteria(given.objects("criteria"))
-    return tuple(one for one in (found, (older,) if older else ()) if one)
+    return tuple(one for one in (alternatives, (older,) if older else ()) if one)
 
 
 def _criteria(given: Iterable[Fields]) -> tuple[Criterion, ...]:

@@ -80,18 +80,18 @@ def _annotated(aspect: str) -> dict[str, object]:
 def trace(exchange: Exchange) -> Reply:
     """What became of writes: done, where the aspect is there. The id says nothing here.
 
-    Who may not read an entity is not told about it.
+    Whoever may not read an entity learns nothing about it.
     """
-    asked = Fields(read(exchange.body) if exchange.body else {}, "body")
-    found: dict[str, dict[str, object]] = {}
-    wanted = {_entity(urn): asked.texts(urn) for urn in asked.everything()}
-    entities = readable(exchange, list(wanted))
+    body = Fields(read(exchange.body) if exchange.body else {}, "body")
+    names = {_entity(urn): body.texts(urn) for urn in body.everything()}
+    entities = readable(exchange, list(names))
     with exchange.service.reading() as reading:
-        there = aspects.read(reading, exchange.realm_state, entities)
-    for entity in entities:
-        kept = there.get(entity, {})
-        found[entity.name] = {name: _state(name in kept) for name in wanted[entity]}
-    return Reply(200, msgspec.json.encode(found))
+        stored = aspects.read(reading, exchange.realm_state, entities)
+    states = {
+        entity.name: {name: _state(name in stored.get(entity, {})) for name in names[entity]}
+        for entity in entities
+    }
+    return Reply(200, msgspec.json.encode(states))
 
 
 def _entity(urn: str) -> Entity:

@@ -27,9 +27,10 @@ def checked(handler: Handler) -> Handler:
 
 def refusal(exchange: Exchange) -> str:
     """Why the caller may do nothing at all; empty for one who may."""
-    user, found = caller(exchange), exchange.realm_state
+    user, state = caller(exchange), exchange.realm_state
     with exchange.service.reading() as reading:
-        read = aspects.read(reading, found, [user]).get(user, {})
-    told = (read[name].value if name in read else {} for name in SAYING)
-    there = not exchange.services.of(DataHubSettings).existence or is_known_user(found, user.name)
-    return refusal_of(user.name, *told, is_there=there)
+        read = aspects.read(reading, state, [user]).get(user, {})
+    values = (read[name].value if name in read else {} for name in SAYING)
+    must_exist = exchange.services.of(DataHubSettings).existence
+    is_there = not must_exist or is_known_user(state, user.name)
+    return refusal_of(user.name, *values, is_there=is_there)

@@ -1,10 +1,10 @@
 """Calls that manage the original's machinery, and have nothing to do here.
 
-Who may not do them is refused like everywhere; who may is told by name that there is no such
-function: what they mend or measure (an index beside the store, a queue, throttles) does not
-exist here, or is done otherwise. SOURCE: the Rest.li interface definitions of operations,
-entities, platform and runs, and the controllers of events and operations of the OpenAPI
-interface, datahub-project/datahub@227e595b and later.
+Who may not do them is refused like everywhere; who may gets 501 with the name of the function.
+What they repair or measure (an index beside the store, a queue, throttles) does not exist here, or
+is done otherwise. SOURCE: the Rest.li interface definitions of operations, entities, platform and
+runs, and the controllers of events and operations of the OpenAPI interface,
+datahub-project/datahub@227e595b and later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from lakewarden.http.exchange import Exchange, Handler, Reply, Route
 from lakewarden.systems.datahub.http import timeseries
-from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http.actions import Actions, action_route
 from lakewarden.systems.datahub.http.authorization import allow
 from lakewarden.systems.datahub.http.errors import Failure
 
@@ -25,8 +25,8 @@ _EXPLAIN: Final = "system.query.explain"
 _TASK: Final = "system.task.status"
 
 
-def undone(operation: str, name: str) -> Handler:
-    """A handler that refuses, or tells whoever may that there is no such function."""
+def not_implemented(operation: str, name: str) -> Handler:
+    """A handler that refuses, or answers whoever may with 501."""
 
     def handle(exchange: Exchange) -> Reply:
         allow(exchange, operation)
@@ -43,15 +43,17 @@ def poll(exchange: Exchange) -> Reply:
         operation = "events.platform.read"
     elif topic.startswith("MetadataChangeLog"):
         operation = "events.change_log.read"
-    return undone(operation, "poll")(exchange)
+    return not_implemented(operation, "poll")(exchange)
 
 
-def _undone(actions: Mapping[str, str]) -> Actions:
-    return {name: (operation, undone(operation, name)) for name, operation in actions.items()}
+def _not_implemented(actions: Mapping[str, str]) -> Actions:
+    return {
+        name: (operation, not_implemented(operation, name)) for name, operation in actions.items()
+    }
 
 
-OF_ASPECTS: Final = _undone({"restoreIndices": _RESTORE})
-OF_ENTITIES: Final = _undone(
+OF_ASPECTS: Final = _not_implemented({"restoreIndices": _RESTORE})
+OF_ENTITIES: Final = _not_implemented(
     {
         "applyRetention": "system.retention.apply",
         "deleteAll": _MANAGE,
@@ -60,10 +62,10 @@ OF_ENTITIES: Final = _undone(
 )
 OF_OPERATIONS: Final[Actions] = {
     **timeseries.ACTIONS,
-    **_undone({"getEsTaskStatus": _TASK, "restoreIndices": _RESTORE}),
+    **_not_implemented({"getEsTaskStatus": _TASK, "restoreIndices": _RESTORE}),
 }
-OF_PLATFORM: Final = _undone({"producePlatformEvent": "system.event.produce"})
-OF_RUNS: Final = _undone({"describe": _MANAGE, "list": _MANAGE, "rollback": _MANAGE})
+OF_PLATFORM: Final = _not_implemented({"producePlatformEvent": "system.event.produce"})
+OF_RUNS: Final = _not_implemented({"describe": _MANAGE, "list": _MANAGE, "rollback": _MANAGE})
 """What `?action=` may be, and the operation that it asks for, by the path that it belongs to."""
 
 _ELASTIC: Final = "/openapi/operations/elasticSearch"
@@ -81,14 +83,16 @@ _OPEN: Final = (
 )
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _REST: Final = "/openapi/operations/{call:path}"
-_WHY: Final = "every action asks for an operation of its own"
 _TOPIC: Final = "which operation is asked for depends on the topic"
 
 ROUTES: Final = (
-    Route("POST", "/operations", "", memberships(OF_OPERATIONS), why=_WHY),
-    Route("POST", "/platform", "", memberships(OF_PLATFORM), why=_WHY),
-    Route("POST", "/runs", "", memberships(OF_RUNS), why=_WHY),
+    action_route("/operations", OF_OPERATIONS, body_limit=None),
+    action_route("/platform", OF_PLATFORM, body_limit=None),
+    action_route("/runs", OF_RUNS, body_limit=None),
     Route("GET", "/openapi/v1/events/poll", "", poll, why=_TOPIC),
-    *(Route(method, path, asked, undone(asked, name)) for method, path, asked, name in _OPEN),
-    *(Route(method, _REST, _MANAGE, undone(_MANAGE, "operations")) for method in _METHODS),
+    *(
+        Route(method, path, operation, not_implemented(operation, name))
+        for method, path, operation, name in _OPEN
+    ),
+    *(Route(method, _REST, _MANAGE, not_implemented(_MANAGE, "operations")) for method in _METHODS),
 )

@@ -12,7 +12,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.aspects import history
 from lakewarden.systems.datahub.http.authorization import allow
-from lakewarden.systems.datahub.http.bodies import entity
+from lakewarden.systems.datahub.http.bodies import entity, milliseconds
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Aspect
 
@@ -22,23 +22,24 @@ _EVER: Final = 2**63
 
 def load(exchange: Exchange) -> Reply:
     """The writes of an entity that are known, of the categories asked for."""
-    found = entity(exchange.params["urn"])
+    named = entity(exchange.params["urn"])
     given = exchange.one("categories")
     categories = [_category(word) for word in given.split(",") if word]
     if not categories:
         raise BadInput("expected categories of changes", where="categories")
-    first, last = (_time(exchange, *end) for end in (("startTime", 0), ("endTime", _EVER)))
-    allow(exchange, "timeline.read", found)
+    first, last = milliseconds(exchange, "startTime"), milliseconds(exchange, "endTime")
+    last = _EVER if last is None else last
+    allow(exchange, "timeline.read", named)
     with exchange.service.reading() as reading:
-        kept = aspects.read(reading, exchange.realm_state, [found]).get(found, {})
-    written = (one for one in writings(kept) if first <= one.time <= last)
-    changes = history.transactions(found.name, written, categories)
+        stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
+    written = (one for one in writings(stored) if (first or 0) <= one.time <= last)
+    changes = history.transactions(named.name, written, categories)
     return Reply(200, msgspec.json.encode(changes))
 
 
-def writings(kept: Mapping[str, Aspect]) -> Iterator[history.Written]:
+def writings(stored: Mapping[str, Aspect]) -> Iterator[history.Written]:
     """The aspects of which it is known who wrote them, and when."""
-    for name, aspect in kept.items():
+    for name, aspect in stored.items():
         time, actor = aspect.created.get("time"), aspect.created.get("actor")
         if isinstance(time, int) and isinstance(actor, str):
             yield history.Written(name, aspect.value, time, actor)
@@ -51,16 +52,6 @@ def _category(word: str) -> str:
         message = f"unknown {quoted(word)}; expected one of: {', '.join(expected)}"
         raise BadInput(message, where="categories")
     return name
-
-
-def _time(exchange: Exchange, name: str, otherwise: int) -> int:
-    text = exchange.one(name)
-    digits = text.removeprefix("-")
-    if not text:
-        return otherwise
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
-        raise BadInput("expected milliseconds since the epoch", where=name)
-    return int(text)
 
 
 ROUTES: Final = (

@@ -1,4 +1,4 @@
-"""Aspects of values in time: read in windows, scrolled by type, taken away, measured.
+"""Aspects of values in time: read in windows, scrolled by type, deleted, measured.
 
 SOURCE: datahub reference 5.4 and 7.1; datahub-project/datahub:metadata-service/restli-api/src/
 main/idl/com.linkedin.entity.aspects.restspec.json@06ffbee8; TimeseriesController of its OpenAPI.
@@ -24,7 +24,15 @@ from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.record_names import is_timed
 from lakewarden.systems.datahub.http.actions import Actions
 from lakewarden.systems.datahub.http.authorization import allow, related, write
-from lakewarden.systems.datahub.http.bodies import entity, fields, number, ok, value, whole
+from lakewarden.systems.datahub.http.bodies import (
+    entity,
+    fields,
+    milliseconds,
+    ok,
+    page_size,
+    value,
+    whole,
+)
 from lakewarden.systems.datahub.http.value_filter import fits, in_order
 
 _MOST: Final = 10_000
@@ -33,19 +41,21 @@ _BYTES: Final = 2**20
 
 
 def load(exchange: Exchange) -> Reply:
-    """The values of an aspect of an entity in a window, the newest first unless it is said."""
+    """The values of an aspect of an entity in a window, the newest first unless they are sorted."""
     body = fields(exchange)
-    found = entity(body.text("urn"), body.text_or_none("entity") or "")
+    of = entity(body.text("urn"), body.text_or_none("entity") or "")
     name = body.text("aspect")
-    allow(exchange, "timeseries.read", found)
+    allow(exchange, "timeseries.read", of)
     limit = 1 if body.flag("latestValue") else min(whole(body, "limit", _MOST), _MOST)
-    picked = body.object_or_none("filter"), body.object_or_none("sort")
+    restricted = body.object_or_none("filter"), body.object_or_none("sort")
     window = _window(body)
     with exchange.service.reading() as reading:
-        read = limit if picked == (None, None) else _MOST
-        values = timeseries.values(reading, exchange.realm, found, name, window, read)
-    values = in_order([one for one in values if fits(one.value, picked[0])], picked[1])[:limit]
-    answer: dict[str, object] = {"entityName": found.type, "aspectName": name, "limit": limit}
+        read = limit if restricted == (None, None) else _MOST
+        values = timeseries.values(reading, exchange.realm, of, name, window, read)
+    values = in_order([one for one in values if fits(one.value, restricted[0])], restricted[1])[
+        :limit
+    ]
+    answer: dict[str, object] = {"entityName": of.type, "aspectName": name, "limit": limit}
     for key in ("startTimeMillis", "endTimeMillis", "filter"):
         if key in body:
             answer[key] = body.whole(key)
@@ -57,12 +67,12 @@ def _window(body: Fields) -> Window:
 
 
 def _time(body: Fields, key: str, otherwise: int) -> int:
-    found = body.raw(key)
-    if found is None:
+    time = body.raw(key)
+    if time is None:
         return otherwise
-    if isinstance(found, bool) or not isinstance(found, int) or not FIRST <= found <= LAST:
+    if isinstance(time, bool) or not isinstance(time, int) or not FIRST <= time <= LAST:
         raise BadInput("expected milliseconds since the epoch", where=body.at(key))
-    return found
+    return time
 
 
 def _enveloped(one: Timed) -> dict[str, object]:
@@ -71,45 +81,36 @@ def _enveloped(one: Timed) -> dict[str, object]:
     return {"aspect": content, "systemMetadata": one.system}
 
 
+def _check_timed(name: str, where: str) -> None:
+    if not is_timed(name):
+        raise BadInput(f"{quoted(name)} is not an aspect of values in time", where=where)
+
+
 def scroll(exchange: Exchange) -> Reply:
     """A page of the values of all entities of a type, of those that the caller may read."""
     type, name = exchange.params["type"], exchange.params["aspect"]
-    if not is_timed(name):
-        raise BadInput(f"{quoted(name)} is not an aspect of values in time", where="aspect")
-    count = min(number(exchange.one("count", "10"), "count"), exchange.services.page_rows)
-    given = Fields({key: _sent(exchange, key) for key in _TIMES}, "query")
-    window, after = _window(given), _place(exchange.one("scrollId"))
+    _check_timed(name, "aspect")
+    count = page_size(exchange)
+    times = {key: milliseconds(exchange, key) for key in ("startTimeMillis", "endTimeMillis")}
+    window, after = _window(Fields(times, "query")), _place(exchange.one("scrollId"))
     shown: list[Timed] = []
     is_over = False
     with exchange.service.reading() as reading:
         while len(shown) < count and not is_over:
-            found = timeseries.of_type(
+            chunk = timeseries.of_type(
                 reading, exchange.realm, type, name, window, after, max(count, _CHUNK)
             )
-            is_over = len(found) < max(count, _CHUNK)
-            allowed = set(_readable(exchange, found))
-            for one in found:
+            is_over = len(chunk) < max(count, _CHUNK)
+            allowed = set(_readable(exchange, chunk))
+            for one in chunk:
                 after = ValuePlace(one.time, one.entity.name, one.mark)
                 if one.entity in allowed:
                     shown.append(one)
                 if len(shown) == count:
-                    is_over = is_over and one is found[-1]
+                    is_over = is_over and one is chunk[-1]
                     break
     results = [_generic(one, exchange) for one in shown]
     return ok({"scrollId": None if is_over else _scroll_id(after), "results": results})
-
-
-_TIMES: Final = ("startTimeMillis", "endTimeMillis")
-
-
-def _sent(exchange: Exchange, key: str) -> int | None:
-    text = exchange.one(key)
-    digits = text.removeprefix("-")
-    if not text:
-        return None
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
-        raise BadInput("expected milliseconds since the epoch", where=key)
-    return int(text)
 
 
 def _readable(exchange: Exchange, values: Sequence[Timed]) -> list[Entity]:
@@ -137,34 +138,32 @@ def _place(scroll_id: str) -> ValuePlace | None:
     if not scroll_id:
         return None
     try:
-        found: Any = msgspec.json.decode(urlsafe_b64decode(scroll_id), type=tuple[int, str, str])
+        parts: Any = msgspec.json.decode(urlsafe_b64decode(scroll_id), type=tuple[int, str, str])
     except ValueError:
         raise BadInput("expected the id of a page that was given", where="scrollId") from None
-    place = ValuePlace(*found)
+    place = ValuePlace(*parts)
     if not FIRST <= place.time <= LAST:
         raise BadInput("expected the id of a page that was given", where="scrollId")
     return place
 
 
-def delete(exchange: Exchange, found: Entity, name: str, body: Fields) -> Reply:
-    """Takes the values of an aspect of an entity away, those in a window."""
-    if not is_timed(name):
-        message = f"{quoted(name)} is not an aspect of values in time"
-        raise BadInput(message, where=body.at("aspectName"))
+def delete(exchange: Exchange, of: Entity, name: str, body: Fields) -> Reply:
+    """Deletes the values of an aspect of an entity, those in a window."""
+    _check_timed(name, body.at("aspectName"))
     window = _window(body)
 
-    def task(transaction: WriteTransaction) -> int:
-        return timeseries.dropped(transaction, exchange.realm, found, name, window)
+    def drop(transaction: WriteTransaction) -> int:
+        return timeseries.dropped(transaction, exchange.realm, of, name, window)
 
     def details(count: int) -> dict[str, object]:
         return {"aspect": name, "values": count}
 
-    count = write(exchange, "timeseries.delete", found, task, details=details)
-    return value({"urn": found.name, "rows": 0, "timeseriesRows": count})
+    count = write(exchange, "timeseries.delete", of, drop, details=details)
+    return value({"urn": of.name, "rows": 0, "timeseriesRows": count})
 
 
 def sizes(exchange: Exchange) -> Reply:
-    """How much is kept of each aspect of values in time."""
+    """How much is stored of each aspect of values in time."""
     rows = [{**row, "sizeInMb": size} for row, size in _sizes(exchange)]
     return value({"indexSizes": rows})
 
@@ -177,7 +176,7 @@ def sizes_plain(exchange: Exchange) -> Reply:
 def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
     allow(exchange, "system.timeseries.sizes")
     with exchange.service.reading() as reading:
-        found = reading.value_sizes(exchange.realm)
+        sizes = reading.value_sizes(exchange.realm)
     return [
         (
             {
@@ -187,20 +186,18 @@ def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
             },
             one.size / _BYTES,
         )
-        for one in found
+        for one in sizes
     ]
 
 
 def truncate(exchange: Exchange) -> Reply:
-    """Takes away what is older than a time, of an aspect of all entities of a type.
+    """Deletes the values before a time, of an aspect of all entities of a type.
 
     Unless `dryRun` is said to be false it is counted only.
     """
     body = fields(exchange)
     type, name = body.text("entityType"), body.text("aspect")
-    if not is_timed(name):
-        message = f"{quoted(name)} is not an aspect of values in time"
-        raise BadInput(message, where=body.at("aspect"))
+    _check_timed(name, body.at("aspect"))
     window = Window(FIRST, _time(body, "endTimeMillis", LAST))
     if body.flag("dryRun", default=True):
         allow(exchange, _TRUNCATE)
@@ -209,13 +206,13 @@ def truncate(exchange: Exchange) -> Reply:
             count = sum(1 for _ in rows)
         return value(f"would delete {count} values of {name} of {type}; nothing was deleted")
 
-    def task(transaction: WriteTransaction) -> int:
+    def truncate_values(transaction: WriteTransaction) -> int:
         return timeseries.truncated(transaction, exchange.realm, type, name, window)
 
     def details(count: int) -> dict[str, object]:
         return {"type": type, "aspect": name, "values": count}
 
-    count = write(exchange, _TRUNCATE, NO_RESOURCE, task, details=details)
+    count = write(exchange, _TRUNCATE, NO_RESOURCE, truncate_values, details=details)
     return value(f"deleted {count} values of {name} of {type}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import timeseries
@@ -16,12 +16,12 @@ from lakewarden.service.timeseries import FIRST, LAST, Window
 from lakewarden.systems.datahub.aspects import usage
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.http.actions import Actions, memberships
+from lakewarden.systems.datahub.http.actions import Actions, action_route
 from lakewarden.systems.datahub.http.authorization import allow, put
-from lakewarden.systems.datahub.http.bodies import LARGEST, entity, fields, listed, value, whole
+from lakewarden.systems.datahub.http.bodies import entity, fields, listed, value, whole
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
-_ASKED: Final = "dataset.usage.view"
+_VIEW: Final = "dataset.usage.view"
 
 
 def batch_ingest(exchange: Exchange) -> Reply:
@@ -60,7 +60,7 @@ def query_range(exchange: Exchange) -> Reply:
 def _answer(exchange: Exchange, body: Fields, window: Window, most: int) -> Reply:
     found = entity(body.text("resource"), "dataset")
     duration = usage.duration_of(body)
-    allow(exchange, _ASKED, found)
+    allow(exchange, _VIEW, found)
     values = _values(exchange, found, duration, window)[: max(most, 0)]
     values.reverse()
     buckets = [usage.bucket_of(one, found.name, duration) for one in values]
@@ -75,18 +75,9 @@ def _values(exchange: Exchange, found: Entity, duration: str, window: Window) ->
 
 ACTIONS: Final[Actions] = {
     "batchIngest": ("entity.update", batch_ingest),
-    "query": (_ASKED, query),
-    "queryRange": (_ASKED, query_range),
+    "query": (_VIEW, query),
+    "queryRange": (_VIEW, query_range),
 }
 """What `?action=` may be, and the operation that it asks for."""
 
-ROUTES: Final = (
-    Route(
-        "POST",
-        "/usageStats",
-        "",
-        memberships(ACTIONS),
-        why="every action asks for an operation of its own",
-        body_limit=LARGEST,
-    ),
-)
+ROUTES: Final = (action_route("/usageStats", ACTIONS),)

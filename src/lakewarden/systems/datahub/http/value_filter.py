@@ -39,30 +39,30 @@ def _holds(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
 def _meets(value: Mapping[str, Any], criterion: Fields) -> bool:
     condition = criterion.text_or_none("condition") or "EQUAL"
     wanted = criterion.texts("values") or [criterion.text_or_none("value") or ""]
-    found = _texts(value, criterion.text("field"))
+    texts = _texts(value, criterion.text("field"))
     if condition in ("EXISTS", "IS_NULL"):
-        answer = bool(found) is (condition == "EXISTS")
+        answer = bool(texts) is (condition == "EXISTS")
     else:
         test = _TESTS.get(condition)
         if test is None:
             raise BadInput(f"unknown {quoted(condition)}", where=criterion.at("condition"))
-        answer = any(test(text, wanted) for text in found)
+        answer = any(test(text, wanted) for text in texts)
     return answer is not criterion.flag("negated")
 
 
 def _texts(value: Mapping[str, Any], field: str) -> list[str]:
     """What stands at a field, as texts; nothing where it is absent."""
-    return [_text(one) for one in _found(value, field.removesuffix(".keyword").split("."))]
+    return [_text(one) for one in _at(value, field.removesuffix(".keyword").split("."))]
 
 
-def _found(value: Mapping[str, Any], path: list[str]) -> Iterator[object]:
+def _at(value: Mapping[str, Any], path: list[str]) -> Iterator[object]:
     at: object = value
     for word in path:
         at = untagged(at.get(word)) if isinstance(at, Mapping) else None
     if at is None and len(path) == 1:
         inner = (untagged(value.get(name)) for name in _WITHIN)
-        found = (one.get(path[0]) for one in inner if isinstance(one, Mapping))
-        at = next((one for one in found if one is not None), None)
+        values = (one.get(path[0]) for one in inner if isinstance(one, Mapping))
+        at = next((one for one in values if one is not None), None)
     if isinstance(at, list):
         yield from (untagged(one) for one in at)
     elif at is not None:

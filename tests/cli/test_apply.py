@@ -75,7 +75,7 @@ def test_a_plan_that_somebody_edited_is_refused(admin: Admin, planned: Path) -> 
     planned.write_text(json.dumps({**table, "keeper": "other"}), "utf-8")
     assert admin.ask("apply", str(planned)).code == 2
     planned.write_text("{}", "utf-8")
-    assert "is no plan" in admin.ask("apply", str(planned)).err
+    assert "is not a plan" in admin.ask("apply", str(planned)).err
     planned.write_text("no JSON", "utf-8")
     assert "expected JSON" in admin.ask("apply", str(planned)).err
 

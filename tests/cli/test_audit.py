@@ -30,7 +30,7 @@ def damage(admin: Admin, sql: str) -> None:
 
 def test_a_trail_is_whole_while_nobody_touches_it(busy: Admin) -> None:
     found = busy("audit", "verify")
-    assert (found.code, found.out) == (0, "whole: 4 rows\n")
+    assert (found.code, found.out) == (0, "valid: 4 rows\n")
     assert "without anchors: rows can have been cut from the end" in found.err
     assert busy("audit", "verify", "--format", "json").json["whole"] is True
 
@@ -55,7 +55,7 @@ def test_anchors_tell_of_rows_that_were_cut_off_with_the_counter(
     assert busy("audit", "verify").code == 0
     found = busy("audit", "verify", "--against", str(file))
     assert found.code == 1
-    assert found.out.startswith("not whole: row 3 is missing; row 4 was anchored")
+    assert found.out.startswith("invalid: row 3 is missing; row 4 was anchored")
     file.write_text("{}\n", "utf-8")
     assert busy.ask("audit", "verify", "--against", str(file)).code == 2
 
@@ -83,7 +83,7 @@ def test_a_row_that_was_touched_is_named(busy: Admin, sql: str, row: int) -> Non
     damage(busy, sql)
     found = busy("audit", "verify")
     assert found.code == 1
-    assert found.out.startswith(f"not whole: row {row} ")
+    assert found.out.startswith(f"invalid: row {row} ")
     assert busy("audit", "verify", "--format", "json").json["row"] == row
 
 

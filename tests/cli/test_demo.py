@@ -65,8 +65,8 @@ def test_the_second_run_starts_no_spark_and_says_the_same(
     [
         (("--port", "70000"), "`port`: input should be less than or equal to 65535"),
         (("--port", "-1"), "`port`: input should be greater than or equal to 0"),
-        (("--dir", "{file}"), "--dir {file}: cannot be made a folder: file exists"),
-        (("--dir", "{file}/x"), "--dir {file}/x: cannot be made a folder: not a directory"),
+        (("--dir", "{file}"), "--dir {file}: cannot create the folder: file exists"),
+        (("--dir", "{file}/x"), "--dir {file}/x: cannot create the folder: not a directory"),
     ],
 )
 def test_arguments_that_cannot_be_are_refused_before_anything_is_read(
@@ -123,7 +123,7 @@ def test_every_command_that_is_shown_can_be_copied(
 
 
 def test_the_commands_to_go_on_with_can_be_copied(cli: Cli, estate: Path) -> None:
-    shown = cli("demo", "--once", "--dir", str(estate)).out.split("Go on from here:\n")[1]
+    shown = cli("demo", "--once", "--dir", str(estate)).out.split("Next steps:\n")[1]
     commands = [line.strip() for line in shown.split("\n\n")[0].splitlines()]
     assert len(commands) >= 4
     for command in commands:

@@ -13,9 +13,9 @@ def test_a_fresh_database_gets_the_realms_and_an_administrator(cli: Cli, tmp_pat
     url = f"sqlite:///{tmp_path / 'x.db'}"
     found = cli("init", "--database", url, "--admin", "ana")
     assert (found.code, found.out) == (0, "ready; realms: _server, cdap, datahub, gravitino\n")
-    assert "`ana` administers it" in found.err
+    assert "`ana` is its administrator" in found.err
     found = cli("init", "--database", url, "--admin", "ana")
-    assert found.out == "ready, as before; realms: _server, cdap, datahub, gravitino\n"
+    assert found.out == "ready, unchanged; realms: _server, cdap, datahub, gravitino\n"
     assert cli("user", "list", "--database", url).lines[1:] == ["user  ana"]
 
 
@@ -49,7 +49,7 @@ def test_the_database_may_be_named_by_the_environment(
 ) -> None:
     found = cli("token", "create", "ana", "--new")
     assert found.code == 2
-    assert "name the store with --database URL" in found.err
+    assert "give --database URL, or set" in found.err
     monkeypatch.setenv("LAKEWARDEN_DATABASE", f"sqlite:///{tmp_path / 'x.db'}")
     assert cli("token", "create", "ana", "--new").code == 0
 

@@ -350,7 +350,7 @@ def test_a_server_that_is_not_there_could_not_be_asked(
         ((), "give --from DIR, or --realm NAME with --server URL or --database URL"),
         (("--from", "x", "--realm", "y"), "give either --from DIR, or --realm NAME"),
         (("--from", "x"), "no ingested directory"),
-        (("--realm", "y"), "name the store with --database URL"),
+        (("--realm", "y"), "give --database URL, or set"),
         (("--rule", "may-grants", "--from", "x"), "did you mean `may-grant`?"),
         (("--ignore", "xyzzy", "--from", "x"), "`lakewarden lint --list-rules` lists them"),
         (("--explain", "xyzzy"), "unknown rule `xyzzy`"),

@@ -18,7 +18,7 @@ def test_a_directory_is_loaded_once_and_then_nothing_changes(admin: Admin) -> No
     assert "entities     8    0        0" in found.out
     assert admin.revision() == before + 1
     again = admin("load", folder, "--realm", "gravitino")
-    assert again.lines[0] == f"gravitino: nothing to do, revision {before + 1} as before"
+    assert again.lines[0] == f"gravitino: no changes, revision {before + 1}"
     assert admin.revision() == before + 1
     assert admin("doctor").code == 0
 
@@ -42,7 +42,7 @@ def test_what_is_gone_goes_with_prune_only(admin: Admin, tmp_path: Path) -> None
     )
     found = admin("load", str(less), "--realm", "gravitino")
     assert "entities     0    0        7" in found.out
-    assert "--prune drops it" in found.err
+    assert "--prune drops them" in found.err
     found = admin("load", str(less), "--realm", "gravitino", "--prune")
     assert "entities     0    0        7" in found.out
     assert "--prune" not in found.err

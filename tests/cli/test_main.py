@@ -98,7 +98,7 @@ def test_a_system_that_is_broken_is_named(cli: Cli, monkeypatch: pytest.MonkeyPa
     found = cli("--version", "--systems")
     assert found.code == 1
     assert "gravitino" in found.out
-    assert "shelf is left out: it cannot be loaded" in found.err
+    assert "shelf was left out: it cannot be loaded" in found.err
 
 
 def test_the_version_is_that_of_the_package(cli: Cli) -> None:
@@ -143,7 +143,7 @@ def test_a_verb_that_is_missing_stands_in_no_other_verbs_way(
     assert cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino").code == 0
     found = cli("demo")
     assert (found.code, found.out) == (2, "")
-    message = "lakewarden: this installation is not whole: No module named"
+    message = "lakewarden: the installation is incomplete: No module named"
     assert found.err == f"{message} 'lakewarden.cli.not_there'\n"
 
 

@@ -64,7 +64,7 @@ def test_a_verb_that_only_looks_leaves_an_empty_database_as_it_is(
     with fresh_database(postgres_url) as url:
         ran = cli(*words.split(), "--database", url)
         assert (ran.code, ran.out) == (3, "")
-        assert "holds nothing yet; `lakewarden init` makes it" in ran.err
+        assert "is empty; run `lakewarden init`" in ran.err
         engine = create(url)
         assert sa.inspect(engine).get_table_names() == []
         engine.dispose()

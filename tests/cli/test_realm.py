@@ -20,7 +20,7 @@ def test_a_realm_is_created_listed_and_dropped(admin: Admin) -> None:
 def test_a_realm_is_dropped_only_when_that_is_said(admin: Admin) -> None:
     found = admin.ask("realm", "drop", "cdap")
     assert found.code == 2
-    assert "say so with --yes" in found.err
+    assert "confirm with --yes" in found.err
     assert "cdap" in admin("realm", "list").out
 
 

@@ -26,7 +26,7 @@ def test_a_fresh_database_is_made_ready_first(cli: Cli, tmp_path: object) -> Non
     assert found.code == 0
     assert found.out.startswith("lw_")
     assert found.out.count("\n") == 1
-    assert "`admin` administers it" in found.err
+    assert "`admin` is its administrator" in found.err
 
 
 def test_a_revoked_token_is_gone_and_revoking_it_again_is_no_error(admin: Admin) -> None:

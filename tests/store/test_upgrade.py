@@ -120,7 +120,7 @@ def test_a_database_without_schema_is_not_opened_as_it_is(url: str) -> None:
 
 
 def test_who_only_looks_makes_nothing_of_a_database_that_holds_nothing(url: str) -> None:
-    with pytest.raises(Unavailable, match="holds nothing yet; `lakewarden init` makes it"):
+    with pytest.raises(Unavailable, match="is empty; run `lakewarden init`"):
         open_store(url, makes=False)
     engine = create(url)
     assert sa.inspect(engine).get_table_names() == []

@@ -271,7 +271,7 @@ def _missing(error: ImportError) -> tuple[str, int]:
     cause = error.__cause__ if isinstance(error.__cause__, ImportError) else error
     name = (cause.name or "").partition(".")[0]
     if name in ("", __name__.partition(".")[0]):
-        return f"this installation is not whole: {cause}", BAD_INPUT
+        return f"the installation is incomplete: {cause}", BAD_INPUT
     extra = EXTRAS.get(name)
     install = f"install `lakewarden[{extra}]`" if extra else "install it"
     return f"`{name}` is not installed; {install}", COULD_NOT_TELL

@@ -62,7 +62,7 @@ def url_of(database: str | None) -> str:
     """The database that is meant; raises `BadInput` where none is."""
     found = database or os.environ.get(DATABASE)
     if not found:
-        raise BadInput(f"name the store with --database URL, or in {DATABASE}")
+        raise BadInput(f"give --database URL, or set {DATABASE}")
     return found
 
 
@@ -85,7 +85,7 @@ def opened(database: str | None, *, makes: bool = False) -> Iterator[DecisionSer
             service = stack.enter_context(opened_service(url, makes=makes))
         if CONTROL not in service.state.realms:
             if not makes:
-                raise Unavailable("the database holds nothing yet; `lakewarden init` makes it")
+                raise Unavailable("the database is empty; run `lakewarden init`")
             make(service, url)
         yield service
 
@@ -94,7 +94,7 @@ def _check_there(url: str) -> None:
     """Refuses a file that is not there before opening it would make it."""
     file = url.removeprefix("sqlite:///")
     if file != url and not Path(file).exists():
-        raise Unavailable(f"there is no database `{file}`; `lakewarden init` makes it")
+        raise Unavailable(f"there is no database `{file}`; create it with `lakewarden init`")
 
 
 def make(
@@ -112,7 +112,7 @@ def make(
     settings = settled(service.state, load(None, given), service.clock())
     is_new = first_start(service, settings)
     if is_new:
-        note(f"the database was given what it lacked; `{settings.admin}` administers it")
+        note(f"the database was initialized; `{settings.admin}` is its administrator")
     return is_new
 
 
@@ -126,7 +126,7 @@ def operator(service: DecisionService) -> Actor:
     directory = state.realm(CONTROL).realm.directory
     names = administrators(state, service.clock())
     if not names:
-        raise Unavailable("nobody administers this database; `lakewarden init --admin NAME`")
+        raise Unavailable("the database has no administrator; run `lakewarden init --admin NAME`")
     return Actor(
         names[0],
         directory=directory,

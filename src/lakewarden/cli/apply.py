@@ -63,12 +63,10 @@ def apply(
     agreed = _of_plan(files[0]) if _is_plan(files) else None
     if agreed is None:
         if realm is None or revision is None or digest is None:
-            raise BadInput(
-                "policy files need --realm, --revision and --digest, as a plan says them"
-            )
+            raise BadInput("policy files need --realm, --revision and --digest of the plan")
         agreed = Agreed(files, realm, keeper, adopts, revision, digest)
     elif realm or revision is not None or digest or adopts or keeper != "policy":
-        raise BadInput("the plan itself says realm, name, revision and digest")
+        raise BadInput("the plan contains realm, name, revision and digest; leave the options out")
     found = policy_file.find(agreed.files)
     parts = [(str(file), policy_file.read(file)) for file in found]
     made, newest = Policies(at, agreed.realm).applied(
@@ -82,7 +80,7 @@ def apply(
         sys.stdout.writelines(pieces({**made.table(), "applied": newest}))
     else:
         show(*told(made), "")
-        show(f"applied: revision {newest}" if not made.is_empty else "nothing to do")
+        show(f"applied: revision {newest}" if not made.is_empty else "no changes")
     return YES
 
 
@@ -102,7 +100,7 @@ def _of_plan(file: Path) -> Agreed:
     number = section.number("revision")
     files = section.texts("files")
     if section.take("format") != FORMAT or number is None or not files:
-        raise BadInput("is no plan of this release", where=where)
+        raise BadInput("is not a plan of this release", where=where)
     return Agreed(
         tuple(map(Path, files)),
         section.text("realm"),

@@ -85,12 +85,12 @@ def _show(answer: Any, format: str) -> None:
         asked = [p for p in answer["asked"] if _is_of(p, one)]
         missing = [way for way in WAYS if not any(p["way"] == way for p in asked)]
         if not asked:
-            note(f"{one['realm']}: nothing is asked about `{one['entity']}`")
+            note(f"{one['realm']}: no operation applies to `{one['entity']}`")
         elif set(missing) & {p["way"] for p in answer["asked"]}:
             note(f"{one['realm']}: `{one['entity']}` has no operation to {', '.join(missing)}")
     tell_rest(answer)
     if not answer["total"]:
-        note("nobody reaches it")
+        note("nobody has access")
     elif len(answer["people"]) < answer["total"]:
         shown = f"{len(answer['people'])} of {answer['total']} people shown"
         note(f"{shown}; --limit shows more")

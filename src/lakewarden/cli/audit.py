@@ -58,11 +58,11 @@ def verify(
     if format == "json":
         show_json(verdict)
     elif verdict["whole"]:
-        show(f"whole: {verdict['rows']:,} rows")
+        show(f"valid: {verdict['rows']:,} rows")
         for doubt in verdict["doubts"]:
             note(doubt)
     else:
-        show(f"not whole: row {verdict['row']} {verdict['what']}")
+        show(f"invalid: row {verdict['row']} {verdict['what']}")
     return YES if verdict["whole"] else NO
 
 

@@ -91,7 +91,7 @@ class Wherever:
         if sum(place is not None for place in places) > 1:
             raise BadInput("give one of --from DIR, --server URL and --database URL")
         if self.links is not None and not self.from_:
-            raise BadInput("links of files go with realms of files: --from", where="--links")
+            raise BadInput("needs --from", where="--links")
         if self.from_:
             with working("realms", ("read",)):
                 local = _of_files(self.from_, self.links)
@@ -242,7 +242,9 @@ def _of_files(texts: Sequence[str], links: Path | None) -> Local:
         loaded = load(path)
         realm = name or loaded.manifest.realm
         if realm in realms:
-            raise BadInput(f"two directories are of realm `{realm}`; say `REALM=DIR`", where=text)
+            raise BadInput(
+                f"two directories have the realm `{realm}`; give `REALM=DIR`", where=text
+            )
         realms[realm] = (loaded.system, loaded.facts)
     rows = () if links is None else read(links).links(realms)
     return Local(offline(realms, rows, time.time()), READER, time.time())
@@ -267,9 +269,7 @@ def spread(
     """The question as several realms take it; raises `BadInput` for what only one can take."""
 
     def no_model() -> Model:
-        raise BadInput(
-            "what an attribute means is a realm's own: ask one realm", where="--attribute"
-        )
+        raise BadInput("attributes need exactly one realm", where="--attribute")
 
     asked = question(no_model, principal, operation, entity, parts, claims)
     del asked["attributes"]
@@ -287,4 +287,4 @@ def tell_rest(answer: Json) -> None:
     for one in answer.get("silent", ()):
         note(f"{one['realm']}: {one['why']}")
     if answer["left_out"]:
-        note(f"left out, you may not ask there: {', '.join(answer['left_out'])}")
+        note(f"left out, because you may not ask there: {', '.join(answer['left_out'])}")

@@ -69,7 +69,7 @@ def demo(
     """
     folder = _made(dir or default_folder())
     listening = None if once else demo_server.listen(folder, host, port)
-    show("The sample estate: Quillmere, a garden and home retailer that does not exist.", "")
+    show("The sample estate: Quillmere, a fictional garden and home retailer.", "")
     parts = sample.parts()
     _ingest(folder, parts)
     read = {name: load(folder / name) for name in parts}
@@ -96,7 +96,7 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise BadInput(f"cannot be made a folder: {reason}", where=f"--dir {folder}") from None
+        raise BadInput(f"cannot create the folder: {reason}", where=f"--dir {folder}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise BadInput("cannot be written to", where=f"--dir {folder}")
     return folder
@@ -182,7 +182,7 @@ def _entities(question: Question, realm: Realm) -> Iterator[str]:
 
 
 def _show_next(folder: Path, parts: Mapping[str, SamplePart]) -> None:
-    show("", "Go on from here:")
+    show("", "Next steps:")
     for name, part in parts.items():
         for command in part.commands:
             show(f"  lakewarden {shlex.join(command)} --from {shlex.quote(str(folder / name))}")

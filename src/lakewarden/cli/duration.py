@@ -19,5 +19,7 @@ def seconds(text: str, option: str) -> float:
     """
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
-        raise BadInput(f"expected a length such as `12h`, `1d` or `2w`, got `{text}`", where=option)
+        raise BadInput(
+            f"expected a duration such as `12h`, `1d` or `2w`, got `{text}`", where=option
+        )
     return int(found[1]) * _SECONDS[found[2]]

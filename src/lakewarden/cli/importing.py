@@ -178,7 +178,7 @@ def import_(  # noqa: PLR0913 — each is an option
         show_result(result, out, "table")
         _name(walked, lost)
         if dry_run:
-            note("a dry run: nothing was changed")
+            note("dry run: nothing was changed")
         else:
             show("")
             show_brought(to, brought(out, to, prune=prune, at=at))
@@ -195,7 +195,7 @@ def _check(system: str, source: str, keep: Path | None, people: People) -> None:
     if not is_running and not Path(source).exists():
         raise BadInput("no such file or folder, and no http:// or https:// address", where=source)
     if keep is not None and not is_running:
-        raise BadInput("only what is read from a running original can be kept", where="--keep")
+        raise BadInput("--keep needs a running system as source", where="--keep")
     check_people(system, people, is_running=is_running)
 
 
@@ -203,11 +203,9 @@ def check_people(system: str, people: People, *, is_running: bool) -> None:
     """Refuses what the system is not asked about, or says itself."""
     extractor, title = _extractor(system), registry().systems[system].title
     if people.principals is not None and (extractor.read_principals is None or not is_running):
-        raise BadInput(
-            f"only a running {_asking_systems()} is asked about principals", where="--principals"
-        )
+        raise BadInput(f"only a running {_asking_systems()} takes principals", where="--principals")
     if people.identity is not None and not extractor.takes_identity:
-        raise BadInput(f"{title} says itself who is in which group", where="--identity")
+        raise BadInput(f"{title} provides the members of groups itself", where="--identity")
 
 
 def _extractor(system: str) -> Extractor:
@@ -231,7 +229,7 @@ def _check_shown(walked: _Walked, prune: bool) -> None:
         first = f"`{hidden[0].path}` ({hidden[0].status})"
         more = f" and {len(hidden) - 1:,} more" if len(hidden) > 1 else ""
         message = f"the original does not show {first}{more}, and it would be dropped here"
-        raise BadInput(f"{message}; ask as somebody who may see it", where="--prune")
+        raise BadInput(f"{message}; use an account that may see it", where="--prune")
 
 
 def _walk(system: str, address: str, folder: Path, asking: Asking, people: People) -> _Walked:
@@ -374,4 +372,4 @@ def _name(walked: _Walked, lost: list[SetAside]) -> None:
     if more:
         show(f"and {more:,} more, which --format json names")
     for text in walked.notes:
-        show(f"not carried: {text}")
+        show(f"not imported: {text}")

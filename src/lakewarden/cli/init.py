@@ -36,5 +36,5 @@ def init(
     with opened_service(url) as service:
         is_new = make(service, url, admin, add_admin=add_admin)
         names = ", ".join(sorted(service.state.realms))
-        show(f"{'ready' if is_new else 'ready, as before'}; realms: {names}")
+        show(f"{'ready' if is_new else 'ready, unchanged'}; realms: {names}")
     return YES

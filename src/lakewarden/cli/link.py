@@ -98,7 +98,7 @@ def listed(
         if found:
             show_table(("one", "other", "kept by"), rows)
     if left_out and format != "json":
-        note(f"left out, you may not see their links: {', '.join(left_out)}")
+        note(f"left out, because you may not see their links: {', '.join(left_out)}")
     return YES if found else NO
 
 
@@ -135,12 +135,12 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
         show_json({"keeper": keeper, **answer})
         return YES
     changed = answer["new"] or (answer["gone"] and prune)
-    did = f"revision {answer['revision']}" if changed else "nothing to do"
+    did = f"revision {answer['revision']}" if changed else "no changes"
     show(f"links of {keeper}: {did}: {answer['new']:,} new, {answer['gone']:,} gone")
     if answer["gone"] and not prune:
-        note(f"what is gone stays linked; --prune takes it away ({answer['gone']:,} links)")
+        note(f"links missing in the input stay; --prune removes them ({answer['gone']:,} links)")
     if answer["left"]:
-        note(f"linked already, and kept by others: {answer['left']:,}")
+        note(f"already linked, and managed by others: {answer['left']:,}")
     return YES
 
 

@@ -189,7 +189,7 @@ def _remote(server: Server, realm: str, rules: Sequence[Rule]) -> Sequence[Findi
                 return found
     except (KeyError, TypeError):
         raise Unavailable(
-            f"what `{server.address}` found is not understood here; is it of another release?"
+            f"the findings of `{server.address}` have an unknown format; is it another release?"
         ) from None
 
 
@@ -252,7 +252,9 @@ def _explain(one: Rule, format: Form) -> int:
 
 def _check_form(format: Form) -> None:
     if format == "sarif":
-        raise BadInput("SARIF is for findings; rules are shown as text or json", where="--format")
+        raise BadInput(
+            "SARIF is for findings; use `--format text` or `json` for rules", where="--format"
+        )
 
 
 def _rule(one: Rule) -> dict[str, object]:

@@ -62,7 +62,7 @@ def list_entities(  # noqa: PLR0913 — each is an option
         raise BadInput(f"expected 1 or more, got {limit}", where="--limit")
     if where.is_several:
         if within is not None or after is not None:
-            raise BadInput("a place is one realm's: ask one", where="--within and --after")
+            raise BadInput("needs exactly one realm", where="--within and --after")
         asking = spread(principal, operation, None, parts, claims, where.names())
         with where.estate() as estate:
             return _several(_whole(estate, asking, 1 if count_only else limit), format, count_only)

@@ -55,7 +55,7 @@ def load(
 
     if is_links(directory):
         if realm is not None:
-            raise BadInput("links say themselves in which realms they are", where="--realm")
+            raise BadInput("links name their realms; leave --realm out", where="--realm")
         from lakewarden.cli.link import load_links
 
         return load_links(directory, prune=prune, at=at, format=format)
@@ -141,14 +141,14 @@ def show_brought(realm: str, answer: dict[str, Any]) -> None:
     if answer["new"]:
         show(f"{realm}: revision {revision}", "")
     else:
-        show(f"{realm}: nothing to do, revision {revision} as before", "")
+        show(f"{realm}: no changes, revision {revision}", "")
     rows, names = answer["rows"], ("new", "changed", "gone")
     table = [(name, *(f"{count[word]:,}" for word in names)) for name, count in rows.items()]
     show_table(("table", *names), table)
     gone = sum(count["gone"] for count in rows.values())
     if gone and not answer["pruned"]:
-        note(f"what is gone stays stored; --prune drops it ({gone:,} rows)")
+        note(f"rows missing in the directory stay stored; --prune drops them ({gone:,} rows)")
     left = answer["left"]
     if left:
         more = f" and {len(left) - SHOWN:,} more" if len(left) > SHOWN else ""
-        note(f"left alone, because others keep them: {', '.join(left[:SHOWN])}{more}")
+        note(f"unchanged, managed by policy files or others: {', '.join(left[:SHOWN])}{more}")

@@ -79,5 +79,5 @@ def new(
             out.write(text)
     except OSError as error:
         raise BadInput((error.strerror or "cannot be written").lower(), where=str(file)) from None
-    note(f"{file}: a model to begin with; `lakewarden model check {file}` shows its page")
+    note(f"{file}: an example model; `lakewarden model check {file}` shows its page")
     return YES

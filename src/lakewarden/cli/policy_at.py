@@ -57,8 +57,7 @@ class Policies:
             made = read_plan(answer, system)
             if made.digest != answer["digest"]:
                 raise Unavailable(
-                    f"the plan of `{server.address}` is not understood here; is it of another"
-                    " release?"
+                    f"the plan of `{server.address}` has an unknown format; is it another release?"
                 )
             return made
         from lakewarden.service.plan import plan
@@ -121,9 +120,9 @@ def _plain(value: object, where: str, dot: str = ".") -> object:
         case date() | time():
             raise BadInput("expected seconds or a date-time with an offset", where=where)
         case float() if not isfinite(value):
-            raise BadInput("expected a number that ends", where=where)
+            raise BadInput("expected a finite number", where=where)
         case str() | bool() | int() | float() | None:
             return value
         case _:
             kind = type(value).__name__
-            raise BadInput(f"a {kind} is nothing that policy files hold", where=where)
+            raise BadInput(f"a {kind} is not part of policy files", where=where)

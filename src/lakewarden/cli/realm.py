@@ -137,7 +137,7 @@ def upgrade(
         lakewarden realm upgrade documents --model ./documents.toml --database sqlite:///estate.db
     """
     if drop and not apply:
-        raise BadInput("only what is applied drops anything; give --apply too", where="--drop")
+        raise BadInput("--drop needs --apply", where="--drop")
     found = _upgraded(name, read_model(model), str(model), apply=apply, drop=drop, at=at)
     if format == "json":
         show_json({**found.table(), "applied": apply})
@@ -185,7 +185,7 @@ def drop(
         lakewarden realm drop lake --yes --database sqlite:///estate.db
     """
     if not yes:
-        raise BadInput(f"this drops everything in `{name}`; say so with --yes")
+        raise BadInput(f"this drops everything in `{name}`; confirm with --yes")
     remote = at.remote()
     if remote is not None:
         remote.ask("DELETE", f"/realms/{quote(name, safe='')}")

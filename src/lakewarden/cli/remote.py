@@ -58,7 +58,7 @@ class Server:
         try:
             self._port = parts.port
         except ValueError:
-            raise BadInput(f"`{address}` has no such port", where="--server") from None
+            raise BadInput(f"`{address}` has an invalid port", where="--server") from None
         self._path = parts.path.rstrip("/")
         self._connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._headers = {"Accept": "application/json", **_authorization(token, user)}
@@ -124,7 +124,7 @@ def _authorization(token: str | None, user: str | None) -> dict[str, str]:
     if token is None:
         return {}
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise BadInput("the token holds what no token holds")
+        raise BadInput("the token contains invalid characters")
     return {"Authorization": f"Bearer {token}"}
 
 

@@ -46,7 +46,7 @@ def rotate(*, database: Url = None, format: As = "table") -> int:
     if format == "json":
         show_json({"secrets": count, "revision": revision})
     else:
-        show(f"{count:,} secrets are sealed with the first key")
+        show(f"{count:,} secrets are encrypted with the first key")
     return YES
 
 

@@ -32,5 +32,5 @@ def show_systems(*, as_json: bool) -> int:
     else:
         show_table(("system", "version", "title", "models", "sources"), rows)
         for name, why in sorted(known.problems.items()):
-            note(f"{name} is left out: {why}")
+            note(f"{name} was left out: {why}")
     return NO if known.problems else YES

@@ -115,7 +115,7 @@ def _passwords(service: DecisionService, realm: str) -> tuple[RealmState, Any]:
     system = registry().shipping(found.realm.model)
     if system is None or not system.passwords:
         titles = " or ".join(one.title for one, _ in registry().having("passwords"))
-        raise BadInput(f"`{realm}` is no realm of {titles}")
+        raise BadInput(f"`{realm}` is not a realm of {titles}")
     return found, system.load(system.passwords)
 
 
@@ -130,5 +130,5 @@ def _read(file: Path | None) -> str:
         return sys.stdin.readline().rstrip("\r\n")
     text = getpass("Password: ")
     if getpass("Once more: ") != text:
-        raise BadInput("these are two different passwords")
+        raise BadInput("the passwords differ")
     return text

@@ -35,7 +35,7 @@ def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
         _lock(connection)
         before = _check_known(connection)
         if before is None and not makes:
-            raise Unavailable("the database holds nothing yet; `lakewarden init` makes it")
+            raise Unavailable("the database is empty; run `lakewarden init`")
         if to == NEWEST and before == _newest():
             return True
         # COST: alembic takes longer to import than a store to open, and most have the newest.

@@ -27,7 +27,7 @@ on = "metalake:lk"
     [
         ((), "give either --statements FILES, or the folder of a later index"),
         (("other", "--statements", "p.toml"), "give either --statements FILES, or"),
-        (("other", "--only"), "--only: is about policy files; give --statements FILES"),
+        (("other", "--only"), "--only: needs --statements FILES"),
         (("--statements", "nowhere.toml"), "nowhere.toml: no such file or folder"),
     ],
 )

@@ -153,10 +153,10 @@ def test_what_is_read_from_a_running_system_decides_as_it_does(
         (("x", "--source", "gravitino"), "expected http://HOST:PORT or https://HOST:PORT"),
         ((".", "--source", "gravitino"), "an export in files is `--source gravitino-file`"),
         (("http://a", "--source", "gravitino", "--catalog", "c"), "not `--source gravitino`"),
-        (("http://a", "--source", "datahub", "--identity", "x"), "DataHub says itself"),
+        (("http://a", "--source", "datahub", "--identity", "x"), "DataHub provides the members"),
         (("http://a", "--source", "gravitino", "--principals", "x"), "a running CDAP"),
         (("http://a", "--source", "cdap", "--model", "datahub"), "takes one of: cdap, cdap_parent"),
-        ((".", "--source", "datahub-file", "--source-user", "x"), "only a running system"),
+        ((".", "--source", "datahub-file", "--source-user", "x"), "only for a running system"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

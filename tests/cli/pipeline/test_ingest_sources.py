@@ -237,7 +237,7 @@ def test_the_report_tells_everything_that_is_to_be_told(
     manifest = Manifest("gravitino", {}, "main", "sql", 7, (), {}, none)
     show_result(Result(manifest, report, False), Path("x"), "table")
     assert capsys.readouterr().out.splitlines() == [
-        "x: version 7 of realm main, as before",
+        "x: version 7 of realm main, unchanged",
         "",
         "table     in     out    set aside",
         "entities  1,200  1,190  10",

@@ -158,7 +158,7 @@ def test_a_realm_is_ingested_as_it_is_and_as_it_was(
         (("x", "--setting", "mode=next"), "a stored realm has its own settings"),
         (("x", "--model", "gravitino"), "`--source store` takes no model"),
         (("x", "--metalake", "lk"), "not `--source store`"),
-        (("x", "--source-user", "eve"), "only a running system is asked"),
+        (("x", "--source-user", "eve"), "only for a running system"),
     ],
 )
 def test_what_does_not_go_together_is_refused(

@@ -95,7 +95,7 @@ def diffing(
     if (later is None) is not bool(paths):
         raise BadInput("give either --statements FILES, or the folder of a later index")
     if files.only and not paths:
-        raise BadInput("is about policy files; give --statements FILES", where="--only")
+        raise BadInput("needs --statements FILES", where="--only")
     found = policy_file.find(paths) if paths else []
     parts = [(str(file), policy_file.read(file)) for file in found]
     with running("diff", spark, names_of(STAGES_OF_TIMES)) as (session, progress):

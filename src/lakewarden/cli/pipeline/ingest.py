@@ -152,7 +152,7 @@ def _check_asking(kind: Kind, asking: Asking, people: People) -> None:
     """Refuses options of running systems where none is read."""
     if kind not in RUNNING and (asking != PLAINLY or people != NO_PEOPLE):
         listed = ", ".join(f"`{one}`" for one in RUNNING)
-        raise BadInput(f"only a running system is asked: {listed}", where="--source")
+        raise BadInput(f"only for a running system: {listed}", where="--source")
     if kind in RUNNING:
         check_people(kind, people, is_running=True)
 

@@ -219,7 +219,7 @@ def show_result(result: Result, out: Path, format: As) -> int:
     if format == "json":
         show_json({"directory": str(out), "new": result.is_new, **report.table(manifest)})
         return YES
-    as_before = "" if result.is_new else ", as before"
+    as_before = "" if result.is_new else ", unchanged"
     show(f"{out}: version {manifest.version} of realm {manifest.realm}{as_before}", "")
     rows = [
         (name, f"{rows.came_in:,}", f"{rows.passed:,}", f"{rows.quarantined:,}")

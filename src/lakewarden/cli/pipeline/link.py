@@ -55,11 +55,11 @@ def linking(
         name, path = named_directory(text)
         realm = name or read_manifest(path).realm
         if realm in realms:
-            raise BadInput(f"two directories are of realm `{realm}`", where="--from")
+            raise BadInput(f"two directories have the realm `{realm}`", where="--from")
         realms[realm] = path
     unused = sorted(set(realms) - set(link_rules.read(rules).realms))
     if unused:
-        raise BadInput(f"no rule speaks of realm `{unused[0]}`", where="--from")
+        raise BadInput(f"no rule names realm `{unused[0]}`", where="--from")
     with running("link", spark, title="links") as (session, progress):
         result = link(rules, realms, out, progress=progress, spark=session)
     if format == "json":
@@ -72,7 +72,7 @@ def linking(
 
 def _show(result: Result, out: Path) -> None:
     manifest, report = result.manifest, result.report
-    as_before = "" if result.is_new else ", as before"
+    as_before = "" if result.is_new else ", unchanged"
     show(f"{out}: version {manifest.version}, {manifest.rows:,} links{as_before}", "")
     headings = ("realm", "linked", *next(iter(report.left.values())))
     rows = [

@@ -49,5 +49,5 @@ def linting(
         made.manifest.facts["realm"], read_findings(out, made.manifest), (out / MANIFEST).as_posix()
     )
     code = show_findings([asked], which, format)
-    note(f"{out}: version {made.manifest.version}{'' if made.is_new else ', as before'}")
+    note(f"{out}: version {made.manifest.version}{'' if made.is_new else ', unchanged'}")
     return code

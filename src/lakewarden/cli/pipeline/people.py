@@ -64,12 +64,12 @@ def people(
     if not of:
         note("no asset has a sensitive tag or term" if sensitive else "there are no assets")
     elif len(rows) < of:
-        note(f"page {page} of {-(-of // limit):,}, of {of:,} assets; --page shows another one")
+        note(f"page {page} of {-(-of // limit):,}, of {of:,} assets; --page selects another one")
     cut = any(
         row[one] is not None and len(row[one]) < row[f"{one}_n"] for row in rows for one in ways
     )
     if cut:
-        note("not all people are named; `lakewarden who` names them")
+        note("the list is truncated; `lakewarden who` shows all users")
     return YES if any(row[one] for row in rows for one in ways) else NO
 
 
@@ -87,7 +87,9 @@ def _found(
 
     folder = folder_of(review, read_manifest(review, KIND)) / PEOPLE
     if not folder.exists():
-        raise BadInput("is of an older release, without people; review anew", where=str(review))
+        raise BadInput(
+            "comes from an older release, without `people`; run the review again", where=str(review)
+        )
     known = columns_of(folder, "type", "name", "sensitive")
     chosen = pa.array([True] * len(known), pa.bool_())
     if sensitive:

@@ -28,12 +28,12 @@ def show_product(out: Path, made: Made, format: As, *more: str) -> int:
     if format == "json":
         show_json({"folder": str(out), "new": made.is_new, **report})
         return YES
-    as_before = "" if made.is_new else ", as before"
+    as_before = "" if made.is_new else ", unchanged"
     show(f"{out}: version {report['version']}{as_before}", "")
     show_table(("table", "rows"), [(name, f"{n:,}") for name, n in report["rows"].items()])
     show(*more)
     if report["reused"]:
-        show(f"done by an earlier run: {', '.join(report['reused'])}")
+        show(f"reused from an earlier run: {', '.join(report['reused'])}")
     took = sum(s for name, s in report["seconds"].items() if name not in report["reused"])
     memory = report.get("peak_bytes", 0)
     show(f"took {took:.1f} s" + (f", {memory / _GIB:.1f} GiB at most" if memory else ""))

@@ -195,7 +195,7 @@ def _check(system: str, source: str, keep: Path | None, people: People) -> None:
     if not is_running and not Path(source).exists():
         raise BadInput("no such file or folder, and no http:// or https:// address", where=source)
     if keep is not None and not is_running:
-        raise BadInput("--keep needs a running system as source", where="--keep")
+        raise BadInput("needs a running system as source", where="--keep")
     check_people(system, people, is_running=is_running)
 
 

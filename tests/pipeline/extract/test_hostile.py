@@ -204,7 +204,7 @@ def test_prune_is_refused_while_something_is_not_shown(
         assert imported(kept, name, script, "--prune", "--dry-run") == 2
         told = capfd.readouterr().err
         assert f"the original does not show `{place}" in told
-        assert "it would be dropped here; ask as somebody who may see it" in told
+        assert "it would be dropped here; use an account that may see it" in told
     assert kept.content() == before
 
 

@@ -215,9 +215,12 @@ def test_a_dry_run_changes_nothing_and_names_what_is_not_carried(
     [
         (("gravitino", "nowhere"), "no such file or folder"),
         (("gravitino", "ftp://example"), "no such file or folder"),
-        (("datahub", "http://a.example", "--identity", "x"), "who is in which group"),
-        (("gravitino", "http://a.example", "--principals", "x"), "about principals"),
-        (("cdap", ".", "--keep", "x"), "can be kept"),
+        (
+            ("datahub", "http://a.example", "--identity", "x"),
+            "provides the members of groups itself",
+        ),
+        (("gravitino", "http://a.example", "--principals", "x"), "takes principals"),
+        (("cdap", ".", "--keep", "x"), "needs a running system as source"),
         (("cdap", "http://eve:x@a.example"), "does not belong into the address"),
     ],
 )

@@ -25,10 +25,11 @@ EVERY_S = 0.3
 SHARE = 0.1
 """Of its time the sampler works at most so much; walking the pages of a large process takes."""
 
-TOLD = 2_000
-"""Characters of what a failing command said that are kept."""
+SHOWN = 2_000
+"""Characters of a failing command's output that are kept, from its end."""
 
 _PROC = Path("/proc")
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class Memory:
 class Run:
     """What a command took, its exit code, and the end of what it said.
 
-    `cpu_s` are the seconds of processors of all its processes that it waited for.
+    `cpu_s` are the seconds of processors of all its processes, as they were last seen: Spark ends
+    its workers without waiting for them, so that the system counts those of none of them.
     """
 
     wall_s: float
@@ -69,13 +71,12 @@ def run(command: Sequence[str], env: Mapping[str, str] | None = None) -> Run:
         began, before = time.perf_counter(), _processors()
         process = subprocess.Popen(command, stdout=out, stderr=err, env=env, start_new_session=True)
         try:
-            peak = _watched(process)
+            peak, seen = _watched(process)
         finally:
             _end(process)
         wall = time.perf_counter() - began
-        return Run(
-            wall, _processors() - before, process.returncode, peak, _read(err)[-TOLD:], _read(out)
-        )
+        used = max(seen, _processors() - before)
+        return Run(wall, used, process.returncode, peak, _read(err)[-SHOWN:], _read(out))
 
 
 def _processors() -> float:
@@ -89,16 +90,18 @@ def _read(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", "replace")
 
 
-def _watched(process: subprocess.Popen[bytes]) -> Memory:
-    """The peak until the process ends."""
-    peak = Memory()
+def _watched(process: subprocess.Popen[bytes]) -> tuple[Memory, float]:
+    """The peak until the process ends, and the seconds of processors seen of its family."""
+    peak, used = Memory(), dict[int, float]()
     while True:
         began = time.perf_counter()
-        peak = peak.peak(memory(family(process.pid)))
+        processes = family(process.pid)
+        peak = peak.peak(memory(processes))
+        used.update(processors(processes))
         took = time.perf_counter() - began
         with suppress(subprocess.TimeoutExpired):
             process.wait(max(EVERY_S - took, took / SHARE))
-            return peak
+            return peak, sum(used.values())
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -117,25 +120,36 @@ def family(root: int) -> set[int]:
                 # The name, in parentheses, may hold anything; behind it: state, parent.
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
                 children.setdefault(parent, []).append(int(entry.name))
-    found, left = set[int](), [root]
+    members, left = set[int](), [root]
     while left:
         process = left.pop()
-        found.add(process)
+        members.add(process)
         left += children.get(process, [])
-    return found
+    return members
+
+
+def processors(processes: Iterable[int]) -> dict[int, float]:
+    """Seconds of processors that each of the processes has used itself."""
+    seconds: dict[int, float] = {}
+    for process in processes:
+        with suppress(OSError, ValueError, IndexError):
+            # Behind the name: state, then 3 to 13 that are of no use here, utime, stime.
+            cells = (_PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+            seconds[process] = (int(cells[11]) + int(cells[12])) / _TICKS
+    return seconds
 
 
 def memory(processes: Iterable[int]) -> Memory:
     """What the processes hold together; those that are gone hold nothing."""
-    rss, pss, told = 0, 0, True
+    rss, pss, is_known = 0, 0, True
     for process in processes:
         with suppress(FileNotFoundError, ProcessLookupError):
             rss += _kib(_PROC / str(process) / "status", "VmRSS:")
             try:
                 pss += _kib(_PROC / str(process) / "smaps_rollup", "Pss:")
             except PermissionError:
-                told = False
-    return Memory(rss / 1024, pss / 1024 if told else None)
+                is_known = False
+    return Memory(rss / 1024, pss / 1024 if is_known else None)
 
 
 def _kib(file: Path, key: str) -> int:

@@ -15,7 +15,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
 from lakewarden.pipeline import check_local
-from lakewarden.pipeline.check import MAX_LEVELS, Key, asked_of_all, check, on_cycles
+from lakewarden.pipeline.check import MAX_LEVELS, Key, check, on_cycles, universal_relations
 from lakewarden.pipeline.ingest.tabular import frame_of
 from lakewarden.service.source_row import (
     CELLS,
@@ -221,7 +221,7 @@ def test_every_reason_where_names_that_are_not_stored_are_denied(spark: SparkSes
 
 @pytest.mark.parametrize(("name", "kinds"), [("datahub", ["subject"]), ("gravitino", [])])
 def test_relations_of_which_every_edge_is_asked(name: str, kinds: list[str]) -> None:
-    assert asked_of_all(load_system(name).model) == kinds
+    assert universal_relations(load_system(name).model) == kinds
 
 
 NODES = st.integers(0, 6).map(lambda number: ("group", str(number)))

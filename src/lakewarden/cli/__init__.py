@@ -167,7 +167,7 @@ def _register(app: App, verbs: Mapping[str, str], whole: bool) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one verb and returns its exit code; bad input is told in one line."""
+    """Runs one verb and returns its exit code; bad input is reported in one line."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show is no reason to fail.
@@ -237,7 +237,7 @@ def _wants_json(tokens: Sequence[str]) -> bool:
 def _run(tokens: list[str]) -> int:
     if "--systems" in tokens:
         systems = import_module("lakewarden.cli.systems")
-        if systems.is_asked(tokens):
+        if systems.is_requested(tokens):
             return systems.show_systems(as_json=_wants_json(tokens))  # type: ignore[no-any-return]  # by name: only when needed
     if tokens[:1] == ["pipeline"] and "+" in tokens:
         return import_module("lakewarden.cli.pipeline.run").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed

@@ -15,7 +15,7 @@ from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.outcome import YES, show
 from lakewarden.cli.plan import Adopts, Keeper
 from lakewarden.cli.plan_file import pieces
-from lakewarden.cli.plan_view import told
+from lakewarden.cli.plan_view import plan_lines
 from lakewarden.cli.policy_at import Policies
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
@@ -79,7 +79,7 @@ def apply(
     if format == "json":
         sys.stdout.writelines(pieces({**made.table(), "applied": newest}))
     else:
-        show(*told(made), "")
+        show(*plan_lines(made), "")
         show(f"applied: revision {newest}" if not made.is_empty else "no changes")
     return YES
 
@@ -89,7 +89,7 @@ def _is_plan(files: tuple[Path, ...]) -> bool:
 
 
 def _of_plan(file: Path) -> Agreed:
-    """What a plan file says; whether it was changed since, its digest tells when it is applied."""
+    """What a plan file says; its digest shows, when it is applied, whether it was changed since."""
     where = str(file)
     if not file.is_file():
         raise BadInput("no such file", where=where)

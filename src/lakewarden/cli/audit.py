@@ -101,14 +101,14 @@ def _remote_verdict(at: At, remote: Server, anchors: Sequence[Anchor] | None) ->
     return _said(compare(rows, Head(verdict["rows"]), anchors, verdict["doubts"]))
 
 
-def _said(found: Report) -> dict[str, Any]:
-    fault = found.fault
+def _said(report: Report) -> dict[str, Any]:
+    fault = report.fault
     return {
         "whole": fault is None,
-        "rows": found.rows,
+        "rows": report.rows,
         "row": None if fault is None else fault.seq,
         "what": "" if fault is None else fault.what,
-        "doubts": list(found.doubts),
+        "doubts": list(report.doubts),
     }
 
 
@@ -132,7 +132,7 @@ def tail(
         show_json(rows)
     else:
         headings = ("row", "time", "actor", "realm", "operation", "target", "outcome")
-        show_table(headings, map(_told, rows))
+        show_table(headings, map(_audit_cells, rows))
     return YES if rows else NO
 
 
@@ -174,14 +174,14 @@ def _moment(text: str | None, where: str) -> float:
     if text is None:
         return -math.inf if where == "--since" else math.inf
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         expected = "a date or a time as in `2026-11-23` or `2026-11-23T07:00:00Z`"
         raise BadInput(f"expected {expected}", where=where) from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-_KEPT: Final = ("seq", "revision", "digest", "seal", "event")
+_EXPORTED: Final = ("seq", "revision", "digest", "seal", "event")
 """The members of a row that are the trail itself."""
 
 
@@ -194,7 +194,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
         query |= {"last": str(last)} if last else {}
         while True:
             part = remote.ask("GET", "/audit", query=query)
-            yield from ({key: row[key] for key in _KEPT} for row in part["rows"])
+            yield from ({key: row[key] for key in _EXPORTED} for row in part["rows"])
             token = part["page"]["next_token"]
             if not token or last:
                 return
@@ -231,7 +231,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                 return
 
 
-def _told(row: dict[str, Any]) -> tuple[str, ...]:
+def _audit_cells(row: dict[str, Any]) -> tuple[str, ...]:
     event = row["event"]
     time = datetime.fromtimestamp(event.get("time", 0.0), UTC).isoformat(" ", "seconds")
     words = (str(event.get(key, "")) for key in ("actor", "realm", "operation", "target"))

@@ -45,13 +45,13 @@ def check(
         asking = question(remote.model, principal, operation, entity, parts, claims)
         answer = remote.ask("check", asking)
     else:
-        asked = ask(open_realm(where), principal, operation, entity, parts, claims)
-        decision = asked.realm.matrix.decide(asked.request)
+        parsed = ask(open_realm(where), principal, operation, entity, parts, claims)
+        decision = parsed.realm.matrix.decide(parsed.request)
         answer = {
             "allow": decision.allow,
             "reason": decision.reason.value,
             "revision": decision.revision,
-            "notes": list(asked.notes),
+            "notes": list(parsed.notes),
         }
     if format == "json":
         show_json(answer)

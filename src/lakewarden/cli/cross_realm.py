@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Json = Any
 
 PAGE: Final = 500
-"""How many people are asked for at once."""
+"""People of a page."""
 
 
 @Parameter("*")
@@ -172,8 +172,8 @@ class Local:
         from lakewarden.http.admin.cross_realm import users_given
         from lakewarden.service import cross_realm
 
-        found = cross_realm.who(*self._asked(asking), asking["realms"], asking["home"])
-        return users_given(self._state, done(found))
+        users = cross_realm.who(*self._arguments(asking), asking["realms"], asking["home"])
+        return users_given(self._state, done(users))
 
     def _list(self, asking: dict[str, Any]) -> object:
         from lakewarden.http.admin.cross_realm import listing_given
@@ -181,17 +181,17 @@ class Local:
 
         after = asking["after"]
         places = after and {(p["realm"], p["operation"]): p["entity"] for p in after}
-        arguments = self._asked(asking)
+        arguments = self._arguments(asking)
         size = asking["limit"]
-        found = cross_realm.listing(*arguments, asking["realms"], size=size, after=places)
-        return listing_given(done(found))
+        entities = cross_realm.listing(*arguments, asking["realms"], size=size, after=places)
+        return listing_given(done(entities))
 
     def _explain(self, asking: dict[str, Any]) -> object:
         from lakewarden.http.admin.cross_realm import reasons_given
         from lakewarden.service import cross_realm
 
-        found = cross_realm.explained(*self._asked(asking), asking["realms"], asking["home"])
-        return reasons_given(done(found))
+        reasons = cross_realm.explained(*self._arguments(asking), asking["realms"], asking["home"])
+        return reasons_given(done(reasons))
 
     def _access(self, asking: dict[str, Any]) -> object:
         from lakewarden.http.admin.bodies import PageGiven
@@ -209,10 +209,10 @@ class Local:
             size=asking["limit"],
             after=asking["token"] or None,
         )
-        found = done(answer)
-        return reach_given(found, PageGiven(next_token=found.after or ""))
+        access = done(answer)
+        return reach_given(access, PageGiven(next_token=access.after or ""))
 
-    def _asked(self, asking: dict[str, Any]) -> tuple[State, Actor, Words, float]:
+    def _arguments(self, asking: dict[str, Any]) -> tuple[State, Actor, Words, float]:
         from lakewarden.service.question_text import Words
 
         words = Words(
@@ -271,12 +271,12 @@ def spread(
     def no_model() -> Model:
         raise BadInput("attributes need exactly one realm", where="--attribute")
 
-    asked = question(no_model, principal, operation, entity, parts, claims)
-    del asked["attributes"]
+    body = question(no_model, principal, operation, entity, parts, claims)
+    del body["attributes"]
     if principal is None:
         for key in ("principal", "groups", "roles"):
-            del asked[key]
-    return {**asked, "realms": names}
+            del body[key]
+    return {**body, "realms": names}
 
 
 def tell_rest(answer: Json) -> None:

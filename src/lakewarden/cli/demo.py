@@ -16,11 +16,11 @@ from lakewarden.cli import demo_server
 from lakewarden.cli.formatting import (
     entity_text,
     explanation,
+    explanation_context,
     headline,
     principal_name,
     realm_text,
     some,
-    told,
 )
 from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
 from lakewarden.cli.pipeline.ingest_sources import source_of
@@ -77,13 +77,13 @@ def demo(
         show(f"  {folder / name}", f"    {realm_text(loaded)}")
     realms = {name: realm_of(loaded) for name, loaded in read.items()}
     questions = [(name, one) for name, part in parts.items() for one in part.questions]
-    told = [
+    answered = [
         _tell(number, question, folder / name, realms[name])
         for number, (name, question) in enumerate(questions, 1)
     ]
     _show_next(folder, parts)
     tokens = demo_server.bring(folder, parts)
-    if not all(told):
+    if not all(answered):
         return COULD_NOT_TELL
     if listening is not None:
         demo_server.serve(listening, tokens)
@@ -154,31 +154,31 @@ def _tell(number: int, question: Question, directory: Path, realm: Realm) -> boo
     """Prints a question and its answer; False when it could not be judged."""
     show("", f"{number}. {question.says}", f"   $ {question.command(directory)}")
     answers = {"explain": _explained, "who": _users, "list": _entities}
-    found = list(answers[question.verb](question, realm))
-    show(*(f"   {line}" for line in found))
+    lines = list(answers[question.verb](question, realm))
+    show(*(f"   {line}" for line in lines))
     if question.remark:
         show(f"   → {question.remark}")
-    return bool(found)
+    return bool(lines)
 
 
 def _explained(question: Question, realm: Realm) -> Iterator[str]:
-    asked = ask(realm, question.asker, question.operation, question.entity)
-    found = explain(realm.matrix, asked.request)
-    if found.decision.reason is not Reason.ERROR:
-        yield from explanation(found, told(asked))
+    parsed = ask(realm, question.asker, question.operation, question.entity)
+    explanation_of_check = explain(realm.matrix, parsed.request)
+    if explanation_of_check.decision.reason is not Reason.ERROR:
+        yield from explanation(explanation_of_check, explanation_context(parsed))
 
 
 def _users(question: Question, realm: Realm) -> Iterator[str]:
-    asked = ask(realm, None, question.operation, question.entity)
-    names = [principal_name(user) for user in sorted(who(realm.matrix, asked.request))]
+    parsed = ask(realm, None, question.operation, question.entity)
+    names = [principal_name(user) for user in sorted(who(realm.matrix, parsed.request))]
     yield f"{len(names)} users: {some(names, NAMES_SHOWN)}"
 
 
 def _entities(question: Question, realm: Realm) -> Iterator[str]:
-    asked = ask(realm, question.asker, question.operation, None)
-    found = page(realm.matrix, asked.request, NAMES_SHOWN)
-    yield f"{headline(asked.request, True)} on {found.total}:"
-    yield f"  {some([entity_text(entity) for entity in found.entities], NAMES_SHOWN)}"
+    parsed = ask(realm, question.asker, question.operation, None)
+    first_page = page(realm.matrix, parsed.request, NAMES_SHOWN)
+    yield f"{headline(parsed.request, True)} on {first_page.total}:"
+    yield f"  {some([entity_text(entity) for entity in first_page.entities], NAMES_SHOWN)}"
 
 
 def _show_next(folder: Path, parts: Mapping[str, SamplePart]) -> None:

@@ -47,9 +47,9 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
         first_start(service, configured(None, {"database": database(folder), **_settings(parts)}))
         show("", f"The same in a store: {folder / DATABASE}")
         for name in parts:
-            found = read(folder / name)
+            loaded = read(folder / name)
             brought = done(
-                load(service, operator(service), name, found.system, found.facts, prune=True)
+                load(service, operator(service), name, loaded.system, loaded.facts, prune=True)
             )
             rows = sum(count.new + count.changed for count in brought.gap.counts.values())
             said = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
@@ -90,7 +90,7 @@ class Listening(NamedTuple):
 
 
 def listen(folder: Path, host: str, port: int) -> Listening:
-    """Takes the address of the server, so that one that cannot be had is told at once.
+    """Takes the address of the server, so that one in use is reported at once.
 
     Raises `BadInput` for an address that cannot be, `Unavailable` for one that is taken.
     """

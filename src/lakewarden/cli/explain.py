@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
-from lakewarden.cli.formatting import Told, explanation, told
+from lakewarden.cli.formatting import ExplanationContext, explanation, explanation_context
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
 from lakewarden.cli.question import (
     NO_CLAIMS,
@@ -73,25 +73,25 @@ def explain(  # noqa: PLR0913 — each is an option
     remote = one.remote()
     if remote is not None:
         asking = question(remote.model, principal, operation, entity, parts, claims)
-        found, context, notes = _asked_there(remote, asking)
+        explanation_of_check, context, notes = _explained_remotely(remote, asking)
     else:
-        asked = ask(open_realm(one), principal, operation, entity, parts, claims)
-        found = explained(asked.realm.matrix, asked.request)
-        context = told(asked)
-        notes = [*asked.notes, *out_of_time(asked.realm.matrix, asked.request)]
+        parsed = ask(open_realm(one), principal, operation, entity, parts, claims)
+        explanation_of_check = explained(parsed.realm.matrix, parsed.request)
+        context = explanation_context(parsed)
+        notes = [*parsed.notes, *out_of_time(parsed.realm.matrix, parsed.request)]
     if format == "json":
-        show_json({**as_json(found), "notes": notes})
+        show_json({**as_json(explanation_of_check), "notes": notes})
     else:
-        show(*explanation(found, context, full=full))
+        show(*explanation(explanation_of_check, context, full=full))
         tell(notes)
-    if found.decision.reason is Reason.ERROR:
+    if explanation_of_check.decision.reason is Reason.ERROR:
         return COULD_NOT_TELL
-    return YES if found.decision.allow else NO
+    return YES if explanation_of_check.decision.allow else NO
 
 
-def _asked_there(
+def _explained_remotely(
     remote: RemoteRealm, asking: dict[str, object]
-) -> tuple[Explanation, Told, list[str]]:
+) -> tuple[Explanation, ExplanationContext, list[str]]:
     """The explanation of a server, and what it takes to word it."""
     from lakewarden.cli.remote import chains
     from lakewarden.cli.remote import explanation as read_explanation
@@ -104,7 +104,7 @@ def _asked_there(
         system.entity(None if entity is None else str(entity)),
     )
     known, over = remote.statements(answer), chains(answer)
-    context = Told(request, known, lambda statement: over.get(statement.id))
+    context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
     return read_explanation(answer, system), context, answer["notes"]
 
 
@@ -127,22 +127,22 @@ def _show_part(part: dict[str, Any], system: System, principal: str, *, full: bo
 
     reasons = part["explanation"]
     request = Request(system.principal(principal), part["operation"], system.entity(part["entity"]))
-    found, over = read_explanation(reasons, system), chains(reasons)
+    explained_part, over = read_explanation(reasons, system), chains(reasons)
     known = statements(reasons, system, part["realm"])
-    context = Told(request, known, lambda one: over.get(one.id))
-    show(f"in {part['realm']}", *explanation(found, context, full=full), "")
+    context = ExplanationContext(request, known, lambda one: over.get(one.id))
+    show(f"in {part['realm']}", *explanation(explained_part, context, full=full), "")
     tell(reasons["notes"])
 
 
-def as_json(found: Explanation) -> dict[str, object]:
+def as_json(explained: Explanation) -> dict[str, object]:
     """The explanation as a JSON value, with the whole rule."""
     return {
-        "allow": found.decision.allow,
-        "reason": found.decision.reason.value,
-        "revision": found.decision.revision,
-        "rule": None if found.rule is None else _step_json(found.rule),
-        "statements": list(found.statements),
-        "ways": [_way_json(way) for way in found.ways],
+        "allow": explained.decision.allow,
+        "reason": explained.decision.reason.value,
+        "revision": explained.decision.revision,
+        "rule": None if explained.rule is None else _step_json(explained.rule),
+        "statements": list(explained.statements),
+        "ways": [_way_json(way) for way in explained.ways],
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lakewarden.cli.question import Asked
+from lakewarden.cli.question import ParsedQuestion
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.explain import Explanation, Step
@@ -49,7 +49,7 @@ def principal_name(principal: Principal) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ExplanationContext:
     """A question, and what it takes to word its explanation.
 
     `statements` by id; `chain` says over whom a statement reaches the asker (nobody: it names
@@ -61,11 +61,11 @@ class Told:
     chain: Callable[[Statement], Sequence[Principal] | None]
 
 
-def told(asked: Asked) -> Told:
+def explanation_context(question: ParsedQuestion) -> ExplanationContext:
     """What is needed to word an explanation, from the realm that was read."""
-    matrix, request = asked.realm.matrix, asked.request
+    matrix, request = question.realm.matrix, question.request
     stated = matrix.snapshot.table.statements
-    return Told(
+    return ExplanationContext(
         request,
         {id: stated[id] for id in stated if not id.startswith(IMPLIED_ID)},
         lambda statement: reaching(matrix, request, statement),
@@ -79,31 +79,35 @@ def headline(request: Request, allow: bool) -> str:
     return f"{principal_name(request.principal)} {verb} {request.operation}{on}"
 
 
-def explanation(found: Explanation, told: Told, *, full: bool = False) -> Iterator[str]:
+def explanation(
+    explained: Explanation, context: ExplanationContext, *, full: bool = False
+) -> Iterator[str]:
     """A decision and its reasons, line by line.
 
     Of the rule only the parts that decided, unless it is to be `full`: where it holds, what
     made it hold; where it does not, what is missing.
     """
-    yield headline(told.request, found.decision.allow)
-    if found.decision.reason in _REASONS:
-        yield f"  because {_REASONS[found.decision.reason]}"
-    elif found.rule is not None:
-        yield from _tree(found.rule if full else decisive(found.rule), 1, told.request.target)
-    by_id = told.statements
-    named = {id: words for id, words in _named(found.rule, full).items() if id in by_id}
+    yield headline(context.request, explained.decision.allow)
+    if explained.decision.reason in _REASONS:
+        yield f"  because {_REASONS[explained.decision.reason]}"
+    elif explained.rule is not None:
+        yield from _tree(
+            explained.rule if full else decisive(explained.rule), 1, context.request.target
+        )
+    by_id = context.statements
+    named = {id: words for id, words in _named(explained.rule, full).items() if id in by_id}
     if named:
         yield "the statements"
     for id, words in named.items():
         yield f"  {id}"
         yield f"    {statement_text(by_id[id], words)}"
-        yield from _reaching(told, by_id[id])
-    if found.ways:
+        yield from _reaching(context, by_id[id])
+    if explained.ways:
         yield "it would be allowed with"
-    for way in found.ways:
+    for way in explained.ways:
         yield f"  {_way(way)}"
-        yield from _besides(way, told.request)
-    if not found.decision.allow and not found.ways:
+        yield from _besides(way, context.request)
+    if not explained.decision.allow and not explained.ways:
         yield "no grant would turn this"
 
 
@@ -113,10 +117,10 @@ def decisive(step: Step) -> Step:
     Rules have no negation, so a true part never rests on a false one, nor the reverse. What
     is left with a single step below it is that step.
     """
-    kept = [decisive(inner) for inner in step.steps if inner.holds == step.holds]
-    if len(kept) == 1 and step.says in ("all of", "any of"):
-        return kept[0]
-    return Step(step.says, step.holds, step.entity, step.allowed_by, step.denied_by, tuple(kept))
+    steps = [decisive(inner) for inner in step.steps if inner.holds == step.holds]
+    if len(steps) == 1 and step.says in ("all of", "any of"):
+        return steps[0]
+    return Step(step.says, step.holds, step.entity, step.allowed_by, step.denied_by, tuple(steps))
 
 
 def _tree(step: Step, depth: int, above: Entity | None) -> Iterator[str]:
@@ -133,14 +137,14 @@ def _tree(step: Step, depth: int, above: Entity | None) -> Iterator[str]:
 
 def _named(rule: Step | None, full: bool) -> dict[str, list[str]]:
     """The statements that the shown part of the rule names, and what each decided there."""
-    found: dict[str, list[str]] = {}
+    names_by_statement: dict[str, list[str]] = {}
     todo = [] if rule is None else [rule if full else decisive(rule)]
     while todo:
         step = todo.pop(0)
         for id in (*step.allowed_by, *step.denied_by):
-            found.setdefault(id, []).append(step.says.removeprefix("not denied "))
+            names_by_statement.setdefault(id, []).append(step.says.removeprefix("not denied "))
         todo = [*step.steps, *todo]
-    return found
+    return names_by_statement
 
 
 def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
@@ -219,12 +223,12 @@ def counted(count: int, word: str, several: str = "") -> str:
     return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
-def _reaching(told: Told, statement: Statement) -> Iterator[str]:
+def _reaching(context: ExplanationContext, statement: Statement) -> Iterator[str]:
     """How the asker comes to be one of those whom the statement names."""
-    asker = told.request.principal
+    asker = context.request.principal
     if asker in statement.principals:
         return
-    chain = told.chain(statement)
+    chain = context.chain(statement)
     if chain:
         yield f"    reaches {' → '.join(principal_name(p) for p in (asker, *chain))}"
     elif statement.owners is not None:
@@ -254,8 +258,8 @@ def _besides(way: Way, request: Request) -> Iterator[str]:
 def _grantors(grantors: tuple[Principal, ...] | None) -> str:
     if grantors is None:
         return ""
-    told = some([principal_name(principal) for principal in grantors], GRANTORS_SHOWN)
-    return f" (can be granted by {told})" if told else " (nobody stored can grant it)"
+    names = some([principal_name(principal) for principal in grantors], GRANTORS_SHOWN)
+    return f" (can be granted by {names})" if names else " (nobody stored can grant it)"
 
 
 def realm_text(loaded: Loaded) -> str:

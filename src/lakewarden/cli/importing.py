@@ -48,13 +48,13 @@ PASSWORD: Final = "LAKEWARDEN_SOURCE_PASSWORD"  # noqa: S105 — the name of a v
 SHOWN: Final = 20
 """How many things that were not carried are named on a terminal; the JSON names all."""
 
-_TOLD_EVERY: Final = 500
+_REQUESTS_PER_LINE: Final = 500
 
 
 @Parameter("*")
 @dataclass(frozen=True)
-class Asking:
-    """How a running original is asked."""
+class SourceCredentials:
+    """The credentials for a running original."""
 
     source_token_file: Annotated[
         Path | None,
@@ -107,7 +107,7 @@ class People:
     ] = None
 
 
-PLAINLY: Final = Asking()
+PLAINLY: Final = SourceCredentials()
 NO_PEOPLE: Final = People()
 
 
@@ -141,7 +141,7 @@ def import_(  # noqa: PLR0913 — each is an option
         bool,
         Parameter(help="Drop what the realm has and the source does not.", show_default=False),
     ] = False,
-    asking: Asking = PLAINLY,
+    asking: SourceCredentials = PLAINLY,
     people: People = NO_PEOPLE,
     at: At = NOWHERE,
     spark: Spark = LOCAL,
@@ -172,8 +172,8 @@ def import_(  # noqa: PLR0913 — each is an option
         lost = _set_aside(out)
         if format == "json":
             answer = None if dry_run else brought(out, to, prune=prune, at=at)
-            told = _told(system, source, to, walked, result, lost)
-            show_json({**told, "loaded": answer})
+            summary = _summary(system, source, to, walked, result, lost)
+            show_json({**summary, "loaded": answer})
             return YES
         show_result(result, out, "table")
         _name(walked, lost)
@@ -215,7 +215,7 @@ def _extractor(system: str) -> Extractor:
 
 
 def _asking_systems() -> str:
-    """The systems that are asked about single principals, by their titles."""
+    """The titles of the systems that are queried principal by principal."""
     having = registry().having("extractor")
     return " or ".join(one.title for one, extractor in having if extractor.read_principals)
 
@@ -232,12 +232,14 @@ def _check_shown(walked: _Walked, prune: bool) -> None:
         raise BadInput(f"{message}; use an account that may see it", where="--prune")
 
 
-def _walk(system: str, address: str, folder: Path, asking: Asking, people: People) -> _Walked:
+def _walk(
+    system: str, address: str, folder: Path, asking: SourceCredentials, people: People
+) -> _Walked:
     """Reads the original into the folder."""
     from lakewarden.pipeline.extract.export import Export
     from lakewarden.pipeline.extract.original import Original
 
-    asked = _principals(system, people, asking)
+    principals = _principals(system, people, asking)
     with (
         _telling(system) as tell,
         Original(
@@ -245,7 +247,7 @@ def _walk(system: str, address: str, folder: Path, asking: Asking, people: Peopl
         ) as original,
         Export(folder) as export,
     ):
-        _extractor(system).walk(original, export, asked)
+        _extractor(system).walk(original, export, principals)
     if people.identity is not None:
         shutil.copy(people.identity, folder / "identity.json")
         export.notes[:] = [text for text in export.notes if "--identity" not in text]
@@ -253,11 +255,11 @@ def _walk(system: str, address: str, folder: Path, asking: Asking, people: Peopl
 
 
 def _walked(original: Original, records: dict[str, int], notes: list[str]) -> _Walked:
-    return _Walked(original.asked, records, sorted(original.withheld), notes)
+    return _Walked(original.requests, records, sorted(original.withheld), notes)
 
 
-def _principals(system: str, people: People, asking: Asking) -> list[Principal]:
-    """Whom a system is asked about that tells of single principals only."""
+def _principals(system: str, people: People, asking: SourceCredentials) -> list[Principal]:
+    """The principals to query in a system that describes single principals only."""
     from lakewarden.kernel.principal import USER, Principal
     from lakewarden.pipeline.ingest.exchange import exchanges
     from lakewarden.pipeline.ingest.identity import People as Replies
@@ -265,16 +267,16 @@ def _principals(system: str, people: People, asking: Asking) -> list[Principal]:
     read = _extractor(system).read_principals
     if read is None:
         return []
-    found = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
+    principals = [] if asking.source_user is None else [Principal(USER, asking.source_user)]
     if people.principals is not None:
         text = people.principals.read_text("utf-8")
-        found += read(text, str(people.principals))
+        principals += read(text, str(people.principals))
     if people.identity is not None:
         replies = Replies()
         for exchange in exchanges(people.identity, people.identity.name):
             replies.take(exchange.segments[2:], exchange.section())
-        found += [named.principal for named in replies.found.values()]
-    return found
+        principals += [named.principal for named in replies.principals_by_id.values()]
+    return principals
 
 
 def _together(export: Path, identity: Path, folder: Path) -> Path:
@@ -293,16 +295,16 @@ def _telling(system: str) -> Iterator[Any]:
     """Says on standard error how far the walk is."""
     is_terminal = sys.stderr.isatty() and not is_quiet()
 
-    def tell(asked: int, path: str) -> None:
+    def tell(requests: int, path: str) -> None:
         if is_terminal:
             print(
-                f"\r\033[K{system}: {asked:,} requests {escaped(path)[:60]}",
+                f"\r\033[K{system}: {requests:,} requests {escaped(path)[:60]}",
                 end="",
                 file=sys.stderr,
                 flush=True,
             )
-        elif asked % _TOLD_EVERY == 0 and not is_quiet():
-            print(f"{system}: {asked:,} requests", file=sys.stderr)
+        elif requests % _REQUESTS_PER_LINE == 0 and not is_quiet():
+            print(f"{system}: {requests:,} requests", file=sys.stderr)
 
     yield tell
     if is_terminal:
@@ -318,13 +320,15 @@ def _ingested(
     settings: dict[str, str],
     spark: Spark,
 ) -> Result:
-    found = source_of(_extractor(system).files, str(export), model)
+    files_source = source_of(_extractor(system).files, str(export), model)
     from lakewarden.pipeline.ingest.run import ingest
 
-    found = source_of(_extractor(system).files, str(export), model)
-    load_system(found.model, settings)
+    files_source = source_of(_extractor(system).files, str(export), model)
+    load_system(files_source.model, settings)
     with running("import", spark, title=system) as (session, progress):
-        return ingest(found, out, spark=session, realm=realm, settings=settings, progress=progress)
+        return ingest(
+            files_source, out, spark=session, realm=realm, settings=settings, progress=progress
+        )
 
 
 def _set_aside(out: Path) -> list[SetAside]:
@@ -332,8 +336,8 @@ def _set_aside(out: Path) -> list[SetAside]:
     from lakewarden.pipeline.directory import set_aside
     from lakewarden.pipeline.directory_manifest import read_manifest
 
-    found = set_aside(out, read_manifest(out))
-    return sorted(one._replace(row=_name_of(one)) for one in found)
+    rows = set_aside(out, read_manifest(out))
+    return sorted(one._replace(row=_name_of(one)) for one in rows)
 
 
 def _name_of(one: SetAside) -> str:
@@ -342,7 +346,7 @@ def _name_of(one: SetAside) -> str:
     return cells[0] if one.table == "statements" and cells else ":".join(cells)
 
 
-def _told(
+def _summary(
     system: str, source: str, realm: str, walked: _Walked, result: Result, lost: list[SetAside]
 ) -> dict[str, object]:
     """The whole report, as JSON."""

@@ -43,8 +43,8 @@ def add(
     """
     if (file is None) == (one is None or other is None):
         raise BadInput("give two entities, or --file FILE")
-    found = read_links(file) if file is not None else [(_end(str(one)), _end(str(other)), "")]
-    _put(found, at)
+    links = read_links(file) if file is not None else [(_end(str(one)), _end(str(other)), "")]
+    _put(links, at)
     return YES
 
 
@@ -88,27 +88,29 @@ def listed(
     """
     if entity is not None and realm is None:
         raise BadInput("name the realm of the entity", where="--realm")
-    found, left_out = _listed(realm, entity, at)
+    links, left_out = _listed(realm, entity, at)
     if format == "json":
-        show_json({"links": found, "left_out": left_out})
+        show_json({"links": links, "left_out": left_out})
     elif format == "toml":
-        print(_toml(found), end="")
+        print(_toml(links), end="")
     else:
-        rows = ((_told(one["one"]), _told(one["other"]), one["keeper"]) for one in found)
-        if found:
+        rows = ((_end_text(one["one"]), _end_text(one["other"]), one["keeper"]) for one in links)
+        if links:
             show_table(("one", "other", "kept by"), rows)
     if left_out and format != "json":
         note(f"left out, because you may not see their links: {', '.join(left_out)}")
-    return YES if found else NO
+    return YES if links else NO
 
 
 def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
     """Brings the links of a directory into a store, as one revision; see `lakewarden load`."""
     from lakewarden.pipeline.link_directory import read
 
-    found = read(directory)
-    keeper = found.manifest.keeper
-    rows = [(one, f"{t}:{n}", other, f"{u}:{m}") for one, t, n, other, u, m, _ in found.rows]
+    directory_links = read(directory)
+    keeper = directory_links.manifest.keeper
+    rows = [
+        (one, f"{t}:{n}", other, f"{u}:{m}") for one, t, n, other, u, m, _ in directory_links.rows
+    ]
     remote = at.remote()
     if remote is not None:
         body = {"keeper": keeper, "prune": prune, "links": rows}
@@ -144,10 +146,10 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
     return YES
 
 
-def _put(found: Sequence[Linked], at: At) -> None:
+def _put(rows: Sequence[Linked], at: At) -> None:
     remote = at.remote()
     if remote is not None:
-        for one, other, keeper in found:
+        for one, other, keeper in rows:
             body = {"one": _body(one), "other": _body(other), "keeper": keeper}
             remote.ask("PUT", "/links", body)
         return
@@ -157,7 +159,7 @@ def _put(found: Sequence[Linked], at: At) -> None:
         actor = operator(service)
 
         def put_all(transaction: Any) -> None:
-            for one in found:
+            for one in rows:
                 done(links.put(transaction, *one))
 
         service.write(actor, put_all)
@@ -171,7 +173,7 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
         with opened(at.database) as service:
             state = service.catch_up()
             answer = done(links.listed(state, operator(service), service.clock(), realm, entity))
-        found = [
+        stored = [
             {
                 **{
                     name: {"realm": end.realm, "entity": _text(end.entity)}
@@ -181,7 +183,7 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
             }
             for one, keeper in answer.links
         ]
-        return found, list(answer.left_out)
+        return stored, list(answer.left_out)
     rows: list[Any] = []
     token = ""
     wanted = {"realm": realm or "", "entity": entity or "", "page.limit": "1000"}
@@ -200,7 +202,7 @@ def _text(entity: Any) -> str:
     return entity_text(entity)
 
 
-def _told(end: Any) -> str:
+def _end_text(end: Any) -> str:
     return f"{end['realm']}={end['entity']}"
 
 
@@ -215,11 +217,11 @@ def _end(text: str) -> tuple[str, str]:
     return realm, entity
 
 
-def _toml(found: Sequence[Any]) -> str:
+def _toml(links: Sequence[Any]) -> str:
     """The links as `read_links` reads them."""
     parts = []
-    for one in found:
-        ends = ", ".join(_quoted(_told(one[name])) for name in ("one", "other"))
+    for one in links:
+        ends = ", ".join(_quoted(_end_text(one[name])) for name in ("one", "other"))
         keeper = f"keeper = {_quoted(one['keeper'])}\n" if one["keeper"] else ""
         parts.append(f"[[link]]\nsame = [{ends}]\n{keeper}")
     return "\n".join(parts)
@@ -235,12 +237,12 @@ def read_links(file: Path) -> list[Linked]:
         section = Section(tomllib.loads(file.read_text("utf-8")), str(file))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(str(error).lower(), where=str(file)) from None
-    found: list[Linked] = []
+    links: list[Linked] = []
     for one in section.tables("link"):
         ends, keeper = one.texts("same"), one.text("keeper", "")
         one.close()
         if len(ends) != 2:
             raise BadInput("expected two entities", where=one.at("same"))
-        found.append((_end(ends[0]), _end(ends[1]), keeper))
+        links.append((_end(ends[0]), _end(ends[1]), keeper))
     section.close()
-    return found
+    return links

@@ -35,7 +35,7 @@ _WIDTH: Final = 96
 @Parameter("*")
 @dataclass(frozen=True)
 class Which:
-    """Which rules are asked, and what of it is shown."""
+    """Which rules run, and which findings are shown."""
 
     rule: Annotated[Ids, Parameter(help="Only this rule; repeatable.")] = ()
     ignore: Annotated[Ids, Parameter(help="Not this rule; repeatable.")] = ()
@@ -62,7 +62,7 @@ NOTHING: Final = Instead()
 
 @dataclass(frozen=True, slots=True)
 class LintedRealm:
-    """A realm that was looked at: what was found, and the file that holds it, if one does."""
+    """A linted realm: its findings, and the file that holds it, if one does."""
 
     realm: str
     findings: Sequence[Finding]
@@ -102,26 +102,31 @@ def lint(
         return _explain(rule(instead.explain), format)
     if instead.list_rules:
         return _list(which.rules, format)
-    return show_findings(list(_asked(from_, at, realm, which.rules)), which, format)
+    return show_findings(list(_linted(from_, at, realm, which.rules)), which, format)
 
 
-def show_findings(asked: Sequence[LintedRealm], which: Which, format: Form) -> int:
-    """Shows what was found, as far as it is wanted, and returns the exit code."""
+def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> int:
+    """Shows the wanted findings and returns the exit code."""
     least = Severity[which.severity.upper()]
-    found = [one for of in asked for one in of.findings if one.severity >= least]
+    shown_findings = [one for of in realms for one in of.findings if one.severity >= least]
     if format == "sarif":
         from lakewarden.analysis.lint.sarif import sarif
 
-        files = {one.realm: one.file for one in asked if one.file}
-        show_json(sarif(found, which.rules, __version__, files))
+        files = {one.realm: one.file for one in realms if one.file}
+        show_json(sarif(shown_findings, which.rules, __version__, files))
     elif format == "json":
-        show_json({"realms": [one.realm for one in asked], "findings": [_table(f) for f in found]})
+        show_json(
+            {
+                "realms": [one.realm for one in realms],
+                "findings": [_table(f) for f in shown_findings],
+            }
+        )
     else:
-        show(*_told(found, asked))
-    return NO if any(one.severity >= Severity.WARNING for one in found) else YES
+        show(*_finding_lines(shown_findings, realms))
+    return NO if any(one.severity >= Severity.WARNING for one in shown_findings) else YES
 
 
-def _asked(
+def _linted(
     folders: Sequence[Path], at: At, realm: str | None, rules: Sequence[Rule]
 ) -> Iterator[LintedRealm]:
     """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
@@ -130,9 +135,9 @@ def _asked(
             raise BadInput("give either --from DIR, or --realm NAME with a server or database")
         names: Counter[str] = Counter()
         for folder in folders:
-            found = _of_folder(folder, rules, names)
-            names[found.realm] += 1
-            yield found
+            linted = _of_folder(folder, rules, names)
+            names[linted.realm] += 1
+            yield linted
         return
     if realm is None:
         raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
@@ -177,16 +182,16 @@ def _remote(server: Server, realm: str, rules: Sequence[Rule]) -> Sequence[Findi
 
     path = f"{RemoteRealm(server, realm).path}/lint"
     wanted = {one.id for one in rules}
-    found: list[Finding] = []
+    findings: list[Finding] = []
     token = ""
     try:
         while True:
-            asked = {"page.limit": "1000"} | ({"page.token": token} if token else {})
-            given = server.ask("GET", path, None, asked)
-            found += [_read(one, realm) for one in given["findings"] if one["rule"] in wanted]
+            query = {"page.limit": "1000"} | ({"page.token": token} if token else {})
+            given = server.ask("GET", path, None, query)
+            findings += [_read(one, realm) for one in given["findings"] if one["rule"] in wanted]
             token = given["page"]["next_token"]
             if not token:
-                return found
+                return findings
     except (KeyError, TypeError):
         raise Unavailable(
             f"the findings of `{server.address}` have an unknown format; is it another release?"
@@ -204,13 +209,13 @@ def _read(given: Mapping[str, Any], realm: str) -> Finding:
     )
 
 
-def _told(found: Sequence[Finding], asked: Sequence[LintedRealm]) -> Iterator[str]:
-    for one in found:
-        where = f"{one.realm}: {one.place}" if len(asked) > 1 else str(one.place)
+def _finding_lines(findings: Sequence[Finding], realms: Sequence[LintedRealm]) -> Iterator[str]:
+    for one in findings:
+        where = f"{one.realm}: {one.place}" if len(realms) > 1 else str(one.place)
         yield f"{one.severity.word}: {one.rule.id}: {where}"
         yield f"    {one.says}"
         yield f"    fix: {one.fix}"
-    counts = Counter(one.severity for one in found)
+    counts = Counter(one.severity for one in findings)
     words = [f"{counts[s]:,} {s.word}{'' if counts[s] == 1 else 's'}" for s in reversed(Severity)]
     yield ", ".join(words)
 

@@ -13,10 +13,10 @@ from lakewarden.cli.question import (
     NO_CLAIMS,
     NO_PARTS,
     Act,
-    Asked,
     Asker,
     AsRows,
     Claims,
+    ParsedQuestion,
     Parts,
     ask,
     open_realm,
@@ -28,7 +28,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.listing import count, page
 
 PAGE = 1_000
-"""How many entities of a realm are asked for at once."""
+"""Entities of a page."""
 
 
 def list_entities(  # noqa: PLR0913 — each is an option
@@ -73,8 +73,8 @@ def list_entities(  # noqa: PLR0913 — each is an option
         size = 1 if count_only else limit
         answer = remote.listing(asking, within, None if count_only else after, size)
     else:
-        asked = ask(open_realm(one), principal, operation, None, parts, claims)
-        answer = _listed(asked, within, after, 0 if count_only else limit)
+        parsed = ask(open_realm(one), principal, operation, None, parts, claims)
+        answer = _listed(parsed, within, after, 0 if count_only else limit)
     total, notes = answer["total"], answer["notes"]
     if format == "json":
         members = ("total", "notes") if count_only else ("total", "entities", "after", "notes")
@@ -87,21 +87,21 @@ def list_entities(  # noqa: PLR0913 — each is an option
     return YES if total else NO
 
 
-def _listed(asked: Asked, within: str | None, after: str | None, limit: int) -> Any:
+def _listed(question: ParsedQuestion, within: str | None, after: str | None, limit: int) -> Any:
     """What a server would answer; with `limit` 0 only how many there are."""
-    system, matrix = asked.realm.system, asked.realm.matrix
+    system, matrix = question.realm.system, question.realm.matrix
     below = None if within is None else system.entity(within)
     start = None if after is None else system.entity(after)
-    notes = list(asked.notes)
+    notes = list(question.notes)
     if below is not None and not matrix.snapshot.coded.is_known(below):
         notes.append(f"{below.type} `{below.name}` is not stored, so nothing lies below it")
     if not limit:
-        return {"total": count(matrix, asked.request, below), "notes": notes}
-    found = page(matrix, asked.request, limit, start, below)
+        return {"total": count(matrix, question.request, below), "notes": notes}
+    entities = page(matrix, question.request, limit, start, below)
     return {
-        "total": found.total,
-        "entities": [{"type": e.type, "name": e.name} for e in found.entities],
-        "after": None if found.after is None else entity_text(found.after),
+        "total": entities.total,
+        "entities": [{"type": e.type, "name": e.name} for e in entities.entities],
+        "after": None if entities.after is None else entity_text(entities.after),
         "notes": notes,
     }
 
@@ -152,10 +152,10 @@ def _several(answer: Any, format: str, count_only: bool) -> int:
         show(str(answer["total"]))
         tell_rest(answer)
     else:
-        found = [(part, Entity(**one)) for part in answer["realms"] for one in part["entities"]]
-        rows = [(part["realm"], part["operation"], entity_text(one)) for part, one in found]
+        entities = [(part, Entity(**one)) for part in answer["realms"] for one in part["entities"]]
+        rows = [(part["realm"], part["operation"], entity_text(one)) for part, one in entities]
         if format == "csv":
-            cells = ((part["realm"], part["operation"], *one) for part, one in found)
+            cells = ((part["realm"], part["operation"], *one) for part, one in entities)
             show_csv(("realm", "operation", "type", "name"), cells)
         elif rows:
             show_table(("realm", "operation", "entity"), rows)

@@ -105,14 +105,14 @@ def _brought(loaded: Loaded, realm: str, prune: bool, database: str | None) -> d
     with opened(database, makes=True) as service:
         before = service.catch_up().revision
         answer = bring(service, operator(service), realm, loaded.system, loaded.facts, prune=prune)
-        found = done(answer)
-    is_new = bool(found.gap.effects)
+        outcome = done(answer)
+    is_new = bool(outcome.gap.effects)
     return {
         "new": is_new,
-        "revision": found.revision if is_new else before,
+        "revision": outcome.revision if is_new else before,
         "pruned": prune,
-        "rows": {name: count._asdict() for name, count in found.gap.counts.items()},
-        "left": list(found.gap.left),
+        "rows": {name: count._asdict() for name, count in outcome.gap.counts.items()},
+        "left": list(outcome.gap.left),
     }
 
 

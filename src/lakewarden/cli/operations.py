@@ -42,12 +42,12 @@ def operations(
     declared = _model(where, model)
     if about is not None:
         declared.check_type(about)
-    keys, found = _privileges(declared, about) if privileges else _operations(declared, about)
+    keys, rows = _privileges(declared, about) if privileges else _operations(declared, about)
     if format == "json":
-        show_json([dict(zip(keys, row, strict=True)) for row in found])
+        show_json([dict(zip(keys, row, strict=True)) for row in rows])
     else:
-        show_table(keys, found)
-    return YES if found else NO
+        show_table(keys, rows)
+    return YES if rows else NO
 
 
 Rows = list[tuple[str, ...]]

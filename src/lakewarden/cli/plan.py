@@ -12,7 +12,7 @@ from lakewarden.cli import policy_file
 from lakewarden.cli.admin_target import NOWHERE, At, RealmName
 from lakewarden.cli.outcome import NO, YES, note, show
 from lakewarden.cli.plan_file import pieces
-from lakewarden.cli.plan_view import told
+from lakewarden.cli.plan_view import plan_lines
 from lakewarden.cli.policy_at import Policies
 from lakewarden.cli.question import As
 
@@ -57,17 +57,17 @@ def plan(
 
         lakewarden plan policy.toml --realm gravitino --database sqlite:///estate.db
     """
-    found = policy_file.find(files)
-    parts = [(str(file), policy_file.read(file)) for file in found]
+    policy_files = policy_file.find(files)
+    parts = [(str(file), policy_file.read(file)) for file in policy_files]
     made = Policies(at, realm).planned(parts, keeper=keeper, adopts=adopts)
     if out is not None:
-        files_read = [str(file.resolve()) for file in found]
+        files_read = [str(file.resolve()) for file in policy_files]
         with out.open("w", encoding="utf-8") as file:
             file.writelines(pieces({**made.table(), "files": files_read}))
     if format == "json":
         sys.stdout.writelines(pieces(made.table()))
     else:
-        show(*told(made, whole=whole))
+        show(*plan_lines(made, whole=whole))
         if not made.is_empty:
             note(f"to apply exactly this: --revision {made.revision} --digest {made.digest}")
     return YES if made.is_empty else NO

@@ -14,7 +14,7 @@ ROWS_SHOWN = 40
 NAMES_SHOWN = 4
 
 
-def told(plan: Plan, *, whole: bool = False) -> Iterator[str]:
+def plan_lines(plan: Plan, *, whole: bool = False) -> Iterator[str]:
     """A plan, for people."""
     if plan.is_empty:
         yield f"{plan.realm}: nothing is pending, at revision {plan.revision}"
@@ -64,33 +64,33 @@ def _edit(edit: Edit) -> Iterator[str]:
         yield f"      {'now ' if edit.was is not None else ''}{statement_text(edit.now)}"
 
 
-def access(found: Access, *, whole: bool = False) -> Iterator[str]:
+def access(effect: Access, *, whole: bool = False) -> Iterator[str]:
     """What users can do now and no longer, and the privileges beneath; for people."""
-    if not found.reached:
+    if not effect.reached:
         yield "access: nobody can do anything more, or less"
     else:
-        yield f"access: {_sum(found)}"
-        yield from _cut([_effect(one, whole=whole) for one in found.reached], whole=whole)
-    if not found.is_whole:
+        yield f"access: {_sum(effect)}"
+        yield from _cut([_effect(one, whole=whole) for one in effect.reached], whole=whole)
+    if not effect.is_whole:
         yield "  and more than is worked out here; `lakewarden pipeline diff` compares all"
-    if found.held:
+    if effect.held:
         yield from ("", "privileges by their bare names")
-        shown = [one for one in found.held if whole or not one.technical]
+        shown = [one for one in effect.held if whole or not one.technical]
         yield from _cut([_held(one) for one in shown], whole=whole)
-        if len(shown) < len(found.held):
-            count = len(found.held) - len(shown)
+        if len(shown) < len(effect.held):
+            count = len(effect.held) - len(shown)
             yield f"  and {counted(count, 'technical line')}; --whole shows them"
 
 
-def _sum(found: Access) -> str:
+def _sum(effect: Access) -> str:
     """How many people and assets, and by which way."""
     ways = [
         f"{w.users:,} {'gain' if w.gained else 'lose'} {w.way} on {w.entities:,}"
-        for w in found.ways
+        for w in effect.ways
         if w.entities
     ]
     nothing = "nobody gains or loses a way to see, read or change"
-    reach = f"{counted(found.users, 'user')}, {counted(found.entities, 'entity', 'entities')}"
+    reach = f"{counted(effect.users, 'user')}, {counted(effect.entities, 'entity', 'entities')}"
     return f"{reach}: {', '.join(ways) or nothing}"
 
 

@@ -36,8 +36,10 @@ class Policies:
         """The realm's policy, as a policy file has it."""
         server = self.at.remote()
         if server is not None:
-            found: Mapping[str, Any] = server.ask("GET", f"{self._there(server).path}/policy")
-            return found
+            exported_policy: Mapping[str, Any] = server.ask(
+                "GET", f"{self._there(server).path}/policy"
+            )
+            return exported_policy
         from lakewarden.service import policy
 
         with opened(self.at.database) as service:
@@ -51,9 +53,9 @@ class Policies:
         server = self.at.remote()
         if server is not None:
             there = self._there(server)
-            asked = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
+            body = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
             system = there.system
-            answer = server.ask("POST", f"{there.path}/plan", asked)
+            answer = server.ask("POST", f"{there.path}/plan", body)
             made = read_plan(answer, system)
             if made.digest != answer["digest"]:
                 raise Unavailable(
@@ -77,11 +79,11 @@ class Policies:
         server = self.at.remote()
         if server is not None:
             there = self._there(server)
-            asked = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
+            body = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
             agreed = {"revision": revision, "digest": digest}
             # Before it is done: nothing that could fail should come between that and telling.
             system = there.system
-            answer = server.ask("POST", f"{there.path}/apply", {**asked, **agreed})
+            answer = server.ask("POST", f"{there.path}/apply", {**body, **agreed})
             return Applied(read_plan(answer["plan"], system), answer["applied"])
         with working("apply", ("open", "do")) as begin, opened(self.at.database) as service:
             begin("do")

@@ -1,4 +1,4 @@
-"""Policy files on a disk: found and read."""
+"""Policy files: listed and read."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LARGEST: Final = 64 * 1024 * 1024
 
 def find(paths: Sequence[Path]) -> list[Path]:
     """The files that are named, and those in folders that are; raises `BadInput` for none."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(p for p in path.iterdir() if p.suffix in SUFFIXES)
+            files += sorted(p for p in path.iterdir() if p.suffix in SUFFIXES)
         elif path.exists():
-            found.append(path)
+            files.append(path)
         else:
             raise BadInput("no such file or folder", where=str(path))
-    if not found:
+    if not files:
         names = ", ".join(map(str, paths))
         raise BadInput(f"no file of {', '.join(SUFFIXES)} in {names}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 def read(path: Path) -> object:

@@ -43,12 +43,12 @@ def privileges(
         asking = question(remote.model, principal, None, entity, parts, claims)
         answer, model = remote.ask("privileges", asking), remote.model()
     else:
-        asked = ask(open_realm(where), principal, None, entity, parts, claims)
-        matrix, model = asked.realm.matrix, asked.realm.model
+        parsed = ask(open_realm(where), principal, None, entity, parts, claims)
+        matrix, model = parsed.realm.matrix, parsed.realm.model
         answer = {
-            "privileges": list(privileges_of(matrix, asked.request)),
-            "operations": list(operations_of(matrix, asked.request)),
-            "notes": list(asked.notes),
+            "privileges": list(privileges_of(matrix, parsed.request)),
+            "operations": list(operations_of(matrix, parsed.request)),
+            "notes": list(parsed.notes),
         }
     held, opened, notes = answer["privileges"], answer["operations"], answer["notes"]
     if format == "json":

@@ -83,7 +83,7 @@ class Realm:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ParsedQuestion:
     """A realm, and one question to it; `notes` are remarks beside the answer."""
 
     realm: Realm
@@ -105,8 +105,8 @@ def open_realm(where: Where) -> Realm:
 
         with working("realm", ("open", "compile")) as begin, opened(where.database) as service:
             begin("compile")
-            found = service.catch_up().realm(where.realm_named("database"))
-            return Realm(found.system, found.matrix, service.clock())
+            realm = service.catch_up().realm(where.realm_named("database"))
+            return Realm(realm.system, realm.matrix, service.clock())
     from lakewarden.pipeline.directory import load
 
     with working("realm", ("read", "compile")) as begin:
@@ -122,7 +122,7 @@ def ask(
     entity: str | None,
     parts: Parts = NO_PARTS,
     claims: Claims = NO_CLAIMS,
-) -> Asked:
+) -> ParsedQuestion:
     """The question to a realm; raises `BadInput` or `Unknown` naming the word.
 
     Without a principal the question is about everybody, without an operation about all.
@@ -145,7 +145,7 @@ def ask(
         if error.where not in _OPTIONS:
             raise
         raise BadInput(error.message, where=_OPTIONS[error.where]) from None
-    return Asked(realm, request, remarks(words, request, system, matrix, stored=True))
+    return ParsedQuestion(realm, request, remarks(words, request, system, matrix, stored=True))
 
 
 _OPTIONS = {
@@ -200,13 +200,13 @@ def _lists(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _attributes(model: Model, texts: Sequence[str]) -> dict[str, Scalar]:
-    found: dict[str, Scalar] = {}
+    values: dict[str, Scalar] = {}
     for name, text in _pairs(texts, "--attribute"):
         if name not in model.attributes:
             expected = ", ".join(sorted(model.attributes)) or "none"
             raise BadInput(f"unknown `{name}`; expected one of: {expected}", where="--attribute")
-        found[name] = _scalar(model.attributes[name], text)
-    return found
+        values[name] = _scalar(model.attributes[name], text)
+    return values
 
 
 def _scalar(declared: Attribute, text: str) -> Scalar:

@@ -1,4 +1,4 @@
-"""Where a question is asked: a directory that was ingested, or a realm of a server or database."""
+"""The target of a question: an ingested directory, or a realm of a server or database."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Where:
     realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None
 
     def remote(self) -> RemoteRealm | None:
-        """The realm of a server, or None where something at hand is asked. Raises `BadInput`."""
+        """The realm of a server, or None for a local target. Raises `BadInput`."""
         given = (self.from_, self.there.server, self.database)
         if sum(place is not None for place in given) > 1:
             raise BadInput("give one of --from DIR, --server URL and --database URL")

@@ -70,13 +70,13 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
     """
     remote = at.remote()
     if remote is not None:
-        found = remote.ask("GET", "/realms")["realms"]
+        realms_shown = remote.ask("GET", "/realms")["realms"]
     else:
         from lakewarden.service import realms
         from lakewarden.service.statements import stored
 
         with opened(at.database) as service:
-            found = [
+            realms_shown = [
                 {
                     "name": state.realm.name,
                     "model": state.realm.model,
@@ -89,19 +89,19 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
                 for state in realms.listed(service.state, operator(service), service.clock())
             ]
     if format == "json":
-        show_json(found)
+        show_json(realms_shown)
     else:
         headings = ("name", "model", "directory", "entities", "statements", "settings")
-        show_table(headings, (_row(one) for one in found))
-    return YES if found else NO
+        show_table(headings, (_row(one) for one in realms_shown))
+    return YES if realms_shown else NO
 
 
-def _row(found: dict[str, object]) -> tuple[str, ...]:
-    settings = found["settings"]
+def _row(realm: dict[str, object]) -> tuple[str, ...]:
+    settings = realm["settings"]
     assert isinstance(settings, dict)  # noqa: S101 — INVARIANT: both sources give a table
-    told = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
-    sizes = (_number(found.get(key)) for key in ("entities", "statements"))
-    return (str(found["name"]), str(found["model"]), str(found["directory"]), *sizes, told)
+    pairs = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
+    sizes = (_number(realm.get(key)) for key in ("entities", "statements"))
+    return (str(realm["name"]), str(realm["model"]), str(realm["directory"]), *sizes, pairs)
 
 
 def _number(value: object) -> str:
@@ -138,13 +138,13 @@ def upgrade(
     """
     if drop and not apply:
         raise BadInput("--drop needs --apply", where="--drop")
-    found = _upgraded(name, read_model(model), str(model), apply=apply, drop=drop, at=at)
+    upgraded = _upgraded(name, read_model(model), str(model), apply=apply, drop=drop, at=at)
     if format == "json":
-        show_json({**found.table(), "applied": apply})
+        show_json({**upgraded.table(), "applied": apply})
     else:
-        for line in upgrade_lines(found, applied=apply):
+        for line in upgrade_lines(upgraded, applied=apply):
             show(line)
-    return YES if apply or found.is_empty else NO
+    return YES if apply or upgraded.is_empty else NO
 
 
 def _upgraded(

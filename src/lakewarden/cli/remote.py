@@ -28,7 +28,7 @@ TIMEOUT: Final = 30.0
 """Seconds to wait for a connection, and for each piece of an answer."""
 
 PAGE: Final = 1_000
-"""How many rows are asked for at once."""
+"""Rows of a page."""
 
 _PREFIX = "/api/v1"
 _REVISION = "Lakewarden-Revision"
@@ -90,7 +90,7 @@ class Server:
 
     @property
     def has_credential(self) -> bool:
-        """Whether it is told who asks."""
+        """Whether requests carry a credential."""
         return "Authorization" in self._headers
 
     def _sent(
@@ -163,8 +163,8 @@ class RemoteRealm:
     def system(self) -> System:
         """The realm's system, with its settings."""
         if self._system is None:
-            found = self.server.ask("GET", self.path)
-            self._system = system_of(found)
+            realm = self.server.ask("GET", self.path)
+            self._system = system_of(realm)
         return self._system
 
     def model(self) -> Model:
@@ -184,8 +184,8 @@ class RemoteRealm:
         while True:
             size = min(PAGE, limit - len(entities))
             page = {"limit": size}
-            asked = {**question, "within": within, "after": after, "page": page}
-            answer = self.ask("list", asked)
+            body = {**question, "within": within, "after": after, "page": page}
+            answer = self.ask("list", body)
             entities += answer["entities"]
             after = answer["after"]
             if after is None or len(entities) >= limit:
@@ -223,8 +223,8 @@ def _table(given: Json) -> Json:
     from datetime import datetime
 
     moments = {k: datetime.fromisoformat(given[k]) for k in _MOMENTS if given.get(k)}
-    kept = {key: value for key, value in given.items() if value is not None}
-    return {**kept, **moments}
+    given_values = {key: value for key, value in given.items() if value is not None}
+    return {**given_values, **moments}
 
 
 def chains(explained: Json) -> dict[str, tuple[Principal, ...]]:

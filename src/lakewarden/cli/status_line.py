@@ -52,7 +52,7 @@ def working(title: str, stages: Sequence[str]) -> Iterator[Callable[[str], None]
     if is_quiet() or _working.get():
         yield lambda _: None
         return
-    steps = (_Bar if sys.stderr.isatty() else _Told)(title, stages)
+    steps = (_Bar if sys.stderr.isatty() else _PrintedLines)(title, stages)
     token = _working.set(True)
     try:
         yield steps.begin
@@ -61,7 +61,7 @@ def working(title: str, stages: Sequence[str]) -> Iterator[Callable[[str], None]
         steps.end()
 
 
-class _Told:
+class _PrintedLines:
     """A line for each stage that is done, once it has taken long enough."""
 
     def __init__(self, title: str, stages: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class _Bar:
         self._lock = Lock()
         self._is_over = False
         self._bars: Bars | None = None
-        self._task: Any = None
+        self._bar: Any = None
         self._timer = Timer(min(PATIENCE, TIMEOUT_MAX), self._show)
         self._timer.daemon = True
         if PATIENCE > 0:
@@ -107,9 +107,7 @@ class _Bar:
             if not self._is_over:
                 self._bars = bars(transient=True)
                 count = len(self._stages)
-                self._task = self._bars.add_task(
-                    escape(escaped(self._title)), total=count, found=""
-                )
+                self._bar = self._bars.add_task(escape(escaped(self._title)), total=count, stage="")
                 self._bars.start()
                 self._update()
 
@@ -122,7 +120,7 @@ class _Bar:
     def _update(self) -> None:
         if self._bars is not None:
             done = self._stages.index(self._stage)
-            self._bars.update(self._task, completed=done, found=self._stage, refresh=True)
+            self._bars.update(self._bar, completed=done, stage=self._stage, refresh=True)
 
     def end(self) -> None:
         """All is done."""
@@ -143,7 +141,7 @@ def bars(*, transient: bool) -> Bars:
         TextColumn("{task.description:<22}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[found]}", style="dim"),
+        TextColumn("{task.fields[stage]}", style="dim"),
     )
     console = Console(stderr=True)
     return Bars(*columns, console=console, transient=transient, redirect_stdout=False)

@@ -10,7 +10,7 @@ from lakewarden.registry import registry
 FLAGS = ("--version", "--systems")
 
 
-def is_asked(tokens: Sequence[str]) -> bool:
+def is_requested(tokens: Sequence[str]) -> bool:
     """Whether the command line asks for the systems; `--format json` may go along."""
     words = [token for token in tokens if token not in ("--format", "json", "--format=json")]
     return sorted(words) == sorted(FLAGS)

@@ -77,14 +77,14 @@ def listed(
     remote = at.remote()
     if remote is not None:
         which = {"all": "true"} if user is None else {"user": user}
-        found = remote.ask("GET", "/tokens", query={"directory": directory, **which})["tokens"]
+        tokens = remote.ask("GET", "/tokens", query={"directory": directory, **which})["tokens"]
     else:
         from lakewarden.service import token
 
         with opened(at.database) as service:
             actor = operator(service)
             answer = token.listed(service.state, actor, directory, user, service.clock())
-            found = [
+            tokens = [
                 {
                     "id": one.id,
                     "user": one.user,
@@ -97,19 +97,19 @@ def listed(
                 for one in done(answer)
             ]
     if format == "json":
-        show_json(found)
-    elif found:
-        show_table(("id", "user", "realm", "expires", "title"), map(_row, found))
-    return YES if found else NO
+        show_json(tokens)
+    elif tokens:
+        show_table(("id", "user", "realm", "expires", "title"), map(_row, tokens))
+    return YES if tokens else NO
 
 
 def _moment(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _row(found: dict[str, Any]) -> tuple[str, ...]:
-    realm = found["realm"] or f"all of {found['directory']}"
-    return (found["id"], found["user"], realm, found["expires"], found["title"] or "")
+def _row(token: dict[str, Any]) -> tuple[str, ...]:
+    realm = token["realm"] or f"all of {token['directory']}"
+    return (token["id"], token["user"], realm, token["expires"], token["title"] or "")
 
 
 def revoke(

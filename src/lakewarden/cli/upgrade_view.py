@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-def upgrade_lines(found: Upgrade, *, applied: bool) -> Iterator[str]:
+def upgrade_lines(upgrade: Upgrade, *, applied: bool) -> Iterator[str]:
     """What the edition changes, or has changed."""
-    if found.is_empty:
-        yield f"{found.realm}: has this model already, at revision {found.revision}"
+    if upgrade.is_empty:
+        yield f"{upgrade.realm}: has this model already, at revision {upgrade.revision}"
         return
     done = "was upgraded" if applied else "would be upgraded"
-    yield f"{found.realm}: {done} from {found.was[:12]} to {found.now[:12]},"
-    yield f"  at revision {found.revision}"
-    for kind, words in found.words.items():
+    yield f"{upgrade.realm}: {done} from {upgrade.was[:12]} to {upgrade.now[:12]},"
+    yield f"  at revision {upgrade.revision}"
+    for kind, words in upgrade.words.items():
         signs = (("+", words.new), ("-", words.gone), ("~", words.changed))
         lines = [f"  {sign} {name}" for sign, names in signs for name in names]
         if lines:
             yield from ("", kind, *lines)
-    if found.orphans:
+    if upgrade.orphans:
         yield from ("", "dropped" if applied else "unknown to the new model: --drop drops it")
-        for orphan in found.orphans[:SHOWN]:
+        for orphan in upgrade.orphans[:SHOWN]:
             yield f"  - {orphan.kind} {orphan.name}: {orphan.reason}"
-        more = sum(found.orphaned.values()) - min(len(found.orphans), SHOWN)
+        more = sum(upgrade.orphaned.values()) - min(len(upgrade.orphans), SHOWN)
         if more:
             yield f"  and {more:,} more"
     yield ""
-    yield from access(found.access)
+    yield from access(upgrade.access)

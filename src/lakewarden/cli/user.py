@@ -80,7 +80,7 @@ def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "tab
     """
     remote = at.remote()
     if remote is not None:
-        found = _remote(remote, directory)
+        texts = _remote(remote, directory)
     else:
         from lakewarden.kernel.statement_file import principal_text
         from lakewarden.service import people
@@ -88,8 +88,8 @@ def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "tab
         with opened(at.database) as service:
             actor = operator(service)
             known = done(people.people(service.state, actor, directory, service.clock()))
-            found = sorted(map(principal_text, known.principals))
-    rows = [tuple(text.split(":", 1)) for text in found]
+            texts = sorted(map(principal_text, known.principals))
+    rows = [tuple(text.split(":", 1)) for text in texts]
     if format == "json":
         show_json([dict(zip(("kind", "name"), row, strict=True)) for row in rows])
     elif rows:
@@ -98,15 +98,15 @@ def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "tab
 
 
 def _remote(server: Server, directory: str) -> list[str]:
-    found: list[str] = []
+    principals: list[str] = []
     query = {"page.limit": str(PAGE)}
     while True:
         path = f"/directories/{quote(directory, safe='')}/principals"
         answer = server.ask("GET", path, query=query)
-        found += answer["principals"]
+        principals += answer["principals"]
         token = answer["page"]["next_token"]
         if not token:
-            return found
+            return principals
         query["page.token"] = token
 
 

@@ -48,23 +48,23 @@ def who(
     remote = one.remote()
     if remote is not None:
         answer = remote.who(question(remote.model, None, operation, entity, parts))
-        found = [Principal(USER, name) for name in answer["users"]]
+        users = [Principal(USER, name) for name in answer["users"]]
         notes = answer["notes"]
     else:
-        asked = ask(open_realm(one), None, operation, entity, parts)
-        found = sorted(who_may(asked.realm.matrix, asked.request))
-        notes = list(asked.notes)
+        parsed = ask(open_realm(one), None, operation, entity, parts)
+        users = sorted(who_may(parsed.realm.matrix, parsed.request))
+        notes = list(parsed.notes)
     if format == "json":
-        names = [principal.name for principal in found]
+        names = [principal.name for principal in users]
         show_json({"total": len(names), "users": names, "notes": notes})
     elif format == "csv":
-        show_csv(("user",), ((principal_name(principal),) for principal in found))
+        show_csv(("user",), ((principal_name(principal),) for principal in users))
         tell(notes)
     else:
-        if found:
-            show_table(("user",), ((principal_name(principal),) for principal in found))
-        tell(notes if found else [*notes, "nobody may"])
-    return YES if found else NO
+        if users:
+            show_table(("user",), ((principal_name(principal),) for principal in users))
+        tell(notes if users else [*notes, "nobody may"])
+    return YES if users else NO
 
 
 def _several(

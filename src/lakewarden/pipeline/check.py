@@ -79,11 +79,11 @@ def check(rows: DataFrame, model: Model) -> DataFrame:
 
 def _rejected(rows: DataFrame, bad: Column, reason: str, detail: Column) -> DataFrame:
     """`rows`, with the reason where `bad` holds of a row that has none yet."""
-    found = F.col("reason").isNull() & F.coalesce(bad, F.lit(False))
+    is_newly_bad = F.col("reason").isNull() & F.coalesce(bad, F.lit(False))
     return rows.withColumns(
         {
-            "reason": F.when(found, F.lit(reason)).otherwise(F.col("reason")),
-            "detail": F.when(found, detail).otherwise(F.col("detail")),
+            "reason": F.when(is_newly_bad, F.lit(reason)).otherwise(F.col("reason")),
+            "detail": F.when(is_newly_bad, detail).otherwise(F.col("detail")),
         }
     )
 
@@ -221,12 +221,12 @@ def _circular_memberships(rows: DataFrame) -> Iterator[Bad]:
 
 def circular(memberships: Iterable[tuple[str, ...]]) -> Iterator[Bad]:
     """Of the memberships among groups and roles, those on a cycle."""
-    found = list(memberships)
+    rows = list(memberships)
     edges: dict[Key, list[Key]] = {}
-    for kind, name, of_kind, of_name in found:
+    for kind, name, of_kind, of_name in rows:
         edges.setdefault((kind, name), []).append((of_kind, of_name))
     component = {node: i for i, group in enumerate(_components(edges)) for node in group}
-    for kind, name, of_kind, of_name in found:
+    for kind, name, of_kind, of_name in rows:
         if component.get((kind, name), -1) == component.get((of_kind, of_name), -2):
             detail = f"`{name}` would be a member of itself"
             yield Bad("memberships", (kind, name, of_kind, of_name), CYCLE, detail)
@@ -270,10 +270,10 @@ def denied_types(model: Model) -> list[str]:
 
 def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
     """`rows`, with the reasons of those that were found on the driver."""
-    found = list(bad)
-    if not found:
+    marks = list(bad)
+    if not marks:
         return rows
-    frame = _bad_frame(rows.sparkSession, found)
+    frame = _bad_frame(rows.sparkSession, marks)
     same = (rows["table"] == frame["bad_table"]) & F.lit(True)
     for cell in CELLS:
         same = same & rows[cell].eqNullSafe(frame[f"bad_{cell}"])
@@ -287,10 +287,10 @@ def _marked(rows: DataFrame, bad: Iterable[Bad]) -> DataFrame:
     )
 
 
-def _bad_frame(spark: SparkSession, found: Iterable[Bad]) -> DataFrame:
+def _bad_frame(spark: SparkSession, marks: Iterable[Bad]) -> DataFrame:
     columns: dict[str, list[str | None]] = {f"bad_{name}": [] for name in ("table", *CELLS)}
     columns |= {"bad_reason": [], "bad_detail": []}
-    for row in dict.fromkeys(found):
+    for row in dict.fromkeys(marks):
         cells = (*row.cells, *(None,) * (len(CELLS) - len(row.cells)))
         values = (row.table, *cells, row.reason, row.detail)
         for column, value in zip(columns.values(), values, strict=True):
@@ -315,38 +315,38 @@ def _about_stored(rows: DataFrame, model: Model) -> DataFrame:
 
 
 def _joined(
-    rows: DataFrame, stored: DataFrame, key: tuple[Column, Column], asked: Column, reason: str
+    rows: DataFrame, stored: DataFrame, key: tuple[Column, Column], applies: Column, reason: str
 ) -> DataFrame:
     """`rows`, rejected where `asked` holds and the entity of `key` is not `stored`."""
     type, name = key
     # A row that is not asked about matches nothing, and is spread by its name all the same.
-    keyed = rows.withColumns({"_type": F.when(asked, type), "_name": name})
+    keyed = rows.withColumns({"_type": F.when(applies, type), "_name": name})
     known = stored.select(
         F.col("c0").alias("_type"), F.col("c1").alias("_name"), F.lit(True).alias("_stored")
     )
     joined = keyed.join(known, ["_type", "_name"], "left")
     detail = F.concat(F.lit("`"), "_type", F.lit(":"), "_name", F.lit("` is not stored"))
-    bad = asked & F.col("_stored").isNull()
+    bad = applies & F.col("_stored").isNull()
     return _rejected(joined, bad, reason, detail).drop("_type", "_name", "_stored")
 
 
 def _whole(rows: DataFrame, model: Model) -> DataFrame:
     """`rows`, where a rule asks about every edge: one edge less would open more."""
-    kinds = asked_of_all(model)
+    kinds = universal_relations(model)
     if not kinds:
         return rows
-    asked = (F.col("table") == "relations") & F.col("c0").isin(kinds)
+    about_all = (F.col("table") == "relations") & F.col("c0").isin(kinds)
     edges = Window.partitionBy("table", "c0", "c1", "c2")
     lost = F.col("reason").isNotNull() & (F.col("reason") != REPEATED)
-    bad = asked & (F.count(F.when(asked & lost, True)).over(edges) > 0)
+    bad = about_all & (F.count(F.when(about_all & lost, True)).over(edges) > 0)
     return _rejected(rows, bad, INCOMPLETE, F.lit(DETAILS[INCOMPLETE]))
 
 
-def asked_of_all(model: Model) -> list[str]:
+def universal_relations(model: Model) -> list[str]:
     """The relations about all of whose edges some rule asks.
 
     >>> from lakewarden.service.system import load_system
-    >>> asked_of_all(load_system("datahub").model)
+    >>> universal_relations(load_system("datahub").model)
     ['subject']
     """
     rules = (rule for operation in model.operations.values() for rule in operation.rules.values())

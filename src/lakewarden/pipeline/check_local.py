@@ -21,12 +21,12 @@ from lakewarden.pipeline.check import (
     REPEATED,
     TWO_PARENTS,
     Bad,
-    asked_of_all,
     circular,
     dangling,
     denied_types,
     misplaced,
     nesting,
+    universal_relations,
 )
 from lakewarden.service.source_row import PLACEMENTS, Row
 
@@ -36,9 +36,11 @@ Cells = tuple[str, ...]
 
 def check(rows: Iterable[Row], model: Model) -> list[Row]:
     """The same rows, with `reason` and `detail` where one does not pass."""
-    found = _placed_once(_repeated(sorted(rows, key=lambda row: row.place)))
-    found = _marked(found, [*_off_tree(found, model), *_circular(found), *_dangling(found, model)])
-    return _whole(_about_stored(found, model), model)
+    checked = _placed_once(_repeated(sorted(rows, key=lambda row: row.place)))
+    checked = _marked(
+        checked, [*_off_tree(checked, model), *_circular(checked), *_dangling(checked, model)]
+    )
+    return _whole(_about_stored(checked, model), model)
 
 
 def _repeated(rows: Iterable[Row]) -> Iterator[Row]:
@@ -55,13 +57,13 @@ def _repeated(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _placed_once(rows: Iterable[Row]) -> list[Row]:
-    found = list(rows)
-    places = Counter(cells[:2] for cells in _sound(found, PLACEMENTS))
+    all_rows = list(rows)
+    places = Counter(cells[:2] for cells in _sound(all_rows, PLACEMENTS))
     return [
         row.rejected(TWO_PARENTS, f"one of {places[row.cells[:2]]}")
         if row.table == PLACEMENTS and not row.reason and places[row.cells[:2]] > 1
         else row
-        for row in found
+        for row in all_rows
     ]
 
 
@@ -130,17 +132,17 @@ def _lost(entity: Cells) -> str:
 
 
 def _whole(rows: Iterable[Row], model: Model) -> list[Row]:
-    found, kinds = list(rows), set(asked_of_all(model))
+    all_rows, kinds = list(rows), set(universal_relations(model))
     if not kinds:
-        return found
+        return all_rows
     lost = {
         row.cells[:3]
-        for row in found
+        for row in all_rows
         if row.table == RELATIONS and row.cells[0] in kinds and row.reason not in ("", REPEATED)
     }
     return [
         row.rejected(INCOMPLETE, DETAILS[INCOMPLETE])
         if row.table == RELATIONS and not row.reason and row.cells[:3] in lost
         else row
-        for row in found
+        for row in all_rows
     ]

@@ -64,7 +64,7 @@ def _ingested(version: Path, manifest: Manifest, system: System) -> tuple[Statem
 def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> Iterator[Statement]:
     """What people wrote, file by file in order of their names; each id once."""
     places: dict[str, Path] = {}
-    kept = set(fixed)
+    fixed_ids = set(fixed)
     for file in sorted(folder.glob("*")):
         if file.name == DELETED or file.name.startswith("."):
             continue
@@ -79,7 +79,7 @@ def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> 
         if not isinstance(tables, list):
             raise BadInput("expected a list of tables", where=section.at("statement"))
         for statement in read_statements(tables, system.model, system.spelling, str(file)):
-            if statement.id in kept:
+            if statement.id in fixed_ids:
                 raise BadInput(
                     f"`{statement.id}` is a default that is not editable", where=str(file)
                 )

@@ -93,8 +93,8 @@ def batches(folder: Path, table: str) -> Iterator[pa.RecordBatch]:
     for file in sorted(folder.glob("*.parquet")):
         try:
             with pq.ParquetFile(file) as parquet:
-                found = parquet.schema_arrow
-                if found.names != schema.names or found.types != schema.types:
+                file_schema = parquet.schema_arrow
+                if file_schema.names != schema.names or file_schema.types != schema.types:
                     raise BadInput(
                         f"expected the columns {', '.join(schema.names)}", where=str(file)
                     )

@@ -60,9 +60,9 @@ def ensure_java() -> Path | None:
     """
     for java in _candidates():
         whole = _ask(java, _MODULE_OPTION)
-        found = whole or _ask(java)
-        if found is not None and found.major >= OLDEST:
-            return found.home if whole else _wrapped(found)
+        installation = whole or _ask(java)
+        if installation is not None and installation.major >= OLDEST:
+            return installation.home if whole else _wrapped(installation)
     return None
 
 

@@ -165,7 +165,7 @@ class Job:
 
     def counts(self, stage: str) -> Mapping[str, Any]:
         """What a finished stage returned."""
-        return self.draft.stages[stage].found
+        return self.draft.stages[stage].counts
 
     def keep_in_memory(self, stage: str, began: float, message: str) -> None:
         """Reports a stage that the caller ran, since `began`, and that no later run takes over."""

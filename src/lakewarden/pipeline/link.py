@@ -123,27 +123,27 @@ def link(
     Spark has to reach the directories and `out` under the paths that are valid here. Raises
     `BadInput` for what is wrong with rules and directories; `out` then holds what it held.
     """
-    found = link_rules.read(rules)
-    read = {name: _opened(name, realms[name]) for name in found.realms if name in realms}
-    check(found, {name: one.system for name, one in read.items()}, str(rules))
+    parsed_rules = link_rules.read(rules)
+    read = {name: _opened(name, realms[name]) for name in parsed_rules.realms if name in realms}
+    check(parsed_rules, {name: one.system for name, one in read.items()}, str(rules))
     with draft(out) as one:
-        entities = {name: _entities(spark, realm, found) for name, realm in read.items()}
+        entities = {name: _entities(spark, realm, parsed_rules) for name, realm in read.items()}
         progress("read", 1, 1, f"{len(read)} realms")
-        matches = _kept(_matches(entities, found), one, "matches")
-        pairs = _kept(_pairs(matches, found, spark), one, "pairs")
+        matches = _materialized(_matches(entities, parsed_rules), one, "matches")
+        pairs = _materialized(_pairs(matches, parsed_rules, spark), one, "pairs")
         progress("check", 1, 1, "compared")
         _write(pairs, one)
         rows = rows_of(one.links)
-        clashes = clashing(rows, found.never)
+        clashes = clashing(rows, parsed_rules.never)
         if clashes:
-            pairs = _kept(_marked(pairs, clashes, one), one, "marked")
+            pairs = _materialized(_marked(pairs, clashes, one), one, "marked")
             _write(pairs, one)
             rows = rows_of(one.links)
         progress("write", 0, 1, f"{len(rows)} links")
-        status = _kept(_status(entities, matches, pairs), one, "status")
-        report = replace(_report(rows, status, found), clashes=clashes[:MAX_CLASHES])
+        status = _materialized(_status(entities, matches, pairs), one, "status")
+        report = replace(_report(rows, status, parsed_rules), clashes=clashes[:MAX_CLASHES])
         manifest = Manifest(
-            keeper=found.keeper,
+            keeper=parsed_rules.keeper,
             rules=hashlib.sha256(rules.read_bytes()).hexdigest(),
             version=0,
             inputs=tuple(
@@ -209,8 +209,8 @@ def _fitting(entities: DataFrame, rule: Rule, realm: str) -> DataFrame:
 def _variable(java: str, place: int, rule: Rule) -> Column:
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    found = F.regexp_extract("name", java, place)
-    return F.lower(found) if rule.ignore_case else found
+    value = F.regexp_extract("name", java, place)
+    return F.lower(value) if rule.ignore_case else value
 
 
 def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
@@ -254,7 +254,7 @@ def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: LinkDraft) 
     return marked.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _kept(frame: DataFrame, one: LinkDraft, name: str) -> DataFrame:
+def _materialized(frame: DataFrame, one: LinkDraft, name: str) -> DataFrame:
     """The same rows, written down, so that they are computed once."""
     place = one.scratch / name
     frame.write.parquet(written_to(place))
@@ -294,7 +294,7 @@ def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) ->
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     counts = status.groupBy("realm", "status").count().collect()
-    found = {(row[0], row[1]): row[2] for row in counts}
+    count_by_status = {(row[0], row[1]): row[2] for row in counts}
     links = dict.fromkeys((rule.name for rule in rules.rules), 0)
     ends: dict[str, set[tuple[str, ...]]] = {realm: set() for realm in rules.realms}
     for row in rows:
@@ -303,10 +303,12 @@ def _report(rows: Sequence[tuple[str, ...]], status: DataFrame, rules: Rules) ->
             ends[end[0]].add(end)
     linked = {realm: len(entities) for realm, entities in ends.items()}
     for realm, count in linked.items():
-        if found.get((realm, _LINKED), 0) != count:  # INVARIANT: nothing is lost on the way
+        if (
+            count_by_status.get((realm, _LINKED), 0) != count
+        ):  # INVARIANT: nothing is lost on the way
             raise WardenError(f"linked entities do not add up in realm `{realm}`")
     left = {
-        realm: {reason: found.get((realm, _STATUS[reason]), 0) for reason in REASONS}
+        realm: {reason: count_by_status.get((realm, _STATUS[reason]), 0) for reason in REASONS}
         for realm in rules.realms
     }
     alone = status.filter(F.col("status") < _LINKED)
@@ -349,12 +351,12 @@ def clashing(rows: Sequence[Row], never: Iterable[Link] = ()) -> list[list[Row]]
     for one, other in never:
         if classes.of(one) == classes.of(other):
             wrong.add(classes.of(one))
-    found: dict[Asset, list[Row]] = {}
+    rows_by_asset: dict[Asset, list[Row]] = {}
     for row in rows:
         of = classes.of(_end(row[:3]))
         if of in wrong:
-            found.setdefault(of, []).append(row)
-    return list(found.values())
+            rows_by_asset.setdefault(of, []).append(row)
+    return list(rows_by_asset.values())
 
 
 def _end(cells: Sequence[str]) -> Asset:

@@ -123,7 +123,7 @@ def read_manifest(path: Path) -> Manifest:
     for one in section.tables("inputs"):
         inputs.append(Input(one.text("realm"), one.text("model"), one.text("sha256")))
         one.close()
-    found = Manifest(
+    manifest = Manifest(
         keeper=section.text("keeper"),
         rules=section.text("rules"),
         version=version,
@@ -132,7 +132,7 @@ def read_manifest(path: Path) -> Manifest:
         sha256=section.text("sha256"),
     )
     section.close()
-    return found
+    return manifest
 
 
 def rows_of(folder: Path) -> list[Row]:
@@ -159,10 +159,10 @@ def write_rows(rows: Sequence[Row], folder: Path) -> None:
 
 def digest(rows: Sequence[Row]) -> str:
     """SHA-256 over the rows in their order."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for row in rows:
-        found.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
-    return found.hexdigest()
+        hasher.update(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+    return hasher.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

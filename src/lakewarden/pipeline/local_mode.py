@@ -22,7 +22,7 @@ BYTES = 16 * 1024 * 1024
 
 
 def has_few(rows: int, spark: SparkSession) -> bool:
-    """Whether so many rows are worked on here. Never, where Spark was told to run elsewhere."""
+    """Whether so many rows are worked on here. Never where Spark is configured to run elsewhere."""
     return rows <= ROWS and runs_here(spark)
 
 

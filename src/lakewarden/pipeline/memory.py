@@ -51,10 +51,10 @@ def _below(root: int) -> list[int]:
         parent = _field(folder / "status", "PPid:")
         if parent is not None:
             members.setdefault(parent, []).append(int(folder.name))
-    found = [root]
-    for process in found:
-        found += members.get(process, ())
-    return found
+    descendants = [root]
+    for process in descendants:
+        descendants += members.get(process, ())
+    return descendants
 
 
 def _resident(process: int) -> int:

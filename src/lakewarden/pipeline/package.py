@@ -27,11 +27,11 @@ def send(session: SparkSession) -> None:
     """Gives the workers of a session what they call of this package."""
     if not _ROOT.is_dir():
         return  # it came in an archive itself, which `--py-files` gives to workers, too
-    session.addArtifacts(str(_kept()), pyfile=True)
+    session.addArtifacts(str(_package_archive()), pyfile=True)
 
 
 @cache
-def _kept() -> Path:
+def _package_archive() -> Path:
     """The archive, always in the same place: a session takes a name from one place only."""
     # Workers that start later fetch it from there, so it stays until the end.
     folder = tempfile.mkdtemp(prefix="lakewarden-")
@@ -40,7 +40,7 @@ def _kept() -> Path:
 
 
 def archived(folder: Path) -> Path:
-    """An archive of this package in `folder`; its name tells it from one with other content."""
+    """An archive of this package in `folder`; its name depends on the content."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for file in sorted(file for file in _ROOT.rglob("*") if file.suffix in _SENT):

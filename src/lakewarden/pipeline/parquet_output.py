@@ -83,7 +83,7 @@ def writer(schema: pa.Schema, place: Path) -> Iterator[pq.ParquetWriter]:
 
 
 def arrow_schema(columns: str) -> pa.Schema:
-    """The columns of a table as Arrow has them, from how Spark is told.
+    """The Arrow schema of columns declared for Spark.
 
     >>> arrow_schema("id int, keys array<binary>").types
     [DataType(int32), ListType(list<item: binary>)]
@@ -134,8 +134,8 @@ def contents_of(
         is_small = is_small and sum(count_rows(folder / name) for name in names) <= most_rows
     far = [name for name in names if not (is_small and _is_digestible(folder / name))]
     frames = {name: spark.read.parquet(read_from(folder / name)) for name in far}
-    found = contents(frames) if frames else {}
-    return {n: found[n] if n in found else content_here(folder / n) for n in names}
+    digested = contents(frames) if frames else {}
+    return {n: digested[n] if n in digested else content_here(folder / n) for n in names}
 
 
 def _is_digestible(place: Path) -> bool:
@@ -176,12 +176,12 @@ def count_rows(place: Path) -> int:
 
 def _bytes(place: Path) -> int:
     """The bytes of a table that was written, once they are unpacked."""
-    found = 0
+    size = 0
     for file in place.glob("*.parquet"):
         metadata = pq.read_metadata(file)
         groups = range(metadata.num_row_groups)
-        found += sum(metadata.row_group(n).total_byte_size for n in groups)
-    return found
+        size += sum(metadata.row_group(n).total_byte_size for n in groups)
+    return size
 
 
 def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
@@ -189,8 +189,8 @@ def contents(frames: Mapping[str, DataFrame]) -> dict[str, Content]:
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     digests = [_digests(name, frame) for name, frame in frames.items()]
-    found = union(digests).groupBy("table")
-    totals = found.agg(
+    by_table = union(digests).groupBy("table")
+    totals = by_table.agg(
         F.count("*"), F.sum(F.col("row").cast("decimal(38,0)")), F.bit_xor("other")
     ).collect()
     known = {name: cells for name, *cells in totals}

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
+from lakewarden import __version__
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
 from lakewarden.pipeline.ingest.source import Progress
@@ -103,8 +104,8 @@ def read_manifest(out: Path, kind: str) -> Manifest:
     except ValueError:
         raise BadInput("expected JSON", where=str(file)) from None
     section = Section(data, str(file))
-    found = section.take("kind")
-    if found != kind:
+    actual = section.take("kind")
+    if actual != kind:
         raise BadInput(f"expected a folder of the kind `{kind}`", where=section.at("kind"))
     if section.take("format") != FORMAT:
         message = f"expected the number {FORMAT}; make it anew"
@@ -135,17 +136,17 @@ def check_files(out: Path, manifest: Manifest) -> None:
 
 
 def _sha256(file: Path) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     with file.open("rb") as content:
         while chunk := content.read(_CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+            hasher.update(chunk)
+    return hasher.hexdigest()
 
 
 class FinishedStage(NamedTuple):
     """A finished stage: what it found, how long it took, and whether an earlier run did it."""
 
-    found: Mapping[str, Any]
+    counts: Mapping[str, Any]
     seconds: float
     reused: bool
 
@@ -173,31 +174,32 @@ class VersionDraft:
     def stage(
         self, name: str, make: Callable[[Path], Mapping[str, Any]], say: str = ""
     ) -> Mapping[str, Any]:
-        """What a stage finds, in an empty folder of its own; if it was finished, what it found.
+        """The counts of a stage, which is run in an empty folder unless an earlier run finished it.
 
-        `say` is a format of what is found, shown when it is done. No two runs have the same
+        `say` is a format of the counts, shown when it is done. No two runs have the same
         folder: what outlives the driver on a cluster, and writes on, writes where nobody looks.
         """
         marker = self._work / f"{name}{_DONE}"
         if marker.is_file():
             known = json.loads(marker.read_text("utf-8"))
             self._stage_folders[name] = self._work / known["folder"]
-            self.stages[name] = FinishedStage(known["found"], known["seconds"], reused=True)
+            self.stages[name] = FinishedStage(known["counts"], known["seconds"], reused=True)
             self._progress(name, 1, 1, "done by an earlier run")
-            return self.stages[name].found
+            return self.stages[name].counts
         for left in self._work.glob(f"{name}.*"):
             shutil.rmtree(left, ignore_errors=True)
         folder = self._work / f"{name}.{uuid4().hex[:12]}"
         folder.mkdir(parents=True)
         self._progress(name, 0, 1, "")
         began = time.monotonic()
-        found = dict(make(folder))
+        counts = dict(make(folder))
         seconds = round(time.monotonic() - began, 3)
-        write_whole(marker, json.dumps({"folder": folder.name, "found": found, "seconds": seconds}))
+        done = {"folder": folder.name, "counts": counts, "seconds": seconds}
+        write_whole(marker, json.dumps(done))
         self._stage_folders[name] = folder
-        self.stages[name] = FinishedStage(found, seconds, reused=False)
-        self._progress(name, 1, 1, say.format(**found))
-        return found
+        self.stages[name] = FinishedStage(counts, seconds, reused=False)
+        self._progress(name, 1, 1, say.format(**counts))
+        return counts
 
     def finish(
         self, manifest: Manifest, report: Mapping[str, Any]
@@ -263,8 +265,8 @@ def sha256_of(text: str) -> str:
 
 
 def key_of(inputs: tuple[Input, ...], options: Mapping[str, str], *more: str) -> str:
-    """What tells a run from one with other inputs or options."""
-    text = json.dumps([inputs, sorted(options.items()), more])
+    """Identifies a run by its inputs, its options and the release."""
+    text = json.dumps([__version__, inputs, sorted(options.items()), more])
     return sha256_of(text)[:24]
 
 

@@ -52,7 +52,7 @@ def row_digests(table: pa.Table) -> Words:
     """For each row two digests: Spark's `xxhash64` of its cells, and the same behind `OTHER`.
 
     Columns are of booleans, integers, texts, bytes, and lists of these. Raises `TypeError` for
-    a column of another type. The first axis of what is returned tells the two apart.
+    a column of another type. The first axis of the result distinguishes the two.
     """
     start = np.full((1, 1), SEED, dtype=np.uint64)
     other = _hashed(_Cells.of(pa.array([OTHER])), start, _FIRST)
@@ -116,9 +116,9 @@ def _hashed(cells: _Cells, seeds: Words, places: Places) -> Words:
     if cells.valid is None:
         return _valid(cells, seeds, places)
     here = np.flatnonzero(cells.valid[places])
-    found = seeds.copy()
-    found[:, here] = _valid(cells, seeds[:, here], places[here])
-    return found
+    hashes = seeds.copy()
+    hashes[:, here] = _valid(cells, seeds[:, here], places[here])
+    return hashes
 
 
 def _valid(cells: _Cells, seeds: Words, places: Places) -> Words:
@@ -146,12 +146,12 @@ def _mixed(words: Words) -> Words:
     return words ^ (words >> np.uint64(32))
 
 
-def _with_half(found: Words, halves: Words) -> Words:
-    return _rotated(found ^ (halves * _P1), 23) * _P2 + _P3
+def _with_half(hashes: Words, halves: Words) -> Words:
+    return _rotated(hashes ^ (halves * _P1), 23) * _P2 + _P3
 
 
-def _with_word(found: Words, words: Words) -> Words:
-    return _rotated(found ^ (_rotated(words * _P2, 31) * _P1), 27) * _P1 + _P4
+def _with_word(hashes: Words, words: Words) -> Words:
+    return _rotated(hashes ^ (_rotated(words * _P2, 31) * _P1), 27) * _P1 + _P4
 
 
 # lists: the elements one after the other, of all rows that have so many
@@ -163,13 +163,13 @@ def _lists(cells: pa.ListArray, seeds: Words) -> Words:
     sizes = np.diff(offsets)
     if cells.null_count:
         sizes[~flags(pa.chunked_array([cells.is_valid()]))] = 0
-    order, found = _by_size(sizes, seeds)
+    order, hashes = _by_size(sizes, seeds)
     starts = offsets[:-1][order]
     for step, count in enumerate(_counts(sizes[order], 1)):
         places = starts[:count] + step
         places = places if codes is None else codes[places]
-        found[:, :count] = _hashed(elements, found[:, :count], places)
-    return _unsorted(order, found)
+        hashes[:, :count] = _hashed(elements, hashes[:, :count], places)
+    return _unsorted(order, hashes)
 
 
 def _elements(values: pa.Array) -> tuple[_Cells, Places | None]:
@@ -191,9 +191,9 @@ def _by_size(sizes: Places, seeds: Words) -> tuple[Places, Words]:
     return order, seeds[:, order]
 
 
-def _unsorted(order: Places, found: Words) -> Words:
-    whole = np.empty_like(found)
-    whole[:, order] = found
+def _unsorted(order: Places, hashes: Words) -> Words:
+    whole = np.empty_like(hashes)
+    whole[:, order] = hashes
     return whole
 
 
@@ -213,31 +213,31 @@ def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
     """The digests with one more text each, of which `at` and `sizes` tell where it lies."""
     most = int(sizes.max())
     if most < _STRIPE:
-        found = seeds + (_P5 + sizes.astype(np.uint64))
+        hashes = seeds + (_P5 + sizes.astype(np.uint64))
     else:
         order, seeds = _by_size(sizes, seeds)
-        found = _unsorted(order, _striped(sizes[order], at[order], seeds, read))
-        found += sizes.astype(np.uint64)
+        hashes = _unsorted(order, _striped(sizes[order], at[order], seeds, read))
+        hashes += sizes.astype(np.uint64)
         at = at + sizes // _STRIPE * _STRIPE
     left = sizes % _STRIPE
     for step in range(min(most, _STRIPE - 1) // _WORD):
         here = np.flatnonzero(left >= (step + 1) * _WORD)
         words = read(at[here] + step * _WORD, _WORD)
-        found[:, here] = _with_word(found[:, here], words)
+        hashes[:, here] = _with_word(hashes[:, here], words)
     at, left = at + left // _WORD * _WORD, left % _WORD
     here = np.flatnonzero(left >= _HALF)
-    found[:, here] = _with_half(found[:, here], read(at[here], _HALF))
+    hashes[:, here] = _with_half(hashes[:, here], read(at[here], _HALF))
     at, left = at + left // _HALF * _HALF, left % _HALF
     for step in range(_HALF - 1):
         here = np.flatnonzero(left > step)
         byte = read(at[here] + step, 1)
-        found[:, here] = _rotated(found[:, here] ^ (byte * _P5), 11) * _P1
-    return _mixed(found)
+        hashes[:, here] = _rotated(hashes[:, here] ^ (byte * _P5), 11) * _P1
+    return _mixed(hashes)
 
 
 def _striped(sizes: Places, at: Places, seeds: Words, read: _Read) -> Words:
     """The digests behind the last stripe of 32 bytes; sizes descend."""
-    found = seeds + _P5
+    hashes = seeds + _P5
     counts = _counts(sizes, _STRIPE)
     long = counts[0]
     start = seeds[:, :long]
@@ -251,8 +251,8 @@ def _striped(sizes: Places, at: Places, seeds: Words, read: _Read) -> Words:
         joined = joined + _rotated(lane, by)
     for lane in lanes:
         joined = (joined ^ (_rotated(lane * _P2, 31) * _P1)) * _P1 + _P4
-    found[:, :long] = joined
-    return found
+    hashes[:, :long] = joined
+    return hashes
 
 
 def _reader(data: Bytes) -> _Read:
@@ -279,8 +279,8 @@ def _ends(cells: pa.Array, buffer: int) -> Places:
     content = cells.buffers()[buffer]
     if content is None:
         return np.zeros(1, dtype=np.int64)
-    found = np.frombuffer(content, np.int32, len(cells) + 1, cells.offset * _HALF)
-    return found.astype(np.int64)
+    offsets = np.frombuffer(content, np.int32, len(cells) + 1, cells.offset * _HALF)
+    return offsets.astype(np.int64)
 
 
 def _bytes(buffer: pa.Buffer | None) -> Bytes:

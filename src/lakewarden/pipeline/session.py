@@ -127,8 +127,8 @@ def session(
 
     Spark is started by the first job that has work for it, which is said on standard error;
     jobs on small estates have none. A session inside another one is that one. Raises `BadInput`
-    where they are to run in different places. Whatever Spark fails at is `Unavailable`, told by
-    the first line of what it says; so is another process at work in the same folder.
+    where they are to run in different places. Whatever Spark fails at is `Unavailable` with
+    the first line of its message; so is another process at work in the same folder.
     """
     around = _OPEN.get()
     try:

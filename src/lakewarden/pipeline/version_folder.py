@@ -34,7 +34,7 @@ class Versioned(Protocol):
 
 
 def folder_of(out: Path, manifest: Versioned) -> Path:
-    """Where what the manifest tells of is."""
+    """The folder of the version that the manifest describes."""
     return out / VERSIONS / str(manifest.version)
 
 

@@ -23,8 +23,8 @@ from lakewarden.pipeline.diff.user_numbering import (
     Everyone,
     Stated,
     UserNumbering,
-    asking,
     everyone,
+    with_all_users,
 )
 from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
@@ -46,7 +46,9 @@ def compiled(system: System, facts: Facts) -> Snapshot:
 
 def with_all(snapshot: Snapshot, users: Everyone) -> Snapshot:
     coded = snapshot.coded
-    return replace(snapshot, coded=replace(coded, memberships=asking(coded.memberships, users)))
+    return replace(
+        snapshot, coded=replace(coded, memberships=with_all_users(coded.memberships, users))
+    )
 
 
 def stated_by(snapshot: Snapshot, users: Everyone) -> Stated:

@@ -22,7 +22,7 @@ from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.review.audience import People
 from lakewarden.pipeline.review.finding import Plan, comparison_judge, users_by_comparison
 from lakewarden.pipeline.review.question import Chosen, attribute_comparisons
-from lakewarden.pipeline.review.residue import Told
+from lakewarden.pipeline.review.residue import Compared
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import World
 from tests.pipeline.index import worlds
@@ -126,7 +126,7 @@ def _context(world: World, snapshot: Snapshot) -> TaskContext:
     )
 
 
-def _telling(world: World, blocks: Iterable[CompiledBlock]) -> dict[Told, BitMap]:
+def _telling(world: World, blocks: Iterable[CompiledBlock]) -> dict[Compared, BitMap]:
     questions = attribute_comparisons(world.system.model)
     tell = comparison_judge(questions)
     said = [row for block in blocks for batch in tell(block) for row in batch.to_pylist()]

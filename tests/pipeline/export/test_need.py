@@ -21,7 +21,7 @@ from lakewarden.pipeline.export.need import (
 )
 from lakewarden.pipeline.review.audience import Audience, People
 from lakewarden.pipeline.review.reduction import Reduction
-from lakewarden.pipeline.review.residue import Admins, Itself, Owned, Residues, Told
+from lakewarden.pipeline.review.residue import Admins, Compared, Itself, Owned, Residues
 from tests.pipeline.review.whole import compiled, some
 
 SCHEMA = Owned(("schema",), None)
@@ -29,7 +29,7 @@ OWN = Owned((), None)
 TYPED = Owned((), ("business", ""))
 SELF = Itself((), exactly=False)
 EXACTLY = Itself(("a", "b"), exactly=True)
-BEN = Told("subject.ben", "==", True)
+BEN = Compared("subject.ben", "==", True)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_ties_come_together_where_all_parts_are_needed(snapshot: Snapshot) -> No
     assert needs.of(residues.any_of([own, residues.all_of([schema, own])])) == {
         frozenset({OWN}): everyone
     }
-    nobody = residues.all_of([residues.number(Told("subject.none", "==", True)), own])
+    nobody = residues.all_of([residues.number(Compared("subject.none", "==", True)), own])
     assert needs.of(nobody) == {}
 
 

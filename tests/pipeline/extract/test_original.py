@@ -25,7 +25,7 @@ def test_a_busy_server_is_asked_again_when_it_says() -> None:
             assert original.get("/a") == [1]
         assert pauses == [7.0, 1.0]
         assert original.withheld == []
-        assert original.asked == 3
+        assert original.requests == 3
 
 
 def test_a_server_that_stays_broken_ends_the_walk() -> None:

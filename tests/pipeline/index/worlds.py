@@ -25,7 +25,7 @@ from lakewarden.pipeline.directory_manifest import Manifest as Directory
 from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index import index as indexes
 from lakewarden.pipeline.index.block import ATTRIBUTE, EDGE, ENTITY, OWNER, Block, People, block_of
-from lakewarden.pipeline.index.guests import looked_at, told_of_subjects
+from lakewarden.pipeline.index.guests import looked_at, subject_attributes
 from lakewarden.pipeline.index.matching import matches
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.ingest.source import silent
@@ -147,7 +147,7 @@ def _guests(coded: Coded, table: Table, bits: int) -> guests.Ints:
 
 def _common(coded: Coded, table: Table) -> Iterator[int]:
     """What stands in every block: types alone, what scopes reach up from, told subjects."""
-    keys = told_of_subjects(coded.model)
+    keys = subject_attributes(coded.model)
     for subject, told in coded.attributes.items():
         if keys & told.keys() and coded.model.principal_kind(coded.tree.entity(subject)):
             yield subject

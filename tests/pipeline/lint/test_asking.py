@@ -49,7 +49,7 @@ def check(estate: LintContext) -> int:
     def look_up() -> None:
         nonlocal turns
         turns += 1
-        ids = {*register.asked_ids, *filter(None, map(tree.find, register.asked_entities))}
+        ids = {*register.missing_ids, *filter(None, map(tree.find, register.missing_entities))}
         register.learn([(id, tree.entity(id)) for id in ids])
 
     bare = LintContext(snapshot, set_aside=estate.set_aside, unknown=estate.unknown)
@@ -83,14 +83,14 @@ def test_a_name_that_is_nowhere_is_looked_up_once() -> None:
     assert ids.get("lk:c.s.t") is None
     register.learn([])
     assert ids.get("lk:c.s.t") is None
-    assert (register.misses, register.asked_entities) == (1, set())
+    assert (register.misses, register.missing_entities) == (1, set())
 
 
 def test_names_are_known_by_id_and_ids_by_name_once_they_were_found() -> None:
     register = Register()
     names = Names(register, 3)
     assert (len(names), names[1], names[0:2]) == (3, "", ["", ""])
-    assert register.asked_ids == {0, 1}
+    assert register.missing_ids == {0, 1}
     register.learn([(0, Entity("", "")), (1, Entity("schema", "lk:c.s"))])
     assert names[0:2] == ["", "lk:c.s"]
     assert Ids(register, "schema").get("lk:c.s") == 1

@@ -35,7 +35,7 @@ def test_owners_are_counted_once_as_they_are_question_by_question(name: str) -> 
             groups = groups_of(snapshot, type, ids, *containers(snapshot, ids))
             most = OwnershipBounds(owning, residues, groups)
             for matter in Chosen().agenda(snapshot.model, type).matters:
-                found = grouping.found(matter.rule, groups)
+                found = grouping.outcomes(matter.rule, groups)
                 gains = most.gains([one.atoms for one in found])
                 expected = _one_by_one(owning, residues, groups, found)
                 assert gains.tolist() == expected.tolist(), (type, matter)

@@ -7,6 +7,7 @@ from lakewarden.pipeline.review.residue import (
     NOBODY,
     Admins,
     Any,
+    Compared,
     Free,
     Given,
     Itself,
@@ -15,7 +16,6 @@ from lakewarden.pipeline.review.residue import (
     Owners,
     Residue,
     Residues,
-    Told,
     read,
 )
 
@@ -78,7 +78,7 @@ def test_residues_are_read_as_they_were_written() -> None:
         *(READ, Free("WRITE", ("n", "ä"))),
         *(Owned((), ("", "x"), ("s",)), Owned(("schema",), None), Itself((), exactly=True)),
         *(Owners(("tag",), None, (), (3, 5)), One(("tag",), exactly=False, principal=-1)),
-        *(Admins(), Told("subject.team", "in", ("low", 1, True))),
+        *(Admins(), Compared("subject.team", "in", ("low", 1, True))),
     )
     numbers = [residues.number(atom) for atom in atoms]
     whole = residues.all_of([residues.any_of(numbers[:4]), residues.any_of(numbers[4:])])

@@ -19,7 +19,7 @@ from lakewarden.kernel.snapshot import Snapshot, compile
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.unused import policy
-from lakewarden.pipeline.unused.finding import Finder, Findings, Said, sizes_of, together
+from lakewarden.pipeline.unused.finding import Finder, Findings, UsageTotals, sizes_of, together
 from lakewarden.pipeline.unused.proposal import Proposer
 from lakewarden.pipeline.unused.statement_paths import Access, Ways
 from lakewarden.service.system import System
@@ -70,7 +70,7 @@ def allowed(snapshot: Snapshot, names: Sequence[str], more: Sequence[Entity] = (
 class Reckoned:
     """What the blocks say of accesses, and what comes of it."""
 
-    said: Said
+    said: UsageTotals
     denied: frozenset[int]
     findings: Findings
     proposed: tuple[Statement, ...]

@@ -28,7 +28,7 @@ from lakewarden.systems.datahub.search.question import Question
 from lakewarden.systems.datahub.search.search import Search
 from lakewarden.systems.datahub.search.texts import Texts
 from lakewarden.systems.datahub.use_cases import aspects
-from lakewarden.systems.datahub.use_cases.aspects import Write, kept_in
+from lakewarden.systems.datahub.use_cases.aspects import Write, stored_aspects
 from tests.oracle.oracle import Oracle
 from tests.service.search.brute import Brute
 from tests.service.search.estate import REALM, USERS, entities, of, question, writes
@@ -80,7 +80,9 @@ class Server:
             found = [row.entity for row in facts.entities]
             kept = reading.documents(REALM, found)
         stated: dict[Entity, dict[str, Any]] = {
-            entity: {name: dict(one.value) for name, one in kept_in(kept.get(entity)).items()}
+            entity: {
+                name: dict(one.value) for name, one in stored_aspects(kept.get(entity)).items()
+            }
             for entity in found
         }
         return Brute(facts, stated), Oracle(facts, system.model, system.spelling)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from cyclopts import Parameter
 
-from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, Asking, People, check_people
+from lakewarden.cli.importing import NO_PEOPLE, PLAINLY, People, SourceCredentials, check_people
 from lakewarden.cli.pipeline.ingest_sources import (
     LOCAL,
     NO_DATABASE,
@@ -73,7 +73,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         Parameter(help="Repeat all stages of an interrupted run.", show_default=False),
     ] = False,
     database: Database = NO_DATABASE,
-    asking: Asking = PLAINLY,
+    asking: SourceCredentials = PLAINLY,
     people: People = NO_PEOPLE,
     spark: Spark = LOCAL,
     format: As = "table",
@@ -105,22 +105,22 @@ def ingest(  # noqa: PLR0913 — each is an option
     settings = dict(pair(text, "--setting") for text in setting)
     _check_asking(source, asking, people)
     check_options(source, model, database)
-    found: Source | Distant
+    chosen: Source | Distant
     if source in RUNNING:
-        found = _live(source, path_or_url, model, asking, people)
+        chosen = _live(source, path_or_url, model, asking, people)
     elif source == "store":
         if settings:
             raise BadInput("a stored realm has its own settings", where="--setting")
         stored = _stored(url_of(path_or_url, source), realm, database.revision)
-        found, realm = stored, stored.snapshot.realm.name
+        chosen, realm = stored, stored.snapshot.realm.name
         settings = dict(stored.settings)
     else:
-        found = source_of(source, path_or_url, model, database)
-    system_of(found, settings)
-    found = _with_inventories(found, inventory)
+        chosen = source_of(source, path_or_url, model, database)
+    system_of(chosen, settings)
+    chosen = _with_inventories(chosen, inventory)
     with running("ingest", spark, title=source) as (session, progress):
         result = run_ingest(
-            found,
+            chosen,
             out,
             realm=realm,
             settings=settings,
@@ -136,7 +136,7 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
     """The source with the inventories that the command line names, as `DIR` or `DIR=PART,PART`."""
     from lakewarden.pipeline.ingest.inventory import PARTS, Inventory, with_inventories
 
-    found = []
+    inventories = []
     for text in texts:
         path, equals, listed = text.rpartition("=")
         parts = listed.split(",") if equals else []
@@ -144,11 +144,11 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
         if wrong:
             known = ", ".join(f"`{part}`" for part in PARTS)
             raise BadInput(f"unknown part `{wrong[0]}`; there are: {known}", where="--inventory")
-        found.append(Inventory(Path(path if equals else text), frozenset(parts)))
-    return with_inventories(source, found)
+        inventories.append(Inventory(Path(path if equals else text), frozenset(parts)))
+    return with_inventories(source, inventories)
 
 
-def _check_asking(kind: Kind, asking: Asking, people: People) -> None:
+def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None:
     """Refuses options of running systems where none is read."""
     if kind not in RUNNING and (asking != PLAINLY or people != NO_PEOPLE):
         listed = ", ".join(f"`{one}`" for one in RUNNING)
@@ -157,7 +157,9 @@ def _check_asking(kind: Kind, asking: Asking, people: People) -> None:
         check_people(kind, people, is_running=True)
 
 
-def _live(kind: Kind, address: str, model: str | None, asking: Asking, people: People) -> Live:
+def _live(
+    kind: Kind, address: str, model: str | None, asking: SourceCredentials, people: People
+) -> Live:
     from lakewarden.pipeline.ingest.live import Live
 
     if not address.startswith(("http://", "https://")):

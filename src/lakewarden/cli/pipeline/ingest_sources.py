@@ -1,4 +1,4 @@
-"""What can be ingested, as the command line names it, and how a run is told to people."""
+"""The sources of ingestion on the command line, and the summary of a run."""
 
 from __future__ import annotations
 
@@ -239,8 +239,8 @@ def _remarks(report: Report) -> Iterator[str]:
     for type, count in report.named.items():
         yield f"named, but not stored: {count:,} × {type}"
     if report.ignored:
-        found = ", ".join(f"{count:,} × {what}" for what, count in report.ignored.items())
-        yield f"without meaning here: {found}"
+        counts = ", ".join(f"{count:,} × {what}" for what, count in report.ignored.items())
+        yield f"without meaning here: {counts}"
     for subject, what in report.notes[:NOTES_SHOWN]:
         yield f"no counterpart: {subject}: {what}"
     if report.note_count > NOTES_SHOWN:
@@ -253,17 +253,17 @@ def _remarks(report: Report) -> Iterator[str]:
     yield f"took {report.took:.1f} s"
 
 
-def _quality(found: Quality) -> Iterator[str]:
+def _quality(quality: Quality) -> Iterator[str]:
     """The quality of the data, where there is something to mend."""
-    for what, shares in (("owner", found.ownerless), ("description", found.undescribed)):
+    for what, shares in (("owner", quality.ownerless), ("description", quality.undescribed)):
         for type, share in shares.items():
             if share.lacking:
                 part = f"{share.lacking:,} of {share.of:,} × {type}"
                 yield f"without {what}: {part} ({share.lacking / share.of:.0%})"
-    for name, count in found.dangling.items():
+    for name, count in quality.dangling.items():
         if name in ("user", "group", "role"):
             yield f"named, but no principal that is stored: {count:,} × {name}"
-    if found.duplicates:
-        yield f"duplicates: {found.duplicates:,}"
-    for type, count in found.unknown_types.items():
+    if quality.duplicates:
+        yield f"duplicates: {quality.duplicates:,}"
+    for type, count in quality.unknown_types.items():
         yield f"of a type that the model does not know: {count:,} × {type}"

@@ -45,9 +45,9 @@ def linting(
     rules = which.rules
     with running("lint", spark, names_of(STAGES)) as (session, progress):
         made = lint_index(index, out, rules=rules, origin=from_, progress=progress, spark=session)
-    asked = LintedRealm(
+    linted = LintedRealm(
         made.manifest.facts["realm"], read_findings(out, made.manifest), (out / MANIFEST).as_posix()
     )
-    code = show_findings([asked], which, format)
+    code = show_findings([linted], which, format)
     note(f"{out}: version {made.manifest.version}{'' if made.is_new else ', unchanged'}")
     return code

@@ -53,7 +53,7 @@ def people(
     for option, number in (("--page", page), ("--limit", limit)):
         if number < 1:
             raise BadInput(f"expected 1 or more, got {number}", where=option)
-    rows, of = _found(review, asset, page, limit, sensitive=sensitive)
+    rows, of = _page_of_people(review, asset, page, limit, sensitive=sensitive)
     ways = tuple(one for one in WAYS if one in way) or WAYS
     if format == "json":
         show_json({"total": of, "assets": [_table(row, ways) for row in rows]})
@@ -73,10 +73,10 @@ def people(
     return YES if any(row[one] for row in rows for one in ways) else NO
 
 
-def _found(
+def _page_of_people(
     review: Path, asset: str | None, page: int, limit: int, *, sensitive: bool
 ) -> tuple[list[dict[str, Any]], int]:
-    """The rows that are asked for, and how many there are on all pages."""
+    """The rows of the page, and the number of rows on all pages."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

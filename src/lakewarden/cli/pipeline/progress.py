@@ -59,12 +59,12 @@ def _bars(title: str, stages: Sequence[str]) -> Iterator[Progress]:
     from rich.markup import escape
 
     with bars(transient=False) as shown_bars:
-        task = shown_bars.add_task(escape(title), total=len(stages), found="starting")
+        bar = shown_bars.add_task(escape(title), total=len(stages), stage="starting")
 
         def tell(stage: str, done: int, total: int, message: str) -> None:
             completed = stages.index(stage) + done / max(total, 1)
-            found = f"{_STAGE_TITLES.get(stage, stage)}: {escape(escaped(message))}"
-            shown_bars.update(task, completed=completed, found=found)
+            stage_text = f"{_STAGE_TITLES.get(stage, stage)}: {escape(escaped(message))}"
+            shown_bars.update(bar, completed=completed, stage=stage_text)
 
         yield tell
-        shown_bars.update(task, completed=len(stages))
+        shown_bars.update(bar, completed=len(stages))

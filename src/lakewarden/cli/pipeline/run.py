@@ -51,7 +51,7 @@ class _Bound:
 
     @property
     def spark(self) -> Spark:
-        """Where it was told to run."""
+        """The Spark master or remote of the run."""
         return next((v for v in self.bound.arguments.values() if isinstance(v, Spark)), LOCAL)
 
 

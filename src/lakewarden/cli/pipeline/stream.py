@@ -109,9 +109,9 @@ def _said(made: Result) -> list[str]:
     """What happened, for people."""
     report: Any = made.report
     count, applied = report["versions"], report["events"].get("applied", 0)
-    told = f"revision {report['revision']}: {applied:,} events in {count:,} new versions"
+    summary = f"revision {report['revision']}: {applied:,} events in {count:,} new versions"
     blocks = report["blocks"]
     if not blocks:
-        return [told]
+        return [summary]
     words = (f"{blocks[name]:,} {name}" for name in ("judged", "moved", "kept"))
-    return [told, f"blocks of the last one: {', '.join(words)}"]
+    return [summary, f"blocks of the last one: {', '.join(words)}"]

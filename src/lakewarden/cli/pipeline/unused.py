@@ -72,14 +72,14 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         is_anything_unused,
     )
 
-    asked = UnusedCriteria(days, pieces, share, now)
-    asked.since()
+    criteria = UnusedCriteria(days, pieces, share, now)
+    criteria.since()
     with (
         _logs(index, log) as logs,
         running("unused", spark, names_of(STAGES)) as (session, progress),
     ):
         made = find_unused(
-            index, logs, out, asked, mapping=mapping, progress=progress, spark=session
+            index, logs, out, criteria, mapping=mapping, progress=progress, spark=session
         )
     tables = made.manifest.tables
     counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
@@ -91,22 +91,22 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
 
 @contextmanager
-def _logs(index: Path, told: Sequence[str]) -> Iterator[list[Log]]:
+def _logs(index: Path, texts: Sequence[str]) -> Iterator[list[Log]]:
     """The logs; those of a database are copied for as long as the job runs."""
     from lakewarden.pipeline.unused.run import Log
 
     with TemporaryDirectory(prefix="lakewarden-") as folder:
-        found = []
-        for number, text in enumerate(told):
+        parsed = []
+        for number, text in enumerate(texts):
             kind, _, where = text.partition(":")
             if not where:
                 raise BadInput(f"expected `KIND:PATH`, got `{text}`", where="--log")
             if kind == _USAGE and "://" in where:
                 copy = Path(folder, f"{number}.parquet")
-                found.append(Log(kind, copy, _copied(index, where, copy)))
+                parsed.append(Log(kind, copy, _copied(index, where, copy)))
             else:
-                found.append(Log(kind, Path(where)))
-        yield found
+                parsed.append(Log(kind, Path(where)))
+        yield parsed
 
 
 def _copied(index: Path, url: str, copy: Path) -> str:

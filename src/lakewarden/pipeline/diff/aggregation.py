@@ -1,4 +1,4 @@
-"""The tables of a difference, from what tasks found: summed up by part, by user and by class."""
+"""The tables of a difference, from the rows of all blocks: summed by part, by user and by class."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ Row = dict[str, Any]
 
 
 class Differences(NamedTuple):
-    """What tasks found.
+    """The rows of all blocks.
 
-    `parts` of every class, once for each block that found it; `classes` with class, id, example
+    `parts` of every class, once for each block that has it; `classes` with class, id, example
     and n; and the columns of the table `members`, among others.
     """
 
@@ -59,15 +59,15 @@ class Tables(NamedTuple):
     by_entity_class: pa.Table
 
 
-def summed(found: Differences, count: int) -> Tables:
+def summed(differences: Differences, count: int) -> Tables:
     """The tables of a difference that concerns `count` users."""
-    classes = _classes(found.classes)
-    distinct = {_key(row): row for row in found.parts.to_pylist()}
+    classes = _classes(differences.classes)
+    distinct = {_key(row): row for row in differences.parts.to_pylist()}
     parts = [_counted(row, *classes[row["class"]]) for _, row in sorted(distinct.items())]
     schema = arrow_schema(MEMBERS)
     return Tables(
         pa.Table.from_pylist(parts, arrow_schema(PARTS)),
-        found.members.select(schema.names).cast(schema),
+        differences.members.select(schema.names).cast(schema),
         pa.Table.from_batches(_by_user(parts, count), arrow_schema(BY_USER)),
         pa.Table.from_pylist(list(_by_class(parts)), arrow_schema(BY_CLASS)),
     )
@@ -104,10 +104,10 @@ def _counted(row: Row, entities: int, example: str) -> Row:
 
 
 def _grouped(parts: Iterable[Row], *by: str) -> Mapping[tuple[Any, ...], list[Row]]:
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in parts:
-        found.setdefault(tuple(row[name] for name in by), []).append(row)
-    return found
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return groups
 
 
 def _by_user(parts: Iterable[Row], count: int) -> Iterator[pa.RecordBatch]:
@@ -134,31 +134,31 @@ def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
     Pairs count privileges; names of operations stand beside those of privileges.
     """
     for rows in _grouped(parts, "class").values():
-        found: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
+        summary: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
         for word, gained in (("gained", True), ("lost", False)):
             mine = [row for row in rows if row["gained"] is gained]
             users = BitMap.union(BitMap(), *(BitMap.deserialize(row["users"]) for row in mine))
-            found[f"{word}_users"] = len(users)
-            found[f"{word}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
-            found[word] = sorted(row["name"] for row in mine)
-        yield found
+            summary[f"{word}_users"] = len(users)
+            summary[f"{word}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
+            summary[word] = sorted(row["name"] for row in mine)
+        yield summary
 
 
 def changes(tables: Tables) -> Row:
     """What differs: counts by kind and direction, users and entities concerned."""
-    found: Row = {
+    counts_by_kind: Row = {
         kind: {word: {"pairs": 0, "parts": 0} for word in ("gained", "lost")}
         for kind in (_PRIVILEGE, _OPERATION)
     }
     columns = (tables.parts.column(name).to_pylist() for name in ("kind", "gained", "pairs"))
     for kind, gained, pairs in zip(*columns, strict=True):
-        counts = found[kind]["gained" if gained else "lost"]
+        counts = counts_by_kind[kind]["gained" if gained else "lost"]
         counts["pairs"] += pairs
         counts["parts"] += 1
-    found["users"] = len(pc.unique(tables.by_user.column("user")))
-    found["entities"] = pc.sum(tables.by_entity_class.column("entities")).as_py() or 0
-    found["others"] = bool(pc.any(tables.parts.column("others")).as_py())
-    return found
+    counts_by_kind["users"] = len(pc.unique(tables.by_user.column("user")))
+    counts_by_kind["entities"] = pc.sum(tables.by_entity_class.column("entities")).as_py() or 0
+    counts_by_kind["others"] = bool(pc.any(tables.parts.column("others")).as_py())
+    return counts_by_kind
 
 
 def members(ids: DataFrame, side: str, bits: int) -> DataFrame:

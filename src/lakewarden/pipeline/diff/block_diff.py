@@ -1,4 +1,4 @@
-"""What a task says of a block: where two sides differ on it, or what one side is like there."""
+"""The difference of two sides on a block."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from lakewarden.kernel.snapshot import Snapshot, assemble
-from lakewarden.pipeline.diff.entity_signature import Signed, differing
+from lakewarden.pipeline.diff.entity_signature import DifferingPrivileges, Signed, differing
 from lakewarden.pipeline.diff.part import PART, PART_FIELDS, Comparison, Part, class_of
-from lakewarden.pipeline.diff.profile import NOTHING, Profiler, domain, profiles
+from lakewarden.pipeline.diff.profile import NOTHING, Profiler, domain
 from lakewarden.pipeline.diff.user_numbering import Everyone, UserNumbering, stated
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import NO_REVISION, CompiledBlock, TaskContext, prepared
@@ -39,7 +39,8 @@ def changes(
 ) -> Iterator[Change]:
     """Where two snapshots that give entities the same ids differ, among some of them.
 
-    `about`: compared are only the questions that turn on any of these privileges.
+    `about`: the two differ in statements alone, and these speak of no privileges but these, so
+    that only questions that turn on any of them are compared.
     """
     crowds = UserNumbering(before, users), UserNumbering(after, users)
     signed = Signed(crowds[0], BEFORE), Signed(crowds[1], AFTER)
@@ -50,24 +51,27 @@ def changes(
         had = signed[0].numbers[id] if id in old else -1
         has = signed[1].numbers[id] if id in new else -1
         pairs.setdefault((had, has), BitMap()).add(id)
-    sides = [Profiler(c, s, about) for c, s in zip(crowds, signed, strict=True)]
-    had_by = profiles(sides[0], signed[0], changed & old)
-    has_by = profiles(sides[1], signed[1], changed & new)
+    otherwise = None if about is None else DifferingPrivileges(*signed)
+    sides = [Profiler(c, s, about, otherwise) for c, s in zip(crowds, signed, strict=True)]
     tree = after.coded.tree
-    for (had, has), alike in pairs.items():
-        type = tree.kinds[tree.types[alike.min()]]
-        one, other = had_by.get(had, NOTHING), has_by.get(has, NOTHING)
-        parts = tuple(comparison.parts(type, one, other))
+    for alike in pairs.values():
+        first = alike.min()
+        type = tree.kinds[tree.types[first]]
+        profiles = [
+            profiler.profile(first) if first in there else NOTHING
+            for profiler, there in zip(sides, (old, new), strict=True)
+        ]
+        parts = tuple(comparison.parts(type, *profiles))
         if parts:
             yield Change(type, parts, alike)
 
 
-FOUND: Final = (
+BLOCK_DIFF: Final = (
     f"class string, type string, block int, n long, bits binary, id int, example string, {PART}"
 )
 """Classes of a block (`gained` is null), and the parts of what each gains and loses."""
 
-_FOUND: Final = pa.schema(
+_BLOCK_DIFF: Final = pa.schema(
     [
         ("class", pa.string()),
         ("type", pa.string()),
@@ -83,7 +87,7 @@ _PER_BATCH: Final = 4_096
 
 
 def part_rows(type: str, parts: Iterable[Part]) -> Iterator[dict[str, object]]:
-    """The parts of a class as rows of `FOUND`."""
+    """The parts of a class as rows of `BLOCK_DIFF`."""
     known = list(parts)
     number = class_of(type, known)
     for part in known:
@@ -110,14 +114,14 @@ def batches(rows: Iterable[Mapping[str, object]], schema: pa.Schema) -> Iterator
     yield pa.RecordBatch.from_pylist(waiting, schema)
 
 
-def found_batches(rows: Iterable[Mapping[str, object]]) -> Iterator[pa.RecordBatch]:
-    """Rows of `FOUND` as batches."""
-    return batches(rows, _FOUND)
+def block_diff_batches(rows: Iterable[Mapping[str, object]]) -> Iterator[pa.RecordBatch]:
+    """Rows of `BLOCK_DIFF` as batches."""
+    return batches(rows, _BLOCK_DIFF)
 
 
 @dataclass(frozen=True)
 class Policies:
-    """Judges blocks under two policy sets; the rows are `FOUND`."""
+    """Judges blocks under two policy sets; the rows are `BLOCK_DIFF`."""
 
     before: TaskContext
     after: TaskContext
@@ -126,7 +130,7 @@ class Policies:
 
     def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """Where the two differ in a block."""
-        return found_batches(self._rows(judged))
+        return block_diff_batches(self._rows(judged))
 
     def _rows(self, judged: CompiledBlock) -> Iterator[dict[str, object]]:
         block = judged.block
@@ -159,13 +163,13 @@ class Policies:
 def comparing(before: TaskContext, after: TaskContext, users: Everyone) -> Comparison:
     """The comparison of two estates, made once in each process."""
     key = (before.key, after.key)
-    found = _COMPARISONS.get(key)
-    if found is None:
+    comparison = _COMPARISONS.get(key)
+    if comparison is None:
         _COMPARISONS.clear()
         sides = stated(before, users), stated(after, users)
         model = prepared(after).system.model
-        found = _COMPARISONS[key] = Comparison(model, *sides)
-    return found
+        comparison = _COMPARISONS[key] = Comparison(model, *sides)
+    return comparison
 
 
 _COMPARISONS: dict[tuple[str, str], Comparison] = {}

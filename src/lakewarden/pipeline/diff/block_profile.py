@@ -1,7 +1,7 @@
-"""What a task says of a block of one index, so that two indexes can be compared.
+"""Signatures and profiles of a block of one index, so that two indexes can be compared.
 
 Their blocks hold other entities: those are matched by type and name. First every entity is
-signed; only where signatures differ, or on one side alone, is it found out who may do what.
+signed; only where signatures differ, or on one side alone, is it decided who may do what.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Describe:
         signed = Signed(crowd, self.side)
         profiler = Profiler(crowd, signed)
         digests: dict[int, str] = {}
-        told: set[str] = set()
+        written: set[str] = set()
         for id in ids:
             place = id - block.first + block.start
             number = signed.numbers[place]
@@ -101,8 +101,8 @@ class Describe:
                 text = profiler.profile(place).text()
                 digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
                 digests[number] = digest
-                if digest not in told:
-                    told.add(digest)
+                if digest not in written:
+                    written.add(digest)
                     yield {"profile": digest, "text": text}
             yield {"id": id, "profile": digests[number]}
 

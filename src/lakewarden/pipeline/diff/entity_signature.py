@@ -1,4 +1,4 @@
-"""What tells entities apart: a signature of all that any rule looks at, the same on any side.
+"""A signature of all that any rule looks at on an entity, comparable between sides.
 
 Two entities with one signature give the same users the same privileges and operations, be
 they of one block or of two indexes. It is made of what statements say there and to whom, of
@@ -69,17 +69,21 @@ class Signed:
 
     def _by_scope(self) -> dict[int, list[tuple[str, Grant]]]:
         """The privileges that grants of each scope bear on, with the grants."""
-        found: dict[int, list[tuple[str, Grant]]] = {}
+        grants_by_scope: dict[int, list[tuple[str, Grant]]] = {}
         for side in (self._snapshot.table.allow, self._snapshot.table.deny):
             for privilege, grouped in side.items():
                 for grant in grouped.every:
-                    found.setdefault(grant.scope, []).append((privilege, grant))
-        return found
+                    grants_by_scope.setdefault(grant.scope, []).append((privilege, grant))
+        return grants_by_scope
 
-    def spoken(self, id: int) -> Iterator[tuple[str, Grant]]:
-        """The grants that cover an entity, privilege by privilege."""
-        for scope in self.classes.inside[int(self.classes.classes[id])]:
-            yield from self.by_scope.get(scope, ())
+    def statements(self, classes: Iterable[int]) -> set[str]:
+        """The ids of the statements that cover entities of any of these classes."""
+        scopes = {scope for number in classes for scope in self.classes.inside[number]}
+        return {grant.statement.id for at in scopes for _, grant in self.by_scope.get(at, ())}
+
+    def said(self, number: int) -> set[tuple[str, ...]]:
+        """What grants say of the entities of a class: privilege, effect, users, owners."""
+        return set(self._said_in(self.classes.inside[number]))
 
     def _numbers(self) -> list[int]:
         beside = self._beside()
@@ -87,8 +91,8 @@ class Signed:
         related = self._related()
         for _ in range(_nesting(self._snapshot.model) if related else 0):
             reached = {
-                id: sorted({(kind, self.marks[numbers[target]]) for kind, target in found})
-                for id, found in related.items()
+                id: sorted({(kind, self.marks[numbers[target]]) for kind, target in targets})
+                for id, targets in related.items()
             }
             more = {id: (*beside.get(id, ()), *marks) for id, marks in reached.items()}
             numbers = self._chained({**beside, **more})
@@ -116,11 +120,11 @@ class Signed:
                 (beside_codes[ids], len(standing)),
             ]
             codes, stands = joined(parts)
-            found = [
+            distinct_numbers = [
                 self._number((type, place, parent - 1, standing[code]))
                 for type, place, parent, code in stands.tolist()
             ]
-            numbers[ids] = np.array(found, dtype=np.int64)[codes]
+            numbers[ids] = np.array(distinct_numbers, dtype=np.int64)[codes]
         known: list[int] = numbers.tolist()
         return known
 
@@ -138,16 +142,16 @@ class Signed:
     def _token(self, scopes: tuple[int, ...], about: frozenset[str] | None = None) -> str:
         token = self._tokens.get(scopes) if about is None else None
         if token is None:
-            said = {
-                self._said(privilege, grant)
-                for scope in scopes
-                for privilege, grant in self.by_scope.get(scope, ())
-                if about is None or privilege in about
-            }
+            said = {cells for cells in self._said_in(scopes) if about is None or cells[0] in about}
             token = _digest(repr(sorted(said)))
             if about is None:
                 self._tokens[scopes] = token
         return token
+
+    def _said_in(self, scopes: Iterable[int]) -> Iterator[tuple[str, ...]]:
+        for scope in scopes:
+            for privilege, grant in self.by_scope.get(scope, ()):
+                yield self._said(privilege, grant)
 
     def _said(self, privilege: str, grant: Grant) -> tuple[str, ...]:
         owners = grant.owners
@@ -182,32 +186,32 @@ class Signed:
 
     @cached_property
     def _looks(self) -> Mapping[str, frozenset[str]]:
-        return _asked_elsewhere(self._snapshot.model)
+        return _privileges_elsewhere(self._snapshot.model)
 
     @cached_property
     def _people(self) -> Key:
         nodes = list(_nodes(self._snapshot.model))
         memberships = self._snapshot.coded.memberships
         crowd = self._crowd
-        found: list[object] = []
+        tokens: list[object] = []
         if any(isinstance(node, (Anyone, NotDenied)) for node in nodes):
-            found.append(_digest(canonical(crowd.numbered(crowd.judge.everyone)).hex()))
+            tokens.append(_digest(canonical(crowd.numbered(crowd.judge.everyone)).hex()))
         if any(isinstance(node, ServiceAdmin) for node in nodes):
-            found.append(crowd.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
+            tokens.append(crowd.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
         if any(isinstance(n, Compare) and n.attribute.startswith(SUBJECT) for n in nodes):
-            found.append(self._side)  # what users are like is not looked through
-        return tuple(found)
+            tokens.append(self._side)  # what users are like is not looked through
+        return tuple(tokens)
 
     # what stands beside single entities
 
     def _beside(self) -> dict[int, Key]:
         """By entity, if it has any: owners, whom it stands for, stored attributes, its depth."""
-        found: dict[int, list[object]] = {}
+        tokens_by_id: dict[int, list[object]] = {}
         for id, token in (*self._owners(), *self._selves(), *self._attributes()):
-            found.setdefault(id, []).append(token)
+            tokens_by_id.setdefault(id, []).append(token)
         for id in self._tree.deep:
-            found.setdefault(id, []).append("deep")
-        return {id: tuple(tokens) for id, tokens in found.items()}
+            tokens_by_id.setdefault(id, []).append("deep")
+        return {id: tuple(tokens) for id, tokens in tokens_by_id.items()}
 
     def _owners(self) -> Iterator[tuple[int, object]]:
         coded = self._snapshot.coded
@@ -226,10 +230,10 @@ class Signed:
         people = [t.name for t in model.types.values() if t.principal is not None]
         codes = [tree.codes[type] for type in people if type in tree.codes]
         for id in np.flatnonzero(np.isin(tree.types, codes)).tolist():
-            found = model.principal_kind(tree.entity(id))
-            number = None if found is None else coded.memberships.ids.get(Principal(*found))
-            if found is not None and number is not None:
-                yield id, ("self", found[0], self._crowd.digest(frozenset({number})))
+            principal = model.principal_kind(tree.entity(id))
+            number = None if principal is None else coded.memberships.ids.get(Principal(*principal))
+            if principal is not None and number is not None:
+                yield id, ("self", principal[0], self._crowd.digest(frozenset({number})))
 
     def _attributes(self) -> Iterator[tuple[int, object]]:
         declared = self._snapshot.model.attributes
@@ -241,13 +245,35 @@ class Signed:
 
     def _related(self) -> dict[int, list[tuple[str, int]]]:
         """By entity: where the relations lead that rules follow."""
-        found: dict[int, list[tuple[str, int]]] = {}
+        targets_by_id: dict[int, list[tuple[str, int]]] = {}
         ids = np.arange(len(self._tree), dtype=np.int32)
         for kind in sorted(_followed(self._snapshot.model)):
             sources, targets, _ = self._snapshot.coded.relations[kind].flat(ids)
             for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
-                found.setdefault(source, []).append((kind, target))
-        return found
+                targets_by_id.setdefault(source, []).append((kind, target))
+        return targets_by_id
+
+
+class DifferingPrivileges:
+    """Of which privileges grants say something else of an entity, on two sides.
+
+    The sides differ in statements alone: they have the same people and the same entities, which
+    lie in the same places and have the same owners.
+    """
+
+    def __init__(self, before: Signed, after: Signed) -> None:
+        self._sides = before, after
+        self._by_classes: dict[tuple[int, int], frozenset[str]] = {}
+
+    def at(self, id: int) -> frozenset[str]:
+        """The privileges of which something else is said of this entity."""
+        before, after = self._sides
+        pair = (before.classes.view[id], after.classes.view[id])
+        privileges = self._by_classes.get(pair)
+        if privileges is None:
+            said = before.said(pair[0]) ^ after.said(pair[1])
+            privileges = self._by_classes[pair] = frozenset(privilege for privilege, *_ in said)
+        return privileges
 
 
 def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
@@ -306,13 +332,13 @@ def _depth(model: Model, node: Node) -> int:
     return deepest + (not node.source.startswith(REQUEST))
 
 
-def _asked_elsewhere(model: Model) -> dict[str, frozenset[str]]:
+def _privileges_elsewhere(model: Model) -> dict[str, frozenset[str]]:
     """The privileges that rules ask about on the platform, and on the type alone."""
-    found: dict[str, set[str]] = {PLATFORM: set(), TYPE: set()}
+    by_selector: dict[str, set[str]] = {PLATFORM: set(), TYPE: set()}
     for node in _nodes(model):
-        if isinstance(node, At) and node.selector in found:
-            found[node.selector] |= _privileges(model, node.inner)
-    return {selector: frozenset(names) for selector, names in found.items()}
+        if isinstance(node, At) and node.selector in by_selector:
+            by_selector[node.selector] |= _privileges(model, node.inner)
+    return {selector: frozenset(names) for selector, names in by_selector.items()}
 
 
 def _privileges(model: Model, node: Node) -> set[str]:

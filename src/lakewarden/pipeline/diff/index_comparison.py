@@ -50,7 +50,7 @@ class Times:
         return dict(zip(("before", "after"), (rows.count() for rows in read), strict=True))
 
     def compare(self, signs: Path, folder: Path) -> Counts:
-        """Finds the entities whose signatures differ, or that are on one side alone."""
+        """Selects the entities whose signatures differ, or that are on one side alone."""
         one, other = (
             parquet_output.read(self.spark, signs / name, SIGNS)
             .withColumnRenamed("id", name)
@@ -67,7 +67,7 @@ class Times:
         return parquet_output.read(self.spark, folder / "changed", _CHANGED)
 
     def judge(self, compared: Path, folder: Path) -> Counts:
-        """Finds out who may do what on those, and in what pairs of answers differ."""
+        """Decides who may do what on those, and in which pairs of answers differ."""
         changed = self._changed(compared)
         for side, name in enumerate((BEFORE, AFTER)):
             describe = Describe(self.users, name, _ids(changed, name))
@@ -75,15 +75,17 @@ class Times:
         differing = self._with_profiles(changed, folder)
         parquet_output.write(differing, folder / "differing")
         pairs = parquet_output.read(self.spark, folder / "differing", _DIFFERING)
-        told = pairs.select(*_PAIR).distinct()
+        profile_pairs = pairs.select(*_PAIR).distinct()
         for name, column in ((BEFORE, "had"), (AFTER, "has")):
             texts = self._profiled(folder, name).where("text is not null")
             texts = texts.groupBy("profile").agg(F.min("text").alias(f"{column}_text"))
-            told = told.join(texts.withColumnRenamed("profile", column), column, "left")
-        told = told.select(*_PAIR, "had_text", "has_text")
+            profile_pairs = profile_pairs.join(
+                texts.withColumnRenamed("profile", column), column, "left"
+            )
+        profile_pairs = profile_pairs.select(*_PAIR, "had_text", "has_text")
         pair = Pair(*self.contexts, self.users).parts
-        parquet_output.write(told.mapInArrow(pair, PAIRED), folder / "paired")
-        return {"pairs": told.count()}
+        parquet_output.write(profile_pairs.mapInArrow(pair, PAIRED), folder / "paired")
+        return {"pairs": profile_pairs.count()}
 
     def _profiled(self, folder: Path, name: str) -> DataFrame:
         return parquet_output.read(self.spark, folder / name, PROFILED)

@@ -60,9 +60,12 @@ class Part:
 
 
 def class_of(type: str, parts: Iterable[Part]) -> str:
-    """What tells entities that gain and lose alike from others: a digest of all that differs."""
-    told = json.dumps([type, sorted((part.cells() for part in parts), key=repr)])
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Identifies entities that gain and lose alike: a digest of all that differs."""
+    text = json.dumps([type, sorted((part.cells() for part in parts), key=repr)])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+NOBODY: Final = BitMap()
 
 
 class Comparison:
@@ -83,10 +86,9 @@ class Comparison:
     def parts(self, type: str, before: Profile, after: Profile) -> Iterator[Part]:
         """What differs on entities of one type, in order of the questions."""
         for question in sorted(before.users.keys() | after.users.keys()):
-            old, new = before.users.get(question, b""), after.users.get(question, b"")
-            if old == new:
+            had, has = before.users.get(question, NOBODY), after.users.get(question, NOBODY)
+            if had == has:
                 continue
-            had, has = _users(old), _users(new)
             for gained, users in ((True, has - had), (False, had - has)):
                 if users:
                     yield self._part(gained, question, type, users, before, after)
@@ -102,15 +104,15 @@ class Comparison:
     ) -> Part:
         bits = canonical(users)
         key = (gained, question, type, bits, before.statements, after.statements)
-        found = self._reasons.get(key)
-        if found is None:
-            privileges = self._asked(question, type)
-            found = self._reasons[key] = self._reason(
+        reason = self._reasons.get(key)
+        if reason is None:
+            privileges = self._privileges_of(question, type)
+            reason = self._reasons[key] = self._reason(
                 gained, privileges, users, before.statements, after.statements
             )
-        return Part(gained, question, bits, *found)
+        return Part(gained, question, bits, *reason)
 
-    def _asked(self, question: Question, type: str) -> frozenset[str]:
+    def _privileges_of(self, question: Question, type: str) -> frozenset[str]:
         """The privileges that a question is about."""
         if question.kind != OPERATION:
             return frozenset({question.name})
@@ -129,14 +131,14 @@ class Comparison:
         after: tuple[str, ...],
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Principals and statements: an ALLOW where access is, a DENY where it is not."""
-        found: set[str] = set()
+        statements: set[str] = set()
         principals: set[Principal] = set()
         for side, statement in self._changed(gained, before, after):
             memberships = [p for p in statement.principals if side.users([p]) & users]
             if privileges & self._bearing(statement) and (memberships or statement.owners):
-                found.add(statement.id)
+                statements.add(statement.id)
                 principals.update(memberships)
-        return tuple(sorted(map(principal_text, principals))), tuple(sorted(found))
+        return tuple(sorted(map(principal_text, principals))), tuple(sorted(statements))
 
     def _changed(
         self, gained: bool, before: tuple[str, ...], after: tuple[str, ...]
@@ -147,7 +149,7 @@ class Comparison:
         if known is None:
             sides = (self._before, before), (self._after, after)
             (had, lying), (has, given) = sides if gained else reversed(sides)
-            found = []
+            changed = []
             for side, ids, others, effect in (
                 (has, given, lying, Effect.ALLOW),
                 (had, lying, given, Effect.DENY),
@@ -157,8 +159,8 @@ class Comparison:
                     statement = side.statements[id]
                     is_there = id in beside and self._is_same(id)
                     if statement.effect is effect and not is_there:
-                        found.append((side, statement))
-            known = self._differing[key] = tuple(found)
+                        changed.append((side, statement))
+            known = self._differing[key] = tuple(changed)
         return known
 
     def _bearing(self, statement: Statement) -> frozenset[str]:
@@ -177,7 +179,3 @@ class Comparison:
                 and all(self._before.users([p]) == self._after.users([p]) for p in old.principals)
             )
         return self._same[id]
-
-
-def _users(bits: bytes) -> BitMap:
-    return BitMap.deserialize(bits) if bits else BitMap()

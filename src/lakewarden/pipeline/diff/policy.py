@@ -54,14 +54,14 @@ def after(
     Statements with an id that is there already are replaced. `only`: those of which the policy
     says nothing go, but for those that nobody may change. Roles and memberships are added.
     """
-    kept = {s.id: s for s in stated if not only or s.id in fixed(system)}
-    found = {**kept, **policy.statements}
+    remaining = {s.id: s for s in stated if not only or s.id in fixed(system)}
+    statements_by_id = {**remaining, **policy.statements}
     implied = [s for s in before.statements if s.id.startswith(IMPLIED_ID)]
     memberships = _acting(before.memberships, policy)
-    for statement in found.values():
+    for statement in statements_by_id.values():
         for principal in sorted(statement.principals):
             memberships, _ = memberships.numbered(principal)
-    statements = (*(found[id] for id in sorted(found)), *implied)
+    statements = (*(statements_by_id[id] for id in sorted(statements_by_id)), *implied)
     return replace(before, statements=statements, memberships=memberships, key=uuid4().hex)
 
 
@@ -110,11 +110,11 @@ def check_anchors(before: TaskContext, after: TaskContext, system: System, look:
     known = _upwards(before, system.model)
     new = _upwards(after, system.model) - known
     chains = {entity: list(_spelled(entity, system)) for entity in new}
-    found = look({entity for chain in chains.values() for entity in chain})
+    places = look({entity for chain in chains.values() for entity in chain})
     for entity, chain in chains.items():
         for one, above in zip(chain, [*chain[1:], None], strict=True):
-            place = found.get(one)
-            spelled = found.get(above) if above is not None else None
+            place = places.get(one)
+            spelled = places.get(above) if above is not None else None
             if place is not None and place.parent != (-1 if spelled is None else spelled.id):
                 raise BadInput(
                     f"a new statement on `{entity.type}:{entity.name}` reaches to what is above"

@@ -10,9 +10,10 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.classes import Partition
 from lakewarden.kernel.facts import ROOT
-from lakewarden.pipeline.diff.entity_signature import Signed
-from lakewarden.pipeline.diff.question import Asking, Question, questions
-from lakewarden.pipeline.diff.user_numbering import UserNumbering
+from lakewarden.kernel.rows import Path
+from lakewarden.pipeline.diff.entity_signature import DifferingPrivileges, Signed
+from lakewarden.pipeline.diff.question import Question, TypedQuestion, questions
+from lakewarden.pipeline.diff.user_numbering import UserNumbering, bounded
 from lakewarden.pipeline.index.matching import canonical
 
 
@@ -20,23 +21,26 @@ from lakewarden.pipeline.index.matching import canonical
 class Profile:
     """Who may do what on some entities of one type, and which statements speak there.
 
-    `users` are bitmaps of their numbers, by question; nobody: the question is left out.
+    `users` are their numbers, by question; nobody: the question is left out.
     `statements` lie on the entity, on what is above it, or on what it is related to.
     """
 
-    users: Mapping[Question, bytes] = field(default_factory=dict)
+    users: Mapping[Question, BitMap] = field(default_factory=dict)
     statements: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The profile as text, equal for equal ones."""
-        rows = sorted([*question, bits.hex()] for question, bits in self.users.items())
+        rows = sorted([*question, canonical(users).hex()] for question, users in self.users.items())
         return json.dumps([rows, list(self.statements)], ensure_ascii=False)
 
     @staticmethod
     def read(text: str) -> Profile:
         """The profile of a text."""
         rows, statements = json.loads(text)
-        users = {Question(kind, name): bytes.fromhex(bits) for kind, name, bits in rows}
+        users = {
+            Question(kind, name): BitMap.deserialize(bytes.fromhex(bits))
+            for kind, name, bits in rows
+        }
         return Profile(users, tuple(statements))
 
 
@@ -44,64 +48,92 @@ NOTHING = Profile()
 """What nobody may do anything on: what is not there."""
 
 
+Paths = tuple[Path, ...]
+
+
 class Profiler:
-    """Makes profiles of a snapshot's entities; `about`: of questions on these privileges only."""
+    """Makes profiles of a snapshot's entities; `about`: of questions on these privileges only.
+
+    `differing`: left out are questions about which nothing is said otherwise on the other side,
+    since their answers are the same there.
+    """
 
     def __init__(
-        self, crowd: UserNumbering, signed: Signed, about: frozenset[str] | None = None
+        self,
+        crowd: UserNumbering,
+        signed: Signed,
+        about: frozenset[str] | None = None,
+        differing: DifferingPrivileges | None = None,
     ) -> None:
         self._crowd = crowd
         self._signed = signed
         self._about = about
+        self._differing = differing
         self._snapshot = crowd.snapshot
         self._tree = crowd.snapshot.coded.tree
-        self._asked: dict[str, tuple[Asking, ...]] = {}
-        self._answers: dict[tuple[object, ...], bytes] = {}
+        self._questions: dict[str, Mapping[Paths, list[TypedQuestion]]] = {}
+        self._answers: dict[tuple[object, ...], BitMap] = {}
         self._chains: dict[int, int] = {}
         self._chain_numbers: dict[tuple[object, ...], int] = {}
         self._partitions: dict[frozenset[str], Partition] = {}
+        self._statement_ids: dict[tuple[int, ...], tuple[str, ...]] = {}
 
     def profile(self, id: int) -> Profile:
         """Who may do what on an entity, which is stored or stands for no resource."""
         type = self._tree.kinds[self._tree.types[id]]
-        users: dict[Question, bytes] = {}
-        for asking in self._askings(type):
-            bits = self._answer(asking, type, id)
-            if bits:
-                users[asking.question] = bits
+        users: dict[Question, BitMap] = {}
+        for paths, typed_questions in self._questions_by_paths(type).items():
+            for typed in self._open(typed_questions, paths, id):
+                allowed = self._answer(typed, type, id)
+                if allowed:
+                    users[typed.question] = allowed
         return Profile(users, self._statements(id))
 
-    def _askings(self, type: str) -> tuple[Asking, ...]:
-        found = self._asked.get(type)
-        if found is None:
-            found = tuple(questions(self._snapshot.model, type, self._about))
-            self._asked[type] = found
-        return found
+    def _questions_by_paths(self, type: str) -> Mapping[Paths, list[TypedQuestion]]:
+        by_paths = self._questions.get(type)
+        if by_paths is None:
+            by_paths = self._questions[type] = {}
+            for typed in questions(self._snapshot.model, type, self._about):
+                by_paths.setdefault(typed.paths, []).append(typed)
+        return by_paths
 
-    def _answer(self, asking: Asking, type: str, id: int) -> bytes:
-        key = (asking.question, type, *self._key(asking, id))
-        bits = self._answers.get(key)
-        if bits is None:
-            found = self._crowd.judge.evaluate(asking.rule, id)
-            numbers = self._crowd.numbered(found)
-            bits = self._answers[key] = canonical(numbers) if numbers else b""
-        return bits
+    def _open(
+        self, typed_questions: list[TypedQuestion], paths: Paths, id: int
+    ) -> Iterable[TypedQuestion]:
+        """Those of the questions whose answers may differ from the other side's."""
+        if self._differing is None:
+            return typed_questions
+        spots = (int(self._snapshot.path(path)[id]) for path in paths)
+        privileges = frozenset[str]().union(
+            *(self._differing.at(spot) for spot in spots if spot >= 0)
+        )
+        return [
+            one for one in typed_questions if one.each or not one.privileges.isdisjoint(privileges)
+        ]
 
-    def _key(self, asking: Asking, id: int) -> tuple[object, ...]:
+    def _answer(self, typed: TypedQuestion, type: str, id: int) -> BitMap:
+        key = (typed.question, type, *self._key(typed, id))
+        users = self._answers.get(key)
+        if users is None:
+            allowed = self._crowd.judge.evaluate(typed.rule, id)
+            users = bounded(self._answers)[key] = self._crowd.numbered(allowed)
+        return users
+
+    def _key(self, typed: TypedQuestion, id: int) -> tuple[object, ...]:
         """What decides the answer: entities with equal keys have one."""
-        if asking.each:
+        if typed.each:
             return ("each", self._signed.numbers[id])
-        classes = self._classes(asking.privileges)
-        at = (int(self._snapshot.path(path)[id]) for path in asking.paths)
+        classes = self._classes(typed.privileges)
+        at = (int(self._snapshot.path(path)[id]) for path in typed.paths)
         places = tuple(-1 if spot < 0 else int(classes.classes[spot]) for spot in at)
-        return (places, self._chain(id) if asking.owner else -1)
+        return (places, self._chain(id) if typed.owner else -1)
 
     def _classes(self, privileges: frozenset[str]) -> Partition:
-        found = self._partitions.get(privileges)
-        if found is None:
-            found = self._snapshot.partition(privileges) or self._signed.classes
-            self._partitions[privileges] = found
-        return found
+        classes = self._partitions.get(privileges)
+        if classes is None:
+            classes = self._snapshot.partition(privileges) or self._signed.classes
+            self._partitions[privileges] = classes
+        return classes
 
     def _chain(self, id: int) -> int:
         """A number for who owns the entity and all above it."""
@@ -117,18 +149,12 @@ class Profiler:
         spots = {id, ROOT, *self._tree.ancestors(id)}
         for edges in self._snapshot.coded.relations.values():
             spots.update(target for target, _ in edges.of(id))
-        spoken = (grant for spot in spots for _, grant in self._signed.spoken(spot))
-        return tuple(sorted({grant.statement.id for grant in spoken}))
-
-
-def profiles(profiler: Profiler, signed: Signed, ids: Iterable[int]) -> dict[int, Profile]:
-    """The profiles of some entities, by the numbers of their signatures."""
-    found: dict[int, Profile] = {}
-    for id in ids:
-        number = signed.numbers[id]
-        if number not in found:
-            found[number] = profiler.profile(id)
-    return found
+        view = self._signed.classes.view
+        classes = tuple(sorted({view[spot] for spot in spots}))
+        ids = self._statement_ids.get(classes)
+        if ids is None:
+            ids = self._statement_ids[classes] = tuple(sorted(self._signed.statements(classes)))
+        return ids
 
 
 def domain(crowd: UserNumbering) -> BitMap:

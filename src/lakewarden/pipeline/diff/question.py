@@ -33,7 +33,7 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class TypedQuestion:
     """A question about one type of entity (empty: no resource).
 
     Answers are equal for entities whose classes are equal at `paths`, and their owners and
@@ -48,32 +48,34 @@ class Asking:
     each: bool
 
 
-def questions(model: Model, type: str, about: frozenset[str] | None = None) -> Iterator[Asking]:
+def questions(
+    model: Model, type: str, about: frozenset[str] | None = None
+) -> Iterator[TypedQuestion]:
     """All questions about a type; with `about`, those that turn on any of these privileges."""
     for name, privilege in model.privileges.items():
         rule = Holds(name)
         operation = Operation(name, privilege.title, {ANY: rule, NONE: rule})
-        yield from _asking(model, Question(PRIVILEGE, name), operation, type, about)
+        yield from _typed_question(model, Question(PRIVILEGE, name), operation, type, about)
     for name, operation in model.operations.items():
-        yield from _asking(model, Question(OPERATION, name), operation, type, about)
+        yield from _typed_question(model, Question(OPERATION, name), operation, type, about)
 
 
-def _asking(
+def _typed_question(
     model: Model, question: Question, operation: Operation, type: str, about: frozenset[str] | None
-) -> Iterator[Asking]:
+) -> Iterator[TypedQuestion]:
     rule = operation.rule_or_none(type)
     if rule is None:
         return
-    found = shape(model, operation, type)
-    if about is not None and found.privileges.isdisjoint(about):
+    dependencies = shape(model, operation, type)
+    if about is not None and dependencies.privileges.isdisjoint(about):
         return
-    yield Asking(
+    yield TypedQuestion(
         question=question,
         rule=rule,
-        paths=found.paths,
-        privileges=found.privileges,
-        owner=found.owner,
-        each=found.other and _tells_apart(model, rule, type, at_home=True),
+        paths=dependencies.paths,
+        privileges=dependencies.privileges,
+        owner=dependencies.owner,
+        each=dependencies.other and _tells_apart(model, rule, type, at_home=True),
     )
 
 

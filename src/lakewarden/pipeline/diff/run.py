@@ -1,7 +1,7 @@
 """The job that takes the difference of two policy sets, or of two indexes, stage by stage.
 
 read      the index or indexes are whole; what is stated before and after
-sign      (two indexes) what tells each entity from others
+sign      (two indexes) the signature of each entity
 compare   (two indexes) which entities differ, or are on one side alone
 judge     who may do what where something differs; what of it is gained, and what lost
 sum       by part, by user, by class of entities
@@ -24,7 +24,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.statement_file import principal_text, write_statement
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.diff import aggregation
-from lakewarden.pipeline.diff.block_diff import FOUND, Policies
+from lakewarden.pipeline.diff.block_diff import BLOCK_DIFF, Policies
 from lakewarden.pipeline.diff.index_comparison import Times
 from lakewarden.pipeline.diff.policy import (
     Placed,
@@ -158,7 +158,9 @@ class _Comparing:
     def judge_policies(self, folder: Path) -> Counts:
         sides = self.sides
         assert isinstance(sides, Policies)  # noqa: S101 — INVARIANT: by the list of stages
-        judge_each(self.index, sides.before, sides, FOUND, folder / "found", self.job.spark)
+        judge_each(
+            self.index, sides.before, sides, BLOCK_DIFF, folder / "differences", self.job.spark
+        )
         return {"blocks": sides.before.blocks, "classes": _rows(folder)[1].num_rows}
 
     def sum(self, folder: Path) -> Counts:
@@ -197,8 +199,8 @@ STAGES_OF_TIMES: Final = (
 
 
 def _rows(folder: Path) -> tuple[pa.Table, pa.Table]:
-    """The parts that blocks found, and their classes."""
-    rows = ds.dataset(folder / "found", format="parquet")
+    """The parts of all blocks, and their classes."""
+    rows = ds.dataset(folder / "differences", format="parquet")
     is_class = ds.field("gained").is_null()
     return rows.to_table(filter=~is_class), rows.to_table(filter=is_class)
 
@@ -212,5 +214,5 @@ def _look(index: Index, entities: Iterable[Entity]) -> dict[Entity, Placed]:
     bits = int(index.manifest.facts["bits"])
     rows = own_where(index.folder / BLOCKS, bits, chosen, ("s", "t", "id", "a", "flag"))
     cells = zip(*(column.to_pylist() for column in rows.columns), strict=True)
-    found = {Entity(type, name): Placed(*place) for type, name, *place in cells}
-    return {entity: found[entity] for entity in wanted & found.keys()}
+    places = {Entity(type, name): Placed(*place) for type, name, *place in cells}
+    return {entity: places[entity] for entity in wanted & places.keys()}

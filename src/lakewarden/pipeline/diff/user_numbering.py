@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -17,6 +18,7 @@ from pyroaring import BitMap
 
 from lakewarden.analysis.tally import SOMEBODY
 from lakewarden.kernel.classes import Partition, partition
+from lakewarden.kernel.expression import Node
 from lakewarden.kernel.facts import code
 from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.memberships import Memberships
@@ -46,7 +48,7 @@ def everyone(*sides: Memberships) -> Everyone:
     return (SOMEBODY, *sorted(users - {SOMEBODY}))
 
 
-def asking(memberships: Memberships, users: Everyone) -> Memberships:
+def with_all_users(memberships: Memberships, users: Everyone) -> Memberships:
     """The same people with all these users among those who may be asked about."""
     new = [user for user in users if user not in memberships.ids]
     first = len(memberships.principals)
@@ -61,7 +63,7 @@ def asking(memberships: Memberships, users: Everyone) -> Memberships:
 
 def with_users(context: TaskContext, users: Everyone) -> TaskContext:
     """The estate with all these users among those who may be asked about."""
-    return replace(context, memberships=asking(context.memberships, users), key=uuid4().hex)
+    return replace(context, memberships=with_all_users(context.memberships, users), key=uuid4().hex)
 
 
 class UserNumbering:
@@ -80,28 +82,28 @@ class UserNumbering:
     def numbered(self, ids: BitMap) -> BitMap:
         """Users by their numbers, from their ids in the snapshot."""
         key = bytes(ids.serialize())
-        found = self._numbered.get(key)
-        if found is None:
+        numbered = self._numbered.get(key)
+        if numbered is None:
             numbers = self._places[np.asarray(ids.to_array(), dtype=np.int64)]
-            # INVARIANT: `asking` put all users among those who may be asked about.
+            # INVARIANT: `with_all_users` put all users among those who may be asked about.
             assert _NO_USER not in numbers  # noqa: S101 — see above
-            found = self._numbered[key] = BitMap(numbers.astype(np.uint32))
-        return found
+            numbered = bounded(self._numbered)[key] = BitMap(numbers.astype(np.uint32))
+        return numbered
 
     def of(self, principals: frozenset[int]) -> BitMap:
         """The users who act as any of the principals."""
-        found = self._of.get(principals)
-        if found is None:
-            found = self._of[principals] = self.numbered(self.judge.of(principals))
-        return found
+        users = self._of.get(principals)
+        if users is None:
+            users = self._of[principals] = self.numbered(self.judge.of(principals))
+        return users
 
     def digest(self, principals: frozenset[int]) -> str:
-        """Tells the users who act as any of the principals from other sets of users."""
-        found = self._digests.get(principals)
-        if found is None:
+        """Identifies the set of users who act as any of the principals."""
+        digest = self._digests.get(principals)
+        if digest is None:
             bits = canonical(self.of(principals))
-            found = self._digests[principals] = hashlib.sha256(bits).hexdigest()[:32]
-        return found
+            digest = self._digests[principals] = hashlib.sha256(bits).hexdigest()[:32]
+        return digest
 
 
 @dataclass(frozen=True)
@@ -132,12 +134,32 @@ def stated(context: TaskContext, users: Everyone) -> Stated:
 
 Grants = tuple[Grant, ...]
 
+REMEMBERED: Final = 1 << 13
+"""Entries of a memo: entities come in order, and what is asked again is asked soon."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def bounded(memo: dict[K, V]) -> dict[K, V]:
+    """The memo, emptied once it is full."""
+    if len(memo) >= REMEMBERED:
+        memo.clear()
+    return memo
+
 
 class Judge(Users):
-    """As `Users`; of the grants of a privilege only those of a place's class are gone through."""
+    """As `Users`; of the grants of a privilege only those of a place's class are gone through.
+
+    Rules on one entity, and on its neighbours, ask much the same of the same places: answers
+    about places are remembered, so many of them that memory stays bounded.
+    """
 
     def __init__(self, snapshot: Snapshot, request: Request) -> None:
         super().__init__(snapshot, request)
+        self._owning: dict[tuple[tuple[str, ...], Spot], BitMap] = {}
+        self._may: dict[tuple[str, Spot], BitMap] = {}
+        self._inner: dict[tuple[int, Spot], BitMap] = {}
         self._sorted: dict[int, dict[int, list[Grant]]] = {}
         self._near: dict[tuple[int, int], Grants] = {}
         self._holding: dict[tuple[str, int, object], BitMap] = {}
@@ -146,9 +168,9 @@ class Judge(Users):
     def classes(self) -> Partition:
         """The entities that lie in the same scopes, however many such classes there are."""
         snapshot, size = self._snapshot, len(self._snapshot.coded.tree)
-        found = snapshot.classes or partition(size, dict(enumerate(snapshot.bitmaps)), size + 1)
-        assert found is not None  # noqa: S101 — INVARIANT: there are not more classes than entities
-        return found
+        classes = snapshot.classes or partition(size, dict(enumerate(snapshot.bitmaps)), size + 1)
+        assert classes is not None  # noqa: S101 — INVARIANT: there are not more classes than entities
+        return classes
 
     def holds(self, privilege: str, place: Spot) -> BitMap:
         if not isinstance(place, int) or privilege in self._snapshot.model.self_privileges:
@@ -159,6 +181,30 @@ class Judge(Users):
         users = self._holding.get(key)
         if users is None:
             users = self._holding[key] = super().holds(privilege, place)
+        return users
+
+    def owner(self, levels: tuple[str, ...], place: Spot) -> BitMap:
+        key = (levels, place)
+        users = self._owning.get(key)
+        if users is None:
+            users = bounded(self._owning)[key] = super().owner(levels, place)
+        return users
+
+    def may(self, operation: str, place: Spot) -> BitMap:
+        key = (operation, place)
+        users = self._may.get(key)
+        if users is None:
+            users = bounded(self._may)[key] = super().may(operation, place)
+        return users
+
+    def elsewhere(self, selector: str, inner: Node, place: Spot) -> BitMap:
+        at = self._point.selected(selector, place)
+        if at is None:
+            return BitMap()
+        key = (id(inner), at)  # INVARIANT: rules live as long as the model, which is read once
+        users = self._inner.get(key)
+        if users is None:
+            users = bounded(self._inner)[key] = self.evaluate(inner, at)
         return users
 
     def _here(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
@@ -175,18 +221,18 @@ class Judge(Users):
             return grants
         # INVARIANT: a table keeps the grants of a privilege as long as there is the table.
         key = (id(grants), self.classes.view[place])
-        found = self._near.get(key)
-        if found is None:
+        covering = self._near.get(key)
+        if covering is None:
             by_scope = self._by_scope(grants)
             scopes = self.classes.inside[key[1]]
-            found = tuple(grant for scope in scopes for grant in by_scope.get(scope, ()))
-            self._near[key] = found
-        return found
+            covering = tuple(grant for scope in scopes for grant in by_scope.get(scope, ()))
+            self._near[key] = covering
+        return covering
 
     def _by_scope(self, grants: Iterable[Grant]) -> dict[int, list[Grant]]:
-        found = self._sorted.get(id(grants))
-        if found is None:
-            found = self._sorted[id(grants)] = {}
+        by_scope = self._sorted.get(id(grants))
+        if by_scope is None:
+            by_scope = self._sorted[id(grants)] = {}
             for grant in grants:
-                found.setdefault(grant.scope, []).append(grant)
-        return found
+                by_scope.setdefault(grant.scope, []).append(grant)
+        return by_scope

@@ -27,11 +27,11 @@ from lakewarden.pipeline.review.residue import Free, Given, Owned, Owners, Resid
 
 Ids = NDArray[np.int32]
 
-FOUND: Final = (
+BLOCK_ROWS: Final = (
     "what int, type string, matter int, key string, word string, other string,"
     " ids array<int>, numbers array<int>, principals array<int>"
 )
-"""What is found, of eight kinds.
+"""Rows of eight kinds.
 
     TYPE      type: there are entities of it
     CLASS     type, matter = its place in the agenda of the type, key = the class, ids = entities
@@ -40,7 +40,7 @@ FOUND: Final = (
     REASON    key = the class, word = effect, type = privilege, other = a statement
     MEETS     word = a need, other = whether exactly, ids = entities, numbers = principals
     ABOVE     ids = an entity that holds others, word = its path
-    WIDE      type, matter: it tells too many kinds of entities apart
+    WIDE      type, matter: it distinguishes too many kinds of entities
 """
 
 TYPE: Final = 0
@@ -79,7 +79,7 @@ _ARROW: Final = pa.schema(
 def unroller(
     context: TaskContext, plan: Plan
 ) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
-    """What judges a block of the estate; the columns are `FOUND`."""
+    """What judges a block of the estate; the columns are `BLOCK_ROWS`."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         return unroll(judged, plan, crowds_of(context, plan.telling))
@@ -135,7 +135,7 @@ class _Unroller:
     def _columns(self, type: str, spots: Spots) -> dict[int, Column | None]:
         """What is left of the rules that are asked, by their places in the agenda of the type.
 
-        None where one tells too many kinds of entities apart.
+        None where one distinguishes too many kinds of entities.
         """
         agenda, columns = self._plan.chosen.agenda(self._snapshot.model, type), {}
         for number, matter in enumerate(agenda.matters):
@@ -214,10 +214,10 @@ class _Unroller:
 
     def _let_in(self, residue: int) -> Mapping[str, BitMap]:
         """The users who are let in, by what they need."""
-        found = {need_text(need): users for need, users in self._needs.of(residue).items()}
+        users_by_need = {need_text(need): users for need, users in self._needs.of(residue).items()}
         nothing, stated = need_text(NOTHING), self._audience.stated(residue)
-        beside = found.pop(nothing, BitMap()) - stated
-        ways = {nothing: stated, ELSEWHERE: beside, **found}
+        beside = users_by_need.pop(nothing, BitMap()) - stated
+        ways = {nothing: stated, ELSEWHERE: beside, **users_by_need}
         return {word: users for word, users in ways.items() if users}
 
     def _reasons(self) -> pa.RecordBatch:

@@ -3,7 +3,7 @@
 A class is what is left of a rule on some entities. Statements let in the same people on all of
 them; owners, and whoever the entity itself is, differ from one entity to the next. So a class
 is read as pairs: a *need*, ties that a user must have to the entity, and the users for whom
-these are enough. Who has the ties is told entity by entity, see `meeting`.
+these are enough. Who has the ties is listed entity by entity, see `meeting`.
 """
 
 from __future__ import annotations
@@ -76,34 +76,34 @@ class Needs:
 
 
 def _either(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
-    found = dict(one)
+    union = dict(one)
     for need, users in other.items():
-        found[need] = found.get(need, BitMap()) | users
-    return _least(found)
+        union[need] = union.get(need, BitMap()) | users
+    return _least(union)
 
 
 def _both(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
-    found: dict[Need, BitMap] = {}
+    combined: dict[Need, BitMap] = {}
     for need, users in one.items():
         for more, others in other.items():
             common = users & others
             if common:
                 joined = need | more
-                found[joined] = found.get(joined, BitMap()) | common
-    return _least(found)
+                combined[joined] = combined.get(joined, BitMap()) | common
+    return _least(combined)
 
 
-def _least(found: UsersByNeed) -> UsersByNeed:
+def _least(users_by_need: UsersByNeed) -> UsersByNeed:
     """The same without needs that let in nobody whom less does not.
 
     Who is let in by less stays with the others: a crowd is easier to say whole than with holes.
     """
-    kept: dict[Need, BitMap] = {}
-    for need in sorted(found, key=len):
-        less = (users for smaller, users in kept.items() if smaller < need)
-        if not found[need].issubset(BitMap.union(BitMap(), *less)):
-            kept[need] = found[need]
-    return kept
+    minimal: dict[Need, BitMap] = {}
+    for need in sorted(users_by_need, key=len):
+        less = (users for smaller, users in minimal.items() if smaller < need)
+        if not users_by_need[need].issubset(BitMap.union(BitMap(), *less)):
+            minimal[need] = users_by_need[need]
+    return minimal
 
 
 # as text, which is the same in all tasks
@@ -201,8 +201,8 @@ class NeedMatcher:
         return common.union((user, True) for user in users)
 
     def _users(self, who: frozenset[Who]) -> BitMap:
-        found = (self._people.one(principal, exactly=exactly) for principal, exactly in who)
-        return BitMap.union(BitMap(), *found)
+        sets = (self._people.one(principal, exactly=exactly) for principal, exactly in who)
+        return BitMap.union(BitMap(), *sets)
 
 
 def _spread(met: Sequence[frozenset[Who]], codes: Codes, ids: Ids, exactly: bool) -> Matched:

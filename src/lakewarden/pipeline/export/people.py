@@ -31,12 +31,12 @@ LED: Final = "owning or being what a relation leads to"
 
 def numbered_matters(chosen: Chosen, people: People, types: Iterable[str]) -> dict[At, int]:
     """All that was asked of the types that there are, as a review numbers it."""
-    found = (
+    matters = (
         (type, place)
         for type in sorted(types)
         for place, _ in enumerate(chosen.agenda(people.model, type).matters)
     )
-    return {at: number for number, at in enumerate(found)}
+    return {at: number for number, at in enumerate(matters)}
 
 
 def numbered_needs(texts: Iterable[str]) -> dict[str, int]:
@@ -132,10 +132,18 @@ class Small:
     def _questions(self) -> Iterator[Cells]:
         number = 0
         for (type, place), matter in self.matters.items():
-            for asked in (
+            for question in (
                 self.chosen.agenda(self.crowds.people.model, type).matters[place].questions
             ):
-                yield number, asked.kind, asked.name, asked.title, type, matter, asked.request
+                yield (
+                    number,
+                    question.kind,
+                    question.name,
+                    question.title,
+                    type,
+                    matter,
+                    question.request,
+                )
                 number += 1
 
     def _needs(self) -> Iterator[Cells]:

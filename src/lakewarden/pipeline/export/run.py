@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.pipeline import local_mode, parquet_output
-from lakewarden.pipeline.export.block_export import DECISION, FOUND, TYPE, WIDE, unroller
+from lakewarden.pipeline.export.block_export import BLOCK_ROWS, DECISION, TYPE, WIDE, unroller
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
 from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, sql
 from lakewarden.pipeline.export.tables import LARGE, Large
@@ -68,20 +68,20 @@ def make_export(
 
     `privileges` and `operations` choose what is decided, by name; None: all of them. Raises
     `BadInput` for an index that is damaged, `Unknown` for a name, `LimitExceeded` for a question
-    that tells more than `classes` kinds of entities of a block apart (None: no limit),
+    that distinguishes more than `classes` kinds of entities of a block (None: no limit),
     `Conflict` when another process works on `out`; `out` then holds what it held.
     """
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
     index = open_index(source)
-    asked = chosen(index.system.model, privileges, operations)
-    job = Job(KIND, out, tuple(SCHEMAS), spark, (index.input,), asked.options(), progress)
+    questions = chosen(index.system.model, privileges, operations)
+    job = Job(KIND, out, tuple(SCHEMAS), spark, (index.input,), questions.options(), progress)
     job.most_rows = local_mode.ROWS
     names = ("realm", "revision", "model", "settings", "digest", "from", "until")
     facts = {name: index.manifest.facts[name] for name in names}
     return job.run(
         STAGES,
-        _Exporting(job, index, task_context_of(index), asked, classes),
+        _Exporting(job, index, task_context_of(index), questions, classes),
         facts=lambda: facts,
         report=lambda: {"source": {"revision": index.revision}},
     )
@@ -99,28 +99,28 @@ class _Exporting:
 
     @cached_property
     def _crowds(self) -> UserSets:
-        answers = answers_of(self.index.system.model, self.job.folder("ask") / "told")
+        answers = answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
         return crowds_of(self.context, answers)
 
     def _each_block(self, judge: Any, schema: str) -> DataFrame:
         return each_block(blocks_of(self.index, self.job.spark), self.context, judge, schema)
 
     def ask(self, folder: Path) -> Counts:
-        asked = attribute_comparisons(self.index.system.model)
-        if asked:
+        comparisons = attribute_comparisons(self.index.system.model)
+        if comparisons:
             parquet_output.write(
-                self._each_block(comparison_judge(asked), COMPARED), folder / "told"
+                self._each_block(comparison_judge(comparisons), COMPARED), folder / "comparisons"
             )
-        return {"told": len(asked)}
+        return {"comparisons": len(comparisons)}
 
     def find(self, folder: Path) -> Counts:
         judge = unroller(self.context, Plan(self.chosen, self._crowds.telling, self.classes))
-        parquet_output.write(self._each_block(judge, FOUND), folder / "found", _GROUP_BYTES)
-        found = ds.dataset(folder / "found", format="parquet")
-        wide = found.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
+        parquet_output.write(self._each_block(judge, BLOCK_ROWS), folder / "findings", _GROUP_BYTES)
+        rows = ds.dataset(folder / "findings", format="parquet")
+        wide = rows.to_table(columns=["type", "matter"], filter=ds.field("what") == WIDE)
         if len(wide):
             raise self._too_wide(set(zip(*(c.to_pylist() for c in wide.columns), strict=True)))
-        return {"rows": found.count_rows()}
+        return {"rows": rows.count_rows()}
 
     def _too_wide(self, wide: set[tuple[str, int]]) -> LimitExceeded:
         model = self.index.system.model
@@ -138,8 +138,8 @@ class _Exporting:
 
     def tables(self, folder: Path) -> Counts:
         bits = int(self.index.manifest.facts["bits"])
-        found = parquet_output.read(self.job.spark, self._found, FOUND)
-        large = Large(self.job.spark, blocks_of(self.index, self.job.spark), bits, found)
+        rows = parquet_output.read(self.job.spark, self._findings, BLOCK_ROWS)
+        large = Large(self.job.spark, blocks_of(self.index, self.job.spark), bits, rows)
         sizes = {}
         for name, frame in large.all(self._small.matters, self._small.needs).items():
             parquet_output.write(frame.select(*SCHEMAS[name].names), folder / name, _GROUP_BYTES)
@@ -147,12 +147,12 @@ class _Exporting:
         return sizes
 
     @property
-    def _found(self) -> Path:
-        return self.job.folder("find") / "found"
+    def _findings(self) -> Path:
+        return self.job.folder("find") / "findings"
 
     @cached_property
     def _small(self) -> Small:
-        rows = ds.dataset(self._found, format="parquet")
+        rows = ds.dataset(self._findings, format="parquet")
         types = rows.to_table(columns=["type"], filter=ds.field("what") == TYPE)
         needs = rows.to_table(columns=["word"], filter=ds.field("what") == DECISION)
         people = self._crowds.people
@@ -175,7 +175,7 @@ class _Exporting:
 
 
 STAGES: Final = (
-    Stage("ask", (), _Exporting.ask, (), "{told} comparisons with attributes of users"),
+    Stage("ask", (), _Exporting.ask, (), "{comparisons} comparisons with attributes of users"),
     Stage("find", ("ask",), _Exporting.find, (), "{rows:,} findings"),
     Stage(
         "tables",
@@ -195,5 +195,5 @@ STAGES: Final = (
 
 
 def _cells(rows: pa.Table) -> list[str]:
-    found: list[str] = rows.column(0).to_pylist()
-    return found
+    values: list[str] = rows.column(0).to_pylist()
+    return values

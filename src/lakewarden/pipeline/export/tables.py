@@ -33,11 +33,11 @@ LARGE: Final = (
 class Large:
     """The tables, from the rows of the blocks and from what was found in them."""
 
-    def __init__(self, spark: SparkSession, blocks: DataFrame, bits: int, found: DataFrame) -> None:
+    def __init__(self, spark: SparkSession, blocks: DataFrame, bits: int, rows: DataFrame) -> None:
         self._spark = spark
         # Guests are rows of another block, too.
         self._own = blocks.where(F.shiftright("id", bits) == F.col("block"))
-        self._found = found
+        self._block_rows = rows
 
     def all(self, matters: Mapping[At, int], needs: Mapping[str, int]) -> dict[str, DataFrame]:
         """Every table, by name."""
@@ -62,7 +62,7 @@ class Large:
         return rows.select(*(F.col(column).alias(name) for name, column in columns.items()))
 
     def _of(self, what: int) -> DataFrame:
-        return self._found.where(F.col("what") == what)
+        return self._block_rows.where(F.col("what") == what)
 
     def _entities(self) -> DataFrame:
         above = self._of(block_export.ABOVE).select(F.col("ids")[0].alias("a"), "word").distinct()

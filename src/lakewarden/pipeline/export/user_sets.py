@@ -18,7 +18,7 @@ from lakewarden.kernel.principal import ALL_USERS
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import TaskContext
 from lakewarden.pipeline.review.audience import Audience, People, RoleSets, people_of
-from lakewarden.pipeline.review.residue import DIGEST_BYTES, Residues, Told
+from lakewarden.pipeline.review.residue import DIGEST_BYTES, Compared, Residues
 
 Numbers = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ class UserSet(NamedTuple):
 class UserSets:
     """The role sets of an estate, and sets of its users said by them."""
 
-    def __init__(self, people: People, telling: Mapping[Told, BitMap]) -> None:
+    def __init__(self, people: People, telling: Mapping[Compared, BitMap]) -> None:
         self.people = people
         self.telling = telling
         self.sets = RoleSets(people, Audience(people, Residues(), telling))
@@ -82,7 +82,7 @@ class UserSets:
         return known
 
 
-def crowds_of(context: TaskContext, telling: Mapping[Told, BitMap]) -> UserSets:
+def crowds_of(context: TaskContext, telling: Mapping[Compared, BitMap]) -> UserSets:
     """The role sets of an estate, worked out once in each process."""
     known = _CROWDS.get(context.key)
     if known is None:

@@ -36,9 +36,9 @@ class Export:
         """Keeps a reply beside the path that was asked."""
         self.record(kind, {"path": path, "reply": reply})
 
-    def replies(self, kind: str, found: Iterable[tuple[str, Any]]) -> None:
+    def replies(self, kind: str, replies: Iterable[tuple[str, Any]]) -> None:
         """Keeps many."""
-        for path, reply in found:
+        for path, reply in replies:
             self.reply(kind, path, reply)
 
     def record(self, kind: str, record: object) -> None:

@@ -82,7 +82,7 @@ class Credential:
 NOBODY: Final = Credential()
 
 
-def unheard(asked: int, path: str) -> None:
+def unheard(requests: int, path: str) -> None:
     """A progress that nobody sees."""
 
 
@@ -98,7 +98,7 @@ class Original:
     pause: Callable[[float], None] = time.sleep
     most: int = MOST
     withheld: list[Withheld] = field(default_factory=list)
-    asked: int = 0
+    requests: int = 0
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
@@ -185,10 +185,10 @@ class Original:
 
         problem = ""
         for attempt in range(TRIES):
-            self.asked += 1
-            if self.asked > self.most:
+            self.requests += 1
+            if self.requests > self.most:
                 raise LimitExceeded(f"more than {self.most:,} requests to the original")
-            self.tell(self.asked, path)
+            self.tell(self.requests, path)
             wait = 0.5 * 2**attempt
             try:
                 status, body, after = self._once(path, sent)

@@ -140,15 +140,15 @@ def tree_of(
 
 def _relations(edges: pa.Table, ids: Ints, system: System) -> Mapping[str, Edges]:
     """The relations that anything looks at; of others the targets need not be here."""
-    found: dict[str, Edges] = {}
+    by_kind: dict[str, Edges] = {}
     looked = looked_at(system.model)
     for kind in system.model.relations:
         is_own = pc.equal(edges.column("s"), kind)
         own = edges.filter(is_own) if kind in looked else edges.slice(0, 0)
         sources = np.searchsorted(ids, ints(own.column("id")))
         targets = np.searchsorted(ids, ints(own.column("a")))
-        found[kind] = edges_of(len(ids), sources, targets, np.zeros(len(targets), np.int32))
-    return found
+        by_kind[kind] = edges_of(len(ids), sources, targets, np.zeros(len(targets), np.int32))
+    return by_kind
 
 
 def _owners(owners: pa.Table, ids: Ints, people: People) -> Edges:
@@ -167,18 +167,18 @@ def edges_of(
 ) -> Edges:
     """As `Edges.build`, from columns; duplicates fall away.
 
-    Raises `LimitExceeded` for more ids, targets and labels than one number tells apart.
+    Raises `LimitExceeded` for more ids, targets and labels than fit into one number.
     """
     wide, deep = int(targets.max(initial=0)) + 1, int(labels.max(initial=0)) + 1
     if count * wide * deep > _MOST:
         raise LimitExceeded("too many entities, principals and ownership types for an index")
     # One number for each edge: sorting these takes a fifth of the time of sorting by columns.
     edges = np.unique((sources.astype(np.int64) * wide + targets) * deep + labels)
-    pairs, kept_labels = np.divmod(edges, deep)
-    kept_sources, kept_targets = np.divmod(pairs, wide)
+    pairs, edge_labels = np.divmod(edges, deep)
+    edge_sources, edge_targets = np.divmod(pairs, wide)
     offsets = np.zeros(count + 1, dtype=np.int32)
-    np.cumsum(np.bincount(kept_sources, minlength=count), out=offsets[1:])
-    return Edges(offsets, kept_targets.astype(np.int32), kept_labels.astype(np.int32))
+    np.cumsum(np.bincount(edge_sources, minlength=count), out=offsets[1:])
+    return Edges(offsets, edge_targets.astype(np.int32), edge_labels.astype(np.int32))
 
 
 def _attributes(rows: pa.Table, ids: Ints) -> dict[int, dict[str, tuple[str, ...]]]:
@@ -191,8 +191,8 @@ def attributes_of(
     rows: Iterable[tuple[int, str, str]],
 ) -> dict[int, dict[str, tuple[str, ...]]]:
     """Values by entity and attribute, in order, each once; rows are id, attribute and value."""
-    found: dict[int, dict[str, tuple[str, ...]]] = {}
+    by_entity: dict[int, dict[str, tuple[str, ...]]] = {}
     for place, attribute, value in sorted(set(rows)):
-        of_entity = found.setdefault(place, {})
+        of_entity = by_entity.setdefault(place, {})
         of_entity[attribute] = (*of_entity.get(attribute, ()), value)
-    return found
+    return by_entity

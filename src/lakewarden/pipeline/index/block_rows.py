@@ -49,17 +49,19 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
     """
     entities = tables.entities
     table = pa.table({"type": [e.type for e in named], "name": [e.name for e in named]})
-    found = entities.where("name = ''").select("id")
+    selected = entities.where("name = ''").select("id")
     if named:
         wanted = F.broadcast(entities.sparkSession.createDataFrame(table))
-        found = found.unionAll(entities.join(wanted, ["type", "name"], "left_semi").select("id"))
-    keys = sorted(guests.told_of_subjects(model))
+        selected = selected.unionAll(
+            entities.join(wanted, ["type", "name"], "left_semi").select("id")
+        )
+    keys = sorted(guests.subject_attributes(model))
     if keys and tables.attributes is not None:
         people = [type.name for type in model.types.values() if type.principal is not None]
-        told = tables.attributes.where(F.col("attribute").isin(keys)).select("id")
+        with_attributes = tables.attributes.where(F.col("attribute").isin(keys)).select("id")
         subjects = entities.where(F.col("type").isin(people)).select("id")
-        found = found.unionAll(subjects.join(told, "id", "left_semi"))
-    ids = np.asarray(found.toArrow().column("id"), dtype=np.int64)
+        selected = selected.unionAll(subjects.join(with_attributes, "id", "left_semi"))
+    ids = np.asarray(selected.toArrow().column("id"), dtype=np.int64)
     return np.union1d(ids, np.array([ROOT], dtype=np.int64))
 
 
@@ -87,9 +89,9 @@ def _crossing(edges: DataFrame, bits: int) -> Ints:
     """The blocks, and the ids that edges lead to from out of them."""
     source, target = edges.columns
     block = F.shiftright(source, bits)
-    found = edges.select(block.alias("block"), F.col(target).alias("id"))
-    found = found.where(F.shiftright("id", bits) != F.col("block")).distinct()
-    return guests.pair(*_columns(found))
+    pairs = edges.select(block.alias("block"), F.col(target).alias("id"))
+    pairs = pairs.where(F.shiftright("id", bits) != F.col("block")).distinct()
+    return guests.pair(*_columns(pairs))
 
 
 def _columns(frame: DataFrame) -> list[Ints]:
@@ -214,8 +216,8 @@ def rows_of_one_block(coded: Coded) -> pa.Table:
     if coded.tree.displaced:
         lost = coded.tree.entity(coded.tree.displaced.min())
         raise BadInput(f"`{lost.type}:{lost.name}` lies below itself")
-    found = pa.concat_tables([_entities(coded), _edges(coded), _owners(coded), _attributes(coded)])
-    return found.sort_by([("what", "ascending"), ("id", "ascending")])
+    rows = pa.concat_tables([_entities(coded), _edges(coded), _owners(coded), _attributes(coded)])
+    return rows.sort_by([("what", "ascending"), ("id", "ascending")])
 
 
 def _entities(coded: Coded) -> pa.Table:

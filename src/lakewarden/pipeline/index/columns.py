@@ -40,8 +40,8 @@ def ints(column: pa.ChunkedArray | pa.Array) -> Ints:
 
 def flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """The truth of each cell; none is null."""
-    found = [np.zeros(0, dtype=np.bool_), *map(_flags, _chunks(column))]
-    return np.concatenate(found)
+    arrays = [np.zeros(0, dtype=np.bool_), *map(_flags, _chunks(column))]
+    return np.concatenate(arrays)
 
 
 def encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
@@ -59,11 +59,11 @@ def numbered(column: pa.ChunkedArray, numbers: Mapping[str, int]) -> Ints:
     """The number of each text. Raises `BadInput` for one that has none."""
     texts, places = encoded(column)
     table = np.array([numbers.get(text, -1) for text in texts], dtype=np.int32)
-    found: Ints = table[places] if len(places) else _NO_INTS
-    if (found < 0).any():
-        unknown = texts[int(places[int(np.argmin(found))])]
+    values: Ints = table[places] if len(places) else _NO_INTS
+    if (values < 0).any():
+        unknown = texts[int(places[int(np.argmin(values))])]
         raise BadInput(f"`{unknown}` is unknown; make the index anew")
-    return found
+    return values
 
 
 def _chunks(column: pa.ChunkedArray | pa.Array) -> list[pa.Array]:

@@ -80,13 +80,13 @@ def anchors(scopes: Iterable[Reaching], spelling: Spelling) -> frozenset[Entity]
     Every block has to know the place of these. Of one that is nowhere stored the name says what
     lies above it, up to the first that is stored; and that may lie elsewhere than its name says.
     """
-    found: set[Entity] = set()
+    entities: set[Entity] = set()
     for reaching in scopes:
         at = reaching.scope.entity if isinstance(reaching.scope, On) else None
-        while at is not None and at not in found and reaching.reach is Reach.ABOVE:
-            found.add(at)
+        while at is not None and at not in entities and reaching.reach is Reach.ABOVE:
+            entities.add(at)
             at = spelled_parent(spelling, at)
-    return frozenset(found)
+    return frozenset(entities)
 
 
 def looked_at(model: Model) -> frozenset[str]:
@@ -98,7 +98,7 @@ def looked_at(model: Model) -> frozenset[str]:
     return frozenset(kinds & set(model.relations))
 
 
-def told_of_subjects(model: Model) -> frozenset[str]:
+def subject_attributes(model: Model) -> frozenset[str]:
     """The stored attributes that rules may read of the one who asks.
 
     Every block has to know the entities that have them, for anyone may ask about any block.

@@ -95,7 +95,7 @@ class Index:
 
     @property
     def store(self) -> str:
-        """What tells that store from others: `lakewarden.service.index_catch_up.mark`."""
+        """Identifies that store: `lakewarden.service.index_catch_up.mark`."""
         return str(self.manifest.facts["store"])
 
     @property
@@ -185,8 +185,8 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
     """
     with uncollected():
         coded = _coded(index, people)
-        found = {s.id: s for s in (*index.statements(), *implied(coded))}
-        grants = table(found, index.system.model, coded.memberships, index.now)
+        statements = {s.id: s for s in (*index.statements(), *implied(coded))}
+        grants = table(statements, index.system.model, coded.memberships, index.now)
         if scopes_digest(grants) != index.manifest.facts["scopes"]:
             message = "was made of other statements; make the index anew"
             raise BadInput(message, where=str(index.out))
@@ -212,7 +212,7 @@ def _bitmaps(index: Index, count: int) -> tuple[BitMap, ...]:
     parts: list[list[BitMap]] = [[] for _ in range(count)]
     for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         parts[scope].append(BitMap.deserialize(bits))
-    return tuple(BitMap.union(BitMap(), *found) for found in parts)
+    return tuple(BitMap.union(BitMap(), *of_scope) for of_scope in parts)
 
 
 def _by_groups(
@@ -220,16 +220,16 @@ def _by_groups(
 ) -> tuple[BitMap, ...]:
     """The bitmaps with those matched again that other memberships could have made others."""
     fields = {n for n, f in index.system.model.fields.items() if f.origin == ("groups",)}
-    asked = [
+    group_scopes = [
         number
         for number, reaching in enumerate(grants.scopes)
         if isinstance(reaching.scope, Where)
         and any(criterion.field in fields for criterion in reaching.scope.criteria)
     ]
-    if not asked or _in_groups(index.memberships()) == _in_groups(coded.memberships):
+    if not group_scopes or _in_groups(index.memberships()) == _in_groups(coded.memberships):
         return bitmaps
-    again = match(Stored(coded), [grants.scopes[number] for number in asked])
-    fresh = dict(zip(asked, again, strict=True))
+    again = match(Stored(coded), [grants.scopes[number] for number in group_scopes])
+    fresh = dict(zip(group_scopes, again, strict=True))
     return tuple(fresh.get(number, rows) for number, rows in enumerate(bitmaps))
 
 
@@ -277,8 +277,8 @@ def _relations(edges: pa.Table, count: int, system: System) -> dict[str, Edges]:
     kinds = sorted(system.model.relations)
     codes = numbered(edges.column("s"), {kind: code for code, kind in enumerate(kinds)})
     sources, targets = ints(edges.column("id")), ints(edges.column("a"))
-    found = {}
+    by_kind = {}
     for code, kind in enumerate(kinds):
         own = codes == code
-        found[kind] = edges_of(count, sources[own], targets[own], np.zeros(own.sum(), np.int32))
-    return found
+        by_kind[kind] = edges_of(count, sources[own], targets[own], np.zeros(own.sum(), np.int32))
+    return by_kind

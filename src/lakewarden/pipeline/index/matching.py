@@ -20,16 +20,16 @@ _ARROW = pa.schema(
 
 def matches(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
     """The scopes in which entities of the block lie; the columns are `MATCHES`."""
-    found = (
+    numbered_rows = (
         (number, judged.block.everywhere(rows))
         for number, rows in enumerate(judged.snapshot.bitmaps)
     )
-    kept = [(number, rows) for number, rows in found if rows]
+    nonempty = [(number, rows) for number, rows in numbered_rows if rows]
     columns = [
-        pa.array([number for number, _ in kept], pa.int32()),
-        pa.array([judged.number] * len(kept), pa.int32()),
-        pa.array([len(rows) for _, rows in kept], pa.int64()),
-        pa.array([canonical(rows) for _, rows in kept], pa.binary()),
+        pa.array([number for number, _ in nonempty], pa.int32()),
+        pa.array([judged.number] * len(nonempty), pa.int32()),
+        pa.array([len(rows) for _, rows in nonempty], pa.int64()),
+        pa.array([canonical(rows) for _, rows in nonempty], pa.binary()),
     ]
     yield pa.record_batch(columns, schema=_ARROW)
 

@@ -83,7 +83,7 @@ def placed(
     """
     families = _cells(entities.groupBy("type", *_PARENT).count())
     parents = {p for _, *key, _ in families if (p := _named(*key)) is not None}
-    held = _found(spark, entities, parents)
+    held = _stored_rows(spark, entities, parents)
     missing = (parents - held.keys()) | {NO_RESOURCE}
     for frame in named:
         keys = frame.toDF(*_KEY).distinct().join(entities, _KEY, "left_anti")
@@ -155,7 +155,7 @@ def _above(
             parent = spelled_parent(system.spelling, parent)
     if not chains:
         return chains
-    held |= _found(spark, entities, chains)
+    held |= _stored_rows(spark, entities, chains)
     reached: set[Entity] = set()
     for entity in missing - {NO_RESOURCE}:  # nothing above a stored entity is asked for
         parent = spelled_parent(system.spelling, entity)
@@ -165,7 +165,9 @@ def _above(
     return reached
 
 
-def _found(spark: SparkSession, entities: DataFrame, wanted: Iterable[Entity]) -> dict[Entity, Row]:
+def _stored_rows(
+    spark: SparkSession, entities: DataFrame, wanted: Iterable[Entity]
+) -> dict[Entity, Row]:
     """Those of the wanted entities that are stored."""
     keys = sorted(wanted)
     if not keys:
@@ -196,23 +198,23 @@ class Numbered:
     starts: list[int]
 
 
-def sort_leaves(spark: SparkSession, found: Placed, sequenced: Sequenced, bits: int) -> DataFrame:
+def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits: int) -> DataFrame:
     """The leaves in order, each with its part of the files and its row in that: `LEAVES`.
 
     There is a part for about each block of 2 to the power of `bits` entities.
     """
-    total = sum(found.leaves)
+    total = sum(placed.leaves)
     parts = max(2, -(-total >> bits))
     share = min(1.0, SAMPLED * parts / total)
 
     def sample(large: Sequence[int]) -> Iterator[tuple[int, str, str]]:
-        table = _members_of(found.containers, large).append_column("parent", pa.array(large))
-        some = replace(found, frame=found.frame.sample(share))
+        table = _members_of(placed.containers, large).append_column("parent", pa.array(large))
+        some = replace(placed, frame=placed.frame.sample(share))
         yield from _cells(_leaves(spark, some, table).select("parent", "name", "type"))
 
-    made = cuts(weights(sequenced, found.leaves, total // parts, sample), parts)
+    made = cuts(weights(sequenced, placed.leaves, total // parts, sample), parts)
     return (
-        _gapped(spark, found, sequenced, made)
+        _gapped(spark, placed, sequenced, made)
         .repartitionById(len(made) + 1, "part")
         .sortWithinPartitions("gap", "name", "type")
         .withColumn("row", F.monotonically_increasing_id().bitwiseAND((1 << _ROW_BITS) - 1))
@@ -226,36 +228,36 @@ def _members_of(containers: Containers, parents: Sequence[int]) -> pa.Table:
     return pa.table(columns, ["of_type", "of_name"])
 
 
-def _leaves(spark: SparkSession, found: Placed, parents: pa.Table) -> DataFrame:
-    """The leaves in some containers, each with what is told there of its container."""
-    keys = {"type": found.containers.types, "name": found.containers.names}
+def _leaves(spark: SparkSession, placed: Placed, parents: pa.Table) -> DataFrame:
+    """The leaves in some containers, each with the columns of its container."""
+    keys = {"type": placed.containers.types, "name": placed.containers.names}
     holding = pa.table({name: pa.array(cells, pa.string()) for name, cells in keys.items()})
     lies = F.col("parent_type").eqNullSafe(F.col("of_type"))
     lies &= F.col("parent_name").eqNullSafe(F.col("of_name"))
-    members = found.frame.join(F.broadcast(spark.createDataFrame(parents)), lies)
+    members = placed.frame.join(F.broadcast(spark.createDataFrame(parents)), lies)
     return members.join(F.broadcast(spark.createDataFrame(holding)), _KEY, "left_anti")
 
 
 def _gapped(
-    spark: SparkSession, found: Placed, sequenced: Sequenced, made: Sequence[Cut]
+    spark: SparkSession, placed: Placed, sequenced: Sequenced, made: Sequence[Cut]
 ) -> DataFrame:
     """The leaves, each with the gap in which it lies and its part."""
-    parents = [parent for parent, count in enumerate(found.leaves, TOP) if count]
+    parents = [parent for parent, count in enumerate(placed.leaves, TOP) if count]
     crossed = [parent for parent in parents if parent in sequenced.members]
     frames = []
     if len(crossed) < len(parents):
         straight = [parent for parent in parents if parent not in sequenced.members]
-        frames.append(_straight(spark, found, sequenced, straight, made))
+        frames.append(_straight(spark, placed, sequenced, straight, made))
     if crossed:
-        table = _members_of(found.containers, crossed).append_column("parent", pa.array(crossed))
-        among = _leaves(spark, found, table).select(*_KEY, "stored", "parent")
+        table = _members_of(placed.containers, crossed).append_column("parent", pa.array(crossed))
+        among = _leaves(spark, placed, table).select(*_KEY, "stored", "parent")
         frames.append(among.mapInArrow(_crossed(sequenced, made), _GAPPED))
     return parquet_output.union(frames)
 
 
 def _straight(
     spark: SparkSession,
-    found: Placed,
+    placed: Placed,
     sequenced: Sequenced,
     parents: Sequence[int],
     made: Sequence[Cut],
@@ -266,13 +268,13 @@ def _straight(
     for gap, name in made:
         if name:
             inner.setdefault(gap, []).append(name)
-    table = _members_of(found.containers, parents)
+    table = _members_of(placed.containers, parents)
     table = table.append_column("gap", pa.array(gaps, pa.int32()))
     starts = [part_of(made, gap, "") for gap in gaps]
     table = table.append_column("part", pa.array(starts, pa.int32()))
     names = pa.array([inner.get(gap, []) for gap in gaps], pa.list_(pa.string()))
     passed = F.size(F.filter("cuts", lambda cut: cut <= F.col("name")))
-    members = _leaves(spark, found, table.append_column("cuts", names))
+    members = _leaves(spark, placed, table.append_column("cuts", names))
     return members.select(*_KEY, "stored", "gap", (F.col("part") + passed).alias("part"))
 
 
@@ -288,27 +290,27 @@ def _crossed(sequenced: Sequenced, made: Sequence[Cut]) -> Callable[[Batches], B
             gaps = [sequenced.gap(*row) for row in zip(*cells, strict=True)]
             parts = [part_of(made, *row) for row in zip(gaps, cells[1], strict=True)]
             columns = [pa.array(numbers, pa.int32()) for numbers in (gaps, parts)]
-            kept = batch.select([*_KEY, "stored"])
-            yield kept.append_column("gap", columns[0]).append_column("part", columns[1])
+            members = batch.select([*_KEY, "stored"])
+            yield members.append_column("gap", columns[0]).append_column("part", columns[1])
 
     return add
 
 
-def numbered(leaves: DataFrame, found: Placed, sequenced: Sequenced) -> Numbered:
+def numbered(leaves: DataFrame, placed: Placed, sequenced: Sequenced) -> Numbered:
     """What the ids are, from the sorted leaves as they were written."""
     counts = leaves.groupBy("part", "gap").count().toArrow()
     parts, gaps, sizes = (np.asarray(counts.column(n)) for n in ("part", "gap", "count"))
     at_gap = np.bincount(gaps, weights=sizes, minlength=sequenced.size).astype(np.int64)
     in_part = np.bincount(parts, weights=sizes, minlength=1).astype(np.int64)
     starts = (np.cumsum(in_part) - in_part).tolist()
-    return Numbered(found.containers, found.stored, sequenced, ids(sequenced, at_gap), starts)
+    return Numbered(placed.containers, placed.stored, sequenced, ids(sequenced, at_gap), starts)
 
 
-def with_ids(spark: SparkSession, leaves: DataFrame, found: Numbered) -> DataFrame:
+def with_ids(spark: SparkSession, leaves: DataFrame, numbered: Numbered) -> DataFrame:
     """All entities with their ids; the columns are `ENTITIES`."""
-    sequenced, known = found.sequenced, found.ids
+    sequenced, known = numbered.sequenced, numbered.ids
     own = np.append(known.containers, -1)  # -1 is the last one
-    parents = np.repeat(np.arange(TOP, len(found.containers)), np.diff(sequenced.first))
+    parents = np.repeat(np.arange(TOP, len(numbered.containers)), np.diff(sequenced.first))
     table = pa.table(
         {
             "gap": pa.array(sequenced.gaps.astype(np.int32)),
@@ -316,25 +318,25 @@ def with_ids(spark: SparkSession, leaves: DataFrame, found: Numbered) -> DataFra
             "parent": pa.array(own[parents].astype(np.int32)),
         }
     )
-    start = F.element_at(F.array(*map(F.lit, found.starts)), F.col("part") + 1)
+    start = F.element_at(F.array(*map(F.lit, numbered.starts)), F.col("part") + 1)
     rows = leaves.join(F.broadcast(spark.createDataFrame(table)), "gap")
     rows = rows.withColumn("id", (start + F.col("row") + F.col("before")).cast("int"))
     end = (F.col("id") + 1).alias("end")
     rows = rows.select("id", *_KEY, "parent", end, "stored")
-    return rows.unionByName(_containers(spark, found))
+    return rows.unionByName(_containers(spark, numbered))
 
 
-def _containers(spark: SparkSession, found: Numbered) -> DataFrame:
+def _containers(spark: SparkSession, numbered: Numbered) -> DataFrame:
     """The containers with their ids."""
-    own = np.append(found.ids.containers, -1)
+    own = np.append(numbered.ids.containers, -1)
     table = pa.table(
         {
-            "id": pa.array(found.ids.containers.astype(np.int32)),
-            "type": pa.array(found.containers.types, pa.string()),
-            "name": pa.array(found.containers.names, pa.string()),
-            "parent": pa.array(own[found.containers.parents].astype(np.int32)),
-            "end": pa.array(found.ids.ends.astype(np.int32)),
-            "stored": pa.array(found.stored, pa.bool_()),
+            "id": pa.array(numbered.ids.containers.astype(np.int32)),
+            "type": pa.array(numbered.containers.types, pa.string()),
+            "name": pa.array(numbered.containers.names, pa.string()),
+            "parent": pa.array(own[numbered.containers.parents].astype(np.int32)),
+            "end": pa.array(numbered.ids.ends.astype(np.int32)),
+            "stored": pa.array(numbered.stored, pa.bool_()),
         }
     )
     return spark.createDataFrame(table)
@@ -385,9 +387,9 @@ def last_gap(sequenced: Sequenced, parent: int) -> int:
     return int(sequenced.gaps[sequenced.first[parent + 2] - 1])
 
 
-def cuts(found: Iterable[Weight], parts: int) -> list[Cut]:
+def cuts(weights: Iterable[Weight], parts: int) -> list[Cut]:
     """The beginnings of the second part and all others, ascending; there may be fewer parts."""
-    ordered = sorted(found)
+    ordered = sorted(weights)
     size = sum(weight.leaves for weight in ordered) / parts
     made: list[Cut] = []
     passed, part = 0.0, 0

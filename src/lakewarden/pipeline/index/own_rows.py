@@ -30,16 +30,16 @@ def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
     Blocks hold 2 to the power of `bits` ids, of which there are `count`. Raises `BadInput` where
     a block is missing.
     """
-    found: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
+    parts_by_kind: dict[int, list[tuple[int, pa.Table]]] = {kind: [] for kind in _KINDS}
     for file in sorted(folder.glob("*.parquet")):
         with pq.ParquetFile(file, read_dictionary=["s"]) as parquet:
             table = parquet.read()
-        kept = table.select(_COLUMNS)
-        for parts in found.values():
-            parts.append((-1, kept.slice(0, 0)))  # so that there is one of each kind
+        selected = table.select(_COLUMNS)
+        for parts in parts_by_kind.values():
+            parts.append((-1, selected.slice(0, 0)))  # so that there is one of each kind
         for kind, block, start, stop in _slices(table, bits):
-            found[kind].append((block, kept.slice(start, stop - start)))
-    rows = {kind: _joined(parts) for kind, parts in found.items() if parts}
+            parts_by_kind[kind].append((block, selected.slice(start, stop - start)))
+    rows = {kind: _joined(parts) for kind, parts in parts_by_kind.items() if parts}
     if not rows or not np.array_equal(ints(rows[ENTITY].column("id")), np.arange(count)):
         raise BadInput("is not whole; make the index anew", where=str(folder))
     return rows
@@ -51,9 +51,9 @@ def own_where(folder: Path, bits: int, chosen: pc.Expression, columns: Sequence[
 
     rows = ds.dataset(folder, format="parquet")
     wanted = list(dict.fromkeys(("block", "id", *columns)))
-    found = rows.to_table(columns=wanted, filter=chosen)
-    is_own = pc.equal(pc.shift_right(found.column("id"), bits), found.column("block"))
-    return found.filter(is_own).select(list(columns))
+    matching = rows.to_table(columns=wanted, filter=chosen)
+    is_own = pc.equal(pc.shift_right(matching.column("id"), bits), matching.column("block"))
+    return matching.filter(is_own).select(list(columns))
 
 
 def _joined(parts: list[tuple[int, pa.Table]]) -> pa.Table:

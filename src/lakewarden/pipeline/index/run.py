@@ -109,7 +109,7 @@ def make_index(
 
 
 def origin(manifest: directory_manifest.Manifest, source: Path) -> dict[str, Any]:
-    """The realm; of a store's realm also the revision, and what tells the store from others.
+    """The realm; of a store's realm also the revision, and the identity of the store.
 
     Raises `BadInput` for a revision that is none.
     """
@@ -230,10 +230,10 @@ class _Indexing:
 
     def read(self, folder: Path) -> Counts:
         directory.check_tables(self.source, self.manifest)
-        kept = {"owner_kind": pa.string(), "owner_name": pa.string(), "ownership": pa.string()}
-        rows = sorted(_distinct(self._folder("owners"), *kept))
-        cells = [[row[place] for row in rows] for place in range(len(kept))]
-        pq.write_table(pa.table(cells, schema=pa.schema(list(kept.items()))), folder / "owners")
+        columns = {"owner_kind": pa.string(), "owner_name": pa.string(), "ownership": pa.string()}
+        rows = sorted(_distinct(self._folder("owners"), *columns))
+        cells = [[row[place] for row in rows] for place in range(len(columns))]
+        pq.write_table(pa.table(cells, schema=pa.schema(list(columns.items()))), folder / "owners")
         return {"entities": self._rows("entities"), "principals": self._rows("principals")}
 
     @cached_property
@@ -260,15 +260,15 @@ class _Indexing:
             targets = self._table("relations").select("target_type", "target_name")
             named.append(targets.toDF("type", "name"))
         spark = self.job.spark
-        found = numbering.placed(spark, self._table("entities"), named, self.system)
-        order = sequence(found.containers)
-        leaves = numbering.sort_leaves(spark, found, order, self.bits)
+        placed = numbering.placed(spark, self._table("entities"), named, self.system)
+        order = sequence(placed.containers)
+        leaves = numbering.sort_leaves(spark, placed, order, self.bits)
         parquet_output.write(leaves, folder / "leaves")
         leaves = parquet_output.read(spark, folder / "leaves", numbering.LEAVES)
-        numbers = numbering.numbered(leaves, found, order)
+        numbers = numbering.numbered(leaves, placed, order)
         parquet_output.write(numbering.with_ids(spark, leaves, numbers), folder / "entities")
         shutil.rmtree(folder / "leaves")
-        return {"count": numbers.ids.count, "containers": len(found.containers)}
+        return {"count": numbers.ids.count, "containers": len(placed.containers)}
 
     @property
     def _entities(self) -> DataFrame:
@@ -348,10 +348,10 @@ def _matched(folder: Path) -> dict[str, Any]:
 
 def _distinct(folder: Path, *names: str) -> set[tuple[str, ...]]:
     """The different rows of some columns of a table, of which few are in memory at a time."""
-    found: set[tuple[str, ...]] = set()
+    distinct_rows: set[tuple[str, ...]] = set()
     for file in sorted(folder.glob("*.parquet")):
         with pq.ParquetFile(file) as parquet:
             for batch in parquet.iter_batches(columns=list(names)):
                 once = pa.table(batch).group_by(list(names)).aggregate([])
-                found.update(zip(*(c.to_pylist() for c in once.columns), strict=True))
-    return found
+                distinct_rows.update(zip(*(c.to_pylist() for c in once.columns), strict=True))
+    return distinct_rows

@@ -1,4 +1,4 @@
-"""What every task of a job has to know of the realm, and how a task judges a block."""
+"""The part of the realm that every block needs, and how a block is evaluated."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ class DbtReader:
 
 def readers() -> dict[str, DbtReader]:
     """The readers by models; the first one is the usual one."""
-    found = {next(iter(system.models)): one for system, one in registry().having("dbt")}
-    return dict(sorted(found.items(), key=lambda one: len(one[1].required)))
+    readers_by_model = {next(iter(system.models)): one for system, one in registry().having("dbt")}
+    return dict(sorted(readers_by_model.items(), key=lambda one: len(one[1].required)))
 
 
 @dataclass(frozen=True, slots=True)

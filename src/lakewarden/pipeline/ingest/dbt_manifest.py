@@ -88,15 +88,15 @@ def read(file: Path, name: str) -> Dbt:
     metadata = Section(section.take("metadata"), section.at("metadata"))
     _check_version(metadata)
     groups = {id: _group(one) for id, one in section.named("groups").items()}
-    found = Dbt(metadata.text("adapter_type"), [], Counter(), [])
+    project = Dbt(metadata.text("adapter_type"), [], Counter(), [])
     for key in ("nodes", "sources"):
         for id, node in section.named(key).items():
-            found.nodes += _nodes(id, node, groups, found)
+            project.nodes += _nodes(id, node, groups, project)
     for key in ("exposures", "metrics", "semantic_models", "saved_queries", "unit_tests"):
         inner = section.take(key)
         if isinstance(inner, Mapping) and inner:
-            found.ignored[key.replace("_", " ")] += len(inner)
-    return found
+            project.ignored[key.replace("_", " ")] += len(inner)
+    return project
 
 
 def _check_version(metadata: Section) -> None:
@@ -122,19 +122,19 @@ def _nodes(
     id: str,
     section: Section,
     groups: Mapping[str, tuple[str, str, tuple[Owner, ...]]],
-    found: Dbt,
+    project: Dbt,
 ) -> Iterator[Node]:
     kind = section.text("resource_type")
     config = Section(section.take("config") or {}, section.at("config"))
     materialized = config.text("materialized", "")
     if kind not in RELATIONS:
-        found.ignored[f"resource {kind}"] += 1
+        project.ignored[f"resource {kind}"] += 1
     elif materialized == _EPHEMERAL:
-        found.ignored["ephemeral models"] += 1
+        project.ignored["ephemeral models"] += 1
     elif config.flag("enabled", default=True):
-        yield _node(id, section, config, materialized, groups, found)
+        yield _node(id, section, config, materialized, groups, project)
     else:
-        found.ignored["disabled resources"] += 1
+        project.ignored["disabled resources"] += 1
 
 
 def _node(
@@ -143,7 +143,7 @@ def _node(
     config: Section,
     materialized: str,
     groups: Mapping[str, tuple[str, str, tuple[Owner, ...]]],
-    found: Dbt,
+    project: Dbt,
 ) -> Node:
     name = section.text("name")
     shown = section.text("alias", "") or name
@@ -152,7 +152,7 @@ def _node(
     owners = dict.fromkeys(
         owner
         for where, key in ((section, "meta"), (config, "meta"), (section, "source_meta"))
-        for owner in _owners(id, where, key, found)
+        for owner in _owners(id, where, key, project)
     )
     if group:
         for of, called, named in groups.values():
@@ -175,8 +175,8 @@ def _node(
 
 
 def _tags(section: Section, config: Section | None = None) -> tuple[str, ...]:
-    found = [*section.texts("tags"), *(() if config is None else config.texts("tags"))]
-    return tuple(dict.fromkeys(tag for tag in found if tag))
+    tags = [*section.texts("tags"), *(() if config is None else config.texts("tags"))]
+    return tuple(dict.fromkeys(tag for tag in tags if tag))
 
 
 def _columns(section: Section) -> Iterator[Column]:
@@ -185,7 +185,7 @@ def _columns(section: Section) -> Iterator[Column]:
         yield Column(column.text("name", "") or key, _tags(column, config))
 
 
-def _owners(id: str, section: Section, key: str, found: Dbt) -> Iterator[Owner]:
+def _owners(id: str, section: Section, key: str, project: Dbt) -> Iterator[Owner]:
     """The owners that a `meta` names: a text or a list of texts under `owner`."""
     meta = section.take(key)
     value = meta.get("owner") if isinstance(meta, Mapping) else None
@@ -194,7 +194,7 @@ def _owners(id: str, section: Section, key: str, found: Dbt) -> Iterator[Owner]:
         if isinstance(one, str) and one.strip():
             yield Owner(one.strip(), is_group=False)
         elif one is not None:
-            found.notes.append((id, f"an owner in `{key}` that is no text"))
+            project.notes.append((id, f"an owner in `{key}` that is no text"))
 
 
 def _grants(config: Section) -> dict[str, tuple[str, ...]]:

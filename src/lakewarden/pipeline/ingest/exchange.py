@@ -126,12 +126,12 @@ def read(
         return _few(files, reader, system, progress)
     place = scratch / "replies"
     key = (system.model.name, tuple(sorted(system.model.settings.items())))
-    found = per_file(spark, files, _tasks(files, reader, key), SPARK_SCHEMA)
-    found.write.parquet(written_to(place))
-    kept = spark.read.schema(SPARK_SCHEMA).parquet(read_from(place))
+    parsed = per_file(spark, files, _reading(files, reader, key), SPARK_SCHEMA)
+    parsed.write.parquet(written_to(place))
+    stored = spark.read.schema(SPARK_SCHEMA).parquet(read_from(place))
     others = [name for name in SCHEMA.names if name != "place"]
-    once = kept.groupBy(*others).agg(F.min("place").alias("place")).select(*SCHEMA.names)
-    meaningless = kept.filter(F.col("table") == IGNORED).groupBy("c0").count().collect()
+    once = stored.groupBy(*others).agg(F.min("place").alias("place")).select(*SCHEMA.names)
+    meaningless = stored.filter(F.col("table") == IGNORED).groupBy("c0").count().collect()
     ignored = {row["c0"]: row["count"] for row in meaningless}
     progress("read", 2, _STEPS, f"{sum(ignored.values())} replies without meaning here")
     rows = once.filter(F.col("table") != IGNORED)
@@ -151,8 +151,8 @@ def _few(files: list[File], reader: Reader, system: System, progress: Progress) 
             if known is None or row.place < known.place:
                 once[key] = row
     progress("read", 2, _STEPS, f"{ignored.total()} replies without meaning here")
-    found = list(once.values())
-    return Few(found, Reading(found, ignored=dict(sorted(ignored.items()))))
+    distinct_rows = list(once.values())
+    return Few(distinct_rows, Reading(distinct_rows, ignored=dict(sorted(ignored.items()))))
 
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -165,7 +165,7 @@ def _system(key: Key) -> System:
     return load_system(name, dict(settings))
 
 
-def _tasks(files: list[File], reader: Reader, key: Key) -> Callable[[Batches], Batches]:
+def _reading(files: list[File], reader: Reader, key: Key) -> Callable[[Batches], Batches]:
     """A function from file numbers to the files' rows; runs where the tasks run."""
 
     def run(numbers: Batches) -> Batches:
@@ -192,8 +192,8 @@ def rows(file: Path, name: str, reader: Reader, system: System) -> Iterator[Row]
         yield error_row(error.message, error.where)
 
 
-def _placed(found: Iterable[Row], exchange: Exchange) -> Iterator[Row]:
-    for row in found:
+def _placed(rows: Iterable[Row], exchange: Exchange) -> Iterator[Row]:
+    for row in rows:
         yield row if row.place else row._replace(place=exchange.where)
 
 

@@ -38,8 +38,8 @@ def find(path: Path, suffixes: Sequence[str]) -> list[File]:
         return [named(path, path.name)]
     if not path.exists():
         raise BadInput("no such file or folder", where=str(path))
-    found = (f for f in path.rglob("*") if f.suffix in suffixes and f.is_file())
-    files = [named(file, file.relative_to(path).as_posix()) for file in found]
+    matching = (f for f in path.rglob("*") if f.suffix in suffixes and f.is_file())
+    files = [named(file, file.relative_to(path).as_posix()) for file in matching]
     if not files:
         raise BadInput(f"holds no file that ends in {', '.join(suffixes)}", where=str(path))
     return sorted(files, key=lambda file: file.name)
@@ -83,8 +83,8 @@ def per_file(
 
 def refuse_errors(errors: Iterable[tuple[str, str]]) -> None:
     """Raises `BadInput` for the first of these (place, message), if any."""
-    found = list(errors)
-    if found:
-        place, message = found[0]
-        others = f" (and {len(found) - 1} more errors)" if len(found) > 1 else ""
+    listed = list(errors)
+    if listed:
+        place, message = listed[0]
+        others = f" (and {len(listed) - 1} more errors)" if len(listed) > 1 else ""
         raise BadInput(message + others, where=place)

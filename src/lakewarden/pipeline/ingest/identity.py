@@ -38,7 +38,7 @@ class _Member(NamedTuple):
 class People:
     """The users and groups of one file, gathered reply by reply."""
 
-    found: dict[str, _Named] = field(default_factory=dict)
+    principals_by_id: dict[str, _Named] = field(default_factory=dict)
     members: list[_Member] = field(default_factory=list)
 
     def take(self, segments: tuple[str, ...], reply: Section) -> None:
@@ -56,22 +56,24 @@ class People:
 
     def _user(self, item: Section) -> None:
         user = Principal(USER, item.text("userName"))
-        self.found[item.text("id")] = _Named(user, item.flag("active", default=True), item.where)
+        self.principals_by_id[item.text("id")] = _Named(
+            user, item.flag("active", default=True), item.where
+        )
 
     def _group(self, item: Section) -> None:
         group = Principal(GROUP, item.text("displayName"))
-        self.found[item.text("id")] = _Named(group, True, item.where)
+        self.principals_by_id[item.text("id")] = _Named(group, True, item.where)
         for member in item.tables("members"):
             self.members.append(_Member(group, member.text("value"), member.where))
 
     def rows(self, system: System) -> Iterator[Row]:
         """The principals and the memberships."""
-        for named in self.found.values():
+        for named in self.principals_by_id.values():
             yield principal_row(named.principal, named.where)
             if not named.is_active:
                 yield note_row(named.principal.name, "not active: left out of all groups")
         for group, id, where in self.members:
-            member = self.found.get(id)
+            member = self.principals_by_id.get(id)
             if member is None:
                 row = membership_row(Principal("", id), group, where)
                 yield row.rejected(NO_MEMBER, f"no user or group has the id {quoted(id)}")

@@ -47,14 +47,14 @@ def _check_surrogates(text: str, value: object) -> None:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
                 raise _Refused(f"the key {quoted(key)} is repeated")
             seen.add(key)
-    return found
+    return members
 
 
 def _constant(name: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """Running systems as sources: read over their own API into files, which are then read as files.
 
 There is no second reader: `lakewarden.pipeline.extract` copies, and the file sources understand.
-What the API did not show, and what it never shows, is told by the report under `not_read`.
+The report lists what the API did not show, and what it never shows, under `not_read`.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ class Live:
     def place(self) -> str:
         """The address, who asks, and the files that go with it; of the credential a digest."""
         secret = "".join(self.credential.header().values())
-        told = [self.kind, self.address, hashlib.sha256(secret.encode()).hexdigest()]
+        identity = [self.kind, self.address, hashlib.sha256(secret.encode()).hexdigest()]
         for file in (self.identity, self.principals):
-            told.append("" if file is None else hashlib.sha256(file.read_bytes()).hexdigest())
-        return "\n".join(told)
+            identity.append("" if file is None else hashlib.sha256(file.read_bytes()).hexdigest())
+        return "\n".join(identity)
 
     def fetch(self, folder: Path, progress: Progress) -> Sequence[str]:
         """See `Distant`."""
 
-        def tell(asked: int, path: str) -> None:
-            progress("read", 0, 1, f"{asked:,} requests, {path}")
+        def tell(requests: int, path: str) -> None:
+            progress("read", 0, 1, f"{requests:,} requests, {path}")
 
         original = Original(self.address, self.credential, self.timeout, self.trusted, tell)
         with original, Export(folder) as export:
@@ -92,19 +92,19 @@ class Live:
         return extractor
 
     def _principals(self) -> list[Principal]:
-        """Whom a system is asked about that tells of single principals only."""
+        """The principals to query in a system that describes single principals only."""
         read = self._extractor.read_principals
         if read is None:
             return []
-        found = [Principal(USER, self.credential.user)] if self.credential.user else []
+        principals = [Principal(USER, self.credential.user)] if self.credential.user else []
         if self.principals is not None:
-            found += read(self.principals.read_text("utf-8"), str(self.principals))
+            principals += read(self.principals.read_text("utf-8"), str(self.principals))
         if self.identity is not None:
             people = People()
             for exchange in exchanges(self.identity, self.identity.name):
                 people.take(exchange.segments[2:], exchange.section())
-            found += [named.principal for named in people.found.values()]
-        return found
+            principals += [named.principal for named in people.principals_by_id.values()]
+        return principals
 
     def copied(self, folder: Path, missing: Sequence[str]) -> Source:
         """See `Distant`."""

@@ -141,4 +141,4 @@ def as_json(cells: Sequence[str]) -> str:
     '["a","b\\""]'
     """
     text = json.dumps(list(cells), ensure_ascii=False, separators=(",", ":"))
-    return _ESCAPED.sub(lambda found: found[1] or f"\\u00{found[2].upper()}", text)
+    return _ESCAPED.sub(lambda match: match[1] or f"\\u00{match[2].upper()}", text)

@@ -70,14 +70,14 @@ def own(
         def give(folder: Path) -> Counts:
             return _given(version, before, ownership, folder, spark)
 
-        found = stages.run("own", key, give)
-        progress("own", 1, 1, f"{found['added']} owners added, {found['removed']} removed")
+        counts = stages.run("own", key, give)
+        progress("own", 1, 1, f"{counts['added']} owners added, {counts['removed']} removed")
         rows = spark.read.schema(spark_schema("owners")).parquet(
             read_from(one.scratch / "own" / "rows")
         )
 
         def write(_: Path) -> Counts:
-            return _written(version, before, rows, found["total"], one, progress)
+            return _written(version, before, rows, counts["total"], one, progress)
 
         written = stages.run("write", key, write, place=one.folder)
         manifest = Manifest(
@@ -93,7 +93,7 @@ def own(
             deleted=before.deleted,
             model_text=before.model_text,
         )
-        report = _report(before, found, stages)
+        report = _report(before, counts, stages)
         manifest, is_new = one.finish(manifest, report.table)
         _take_along(directory / STATEMENTS, out / STATEMENTS)
     steps = len(COLUMNS) + 1
@@ -154,18 +154,18 @@ def _written(
     return {"tables": tables}
 
 
-def _report(before: Manifest, found: Counts, stages: Stages) -> Report:
+def _report(before: Manifest, counts: Counts, stages: Stages) -> Report:
     rows = {
         name: Rows(content.rows, content.rows, 0)
         for name, content in before.tables.items()
         if name in TABLES
     }
-    rows["owners"] = Rows(before.tables["owners"].rows, found["total"], 0)
+    rows["owners"] = Rows(before.tables["owners"].rows, counts["total"], 0)
     return Report(
         rows=rows,
         quarantined={},
-        owners_added=found["added"],
-        owners_removed=found["removed"],
+        owners_added=counts["added"],
+        owners_removed=counts["removed"],
         seconds=dict(stages.seconds),
         reused=tuple(stages.reused),
     )

@@ -1,4 +1,4 @@
-"""What a run of ingestion tells people about itself."""
+"""The report of a run of ingestion."""
 
 from __future__ import annotations
 

@@ -97,8 +97,8 @@ class Distributed:
 
     def errors(self) -> list[tuple[str, str]]:
         """See `Rows`."""
-        found = self.frame.filter(self.frame["table"] == ERRORS).select("place", "c0")
-        return [(row[0], row[1]) for row in found.collect()]
+        error_rows = self.frame.filter(self.frame["table"] == ERRORS).select("place", "c0")
+        return [(row[0], row[1]) for row in error_rows.collect()]
 
     def checked(self, tables: Sequence[str], model: Model) -> Distributed:
         """See `Rows`."""
@@ -154,8 +154,8 @@ class Distributed:
     def statements(self) -> list[tuple[str, str]]:
         """See `Rows`."""
         rows = self.frame.filter(self._is(STATEMENTS))
-        found = rows.select("c0", "c1").orderBy("c0").toArrow()
-        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        id_and_text = rows.select("c0", "c1").orderBy("c0").toArrow()
+        return list(zip(*(column.to_pylist() for column in id_and_text.columns), strict=True))
 
     def notes(self, most: int) -> list[Note]:
         """See `Rows`."""
@@ -188,8 +188,8 @@ class Distributed:
         counted = entities.groupBy("type").agg(
             F.count("*").alias("of"), F.count("has").alias("has")
         )
-        found = counted.orderBy("type").collect()
-        return {row["type"]: Share(row["of"] - row["has"], row["of"]) for row in found}
+        shares = counted.orderBy("type").collect()
+        return {row["type"]: Share(row["of"] - row["has"], row["of"]) for row in shares}
 
     def strangers(self) -> dict[str, int]:
         """See `Rows`."""

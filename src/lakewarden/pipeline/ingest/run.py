@@ -136,8 +136,8 @@ def _fetched(source: Source | Distant, run: _Run) -> Source:
         return {"missing": list(source.fetch(folder, run.progress))}
 
     key = digest(source.kind, source.model, source.place)
-    found = run.stages.run("fetch", key, fetch, lasts=FETCHED)
-    return source.copied(run.draft.scratch / "fetch", found["missing"])
+    counts = run.stages.run("fetch", key, fetch, lasts=FETCHED)
+    return source.copied(run.draft.scratch / "fetch", counts["missing"])
 
 
 def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
@@ -152,8 +152,8 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         below.mkdir()
         reading = source.read(run.spark, run.system, below, run.progress)
         inputs = reading.inputs if known is None else known
-        found = _taken(reading.rows, run.spark, for_spark=for_spark)
-        rows = found.written(folder / "rows")
+        collected = _taken(reading.rows, run.spark, for_spark=for_spark)
+        rows = collected.written(folder / "rows")
         counts = rows.counts()
         if counts.get(ERRORS):
             refuse_errors(sorted(rows.errors(), key=natural))
@@ -168,17 +168,17 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         }
 
     key = None if known is None else _key(source, known, run.system)
-    found = run.stages.run("read", key and digest(key, for_spark), read)
-    inputs = tuple(Input(**one) for one in found["inputs"])
-    total = sum(found["counts"].get(name, 0) for name in COUNTED)
+    result = run.stages.run("read", key and digest(key, for_spark), read)
+    inputs = tuple(Input(**one) for one in result["inputs"])
+    total = sum(result["counts"].get(name, 0) for name in COUNTED)
     run.progress("read", 1, 1, f"{total} rows{_again('read', run)}")
     return _Read(
-        rows=_reopened(run, "read", here=found["here"]),
-        counts=found["counts"],
+        rows=_reopened(run, "read", here=result["here"]),
+        counts=result["counts"],
         inputs=inputs,
-        ignored=found["ignored"],
-        not_read=tuple(found["not_read"]),
-        described={type: (pair[0], pair[1]) for type, pair in found["described"].items()},
+        ignored=result["ignored"],
+        not_read=tuple(result["not_read"]),
+        described={type: (pair[0], pair[1]) for type, pair in result["described"].items()},
         key=key or _key(source, inputs, run.system),
     )
 
@@ -231,11 +231,11 @@ def _check(read: _Read, run: _Run) -> Checked:
             expect(f"{name} after the checks", judged, read.counts.get(name, 0))
         return {"passed": passed, "failed": failed, "reasons": reasons}
 
-    found = run.stages.run("check", digest(read.key, here), judge)
-    aside = sum(found["failed"].values())
+    counts = run.stages.run("check", digest(read.key, here), judge)
+    aside = sum(counts["failed"].values())
     run.progress("check", 1, 1, f"{aside} rows set aside{_again('check', run)}")
     rows = _reopened(run, "check", here=here)
-    return Checked(rows, found["passed"], found["failed"], found["reasons"])
+    return Checked(rows, counts["passed"], counts["failed"], counts["reasons"])
 
 
 def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Owned:
@@ -243,7 +243,7 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
         run.stages.seconds["own"] = 0.0
         return Owned(checked.rows, checked.passed.get("owners", 0))
     rows = checked.rows
-    assert isinstance(rows, Distributed)  # noqa: S101 — INVARIANT: `_read` was told of the rules
+    assert isinstance(rows, Distributed)  # noqa: S101 — INVARIANT: `_read` got the rules
     before, schema = rows.owners, spark_schema("owners")
     place = run.draft.scratch / "own" / "rows"
 
@@ -254,11 +254,11 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
         removed = before.join(after, before.columns, "left_anti").count()
         return {"total": after.count(), "added": added, "removed": removed}
 
-    found = run.stages.run("own", key, own)
-    said = f"{found['added']} owners added, {found['removed']} removed"
+    counts = run.stages.run("own", key, own)
+    said = f"{counts['added']} owners added, {counts['removed']} removed"
     run.progress("own", 1, 1, said + _again("own", run))
     after = run.spark.read.schema(schema).parquet(read_from(place))
-    return Owned(rows.with_owners(after), **found)
+    return Owned(rows.with_owners(after), **counts)
 
 
 def _written(
@@ -268,9 +268,9 @@ def _written(
         tables, statements = write(checked, owned, run.draft, run.progress)
         return {"tables": tables, "statements": statements}
 
-    found = run.stages.run("write", key, work, place=run.draft.folder)
-    tables = {name: Content(*found["tables"][name]) for name in COLUMNS}
-    return tables, Content(*found["statements"])
+    contents = run.stages.run("write", key, work, place=run.draft.folder)
+    tables = {name: Content(*contents["tables"][name]) for name in COLUMNS}
+    return tables, Content(*contents["statements"])
 
 
 def _report(read: _Read, checked: Checked, owned: Owned, run: _Run) -> Report:

@@ -20,7 +20,7 @@ STAGES = ("read", "check", "own", "write")
 
 
 class Progress(Protocol):
-    """Told about every step: the stage, how many of its steps are done, and what was found."""
+    """Called for every step: the stage, how many of its steps are done, and a message."""
 
     def __call__(self, stage: str, done: int, total: int, message: str) -> None: ...
 
@@ -35,7 +35,7 @@ class Reading:
 
     `rows` are a frame of the schema of `lakewarden.pipeline.ingest.row`, which can be computed
     again with the same result, or those that are in this process, since they are few or came so.
-    `inputs` is empty where the source's own `inputs` told them before.
+    `inputs` is empty where the source's own `inputs` listed them before.
     `ignored` counts what was read and means nothing here, by what it is. `not_read` says what
     the source has and nobody looked at. `described` counts entities with and all entities that
     could have a description, by type, where the source knows them.
@@ -64,7 +64,7 @@ class Source(Protocol):
     def options(self) -> Mapping[str, str]: ...
 
     def inputs(self) -> Sequence[Input] | None:
-        """What `read` would read now, by digest, or None where only reading it tells.
+        """What `read` would read now, by digest, or None where only reading it shows that.
 
         Raises `BadInput` when it cannot be read.
         """

@@ -3,7 +3,7 @@
 Each stage has a folder for what it writes and, beside it and written last, a marker:
 
     SCRATCH/NAME/…       what the stage wrote
-    SCRATCH/NAME.json    the digest of what went in, the files with their sizes, what was found
+    SCRATCH/NAME.json    the digest of what went in, the files with their sizes, its counts
 
 A stage counts as finished when its marker was made of the same input (the same files, options,
 model and release) and every file is still there in the same size. Whatever else lies around is
@@ -60,7 +60,7 @@ class Stages:
         place: Path | None = None,
         lasts: float | None = None,
     ) -> Counts:
-        """What the stage finds, now or in an earlier run on the same input.
+        """The counts of the stage, from this run or an earlier one on the same input.
 
         `key` is the digest of the input, None where it is not known beforehand; `work` is
         given the empty folder, `place` if it is not the usual one. `lasts`: how many seconds
@@ -72,17 +72,17 @@ class Stages:
             if marker is not None:
                 self.reused.append(name)
                 self.seconds[name] = marker["seconds"]
-                found: Counts = marker["found"]
-                return found
+                counts: Counts = marker["counts"]
+                return counts
         self._marker(name).unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         began = time.monotonic()
-        found = work(folder)
+        counts = work(folder)
         self.seconds[name] = round(time.monotonic() - began, 3)
         if key is not None:
-            self._mark(name, key, folder, found)
-        return found
+            self._mark(name, key, folder, counts)
+        return counts
 
     def _marker(self, name: str) -> Path:
         return self.scratch / f"{name}.json"
@@ -99,13 +99,13 @@ class Stages:
         age = time.time() - marker["at"]
         return None if lasts is not None and not 0 <= age <= lasts else marker
 
-    def _mark(self, name: str, key: str, folder: Path, found: Counts) -> None:
+    def _mark(self, name: str, key: str, folder: Path, counts: Counts) -> None:
         marker = {
             "key": key,
             "at": time.time(),
             "seconds": self.seconds[name],
             "files": _files(folder),
-            "found": found,
+            "counts": counts,
         }
         write_whole(self._marker(name), json.dumps(marker))
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class Snapshot(NamedTuple):
     """A realm as it was at a revision, with the people of its directory.
 
-    `mark` tells the store as it was then from others, see `lakewarden.service.index_catch_up.mark`.
+    `mark` identifies the store and its state, see `lakewarden.service.index_catch_up.mark`.
     """
 
     realm: Realm
@@ -127,14 +127,14 @@ def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
 def _facts(rows: Rows) -> Facts:
     return Facts(
         entities=[EntityRow(*row) for row in rows.entities.items()],
-        relations=[row for found in rows.relations.values() for row in found],
+        relations=[row for group in rows.relations.values() for row in group],
         attributes=[
             AttributeRow(entity, name, value)
-            for entity, kept in rows.attributes.items()
-            for name, values in kept.items()
+            for entity, values_by_name in rows.attributes.items()
+            for name, values in values_by_name.items()
             for value in values
         ],
-        owners=[row for found in rows.owners.values() for row in found],
+        owners=[row for group in rows.owners.values() for row in group],
         principals=tuple(rows.principals),
         memberships=tuple(rows.memberships),
         statements=tuple(rows.statements.values()),
@@ -167,8 +167,12 @@ class Stored:
     @property
     def options(self) -> Mapping[str, str]:
         """From where an index that is made of the directory goes on in the store."""
-        found = self.snapshot
-        return {"realm": found.realm.name, "revision": str(found.revision), "store": found.mark}
+        snapshot = self.snapshot
+        return {
+            "realm": snapshot.realm.name,
+            "revision": str(snapshot.revision),
+            "store": snapshot.mark,
+        }
 
     @property
     def name(self) -> str:
@@ -183,9 +187,9 @@ class Stored:
     def read(self, spark: SparkSession, system: System, scratch: Path, progress: Progress) -> Given:
         """See `Source`. The rows are on the driver already."""
         progress("read", 0, 1, f"revision {self.snapshot.revision}")
-        told = [f"read at revision {self.snapshot.revision} of the store"]
-        told.append("documents, tokens, secrets and links: they decide nothing in the realm")
-        return Given(self._all(), not_read=told)
+        not_read = [f"read at revision {self.snapshot.revision} of the store"]
+        not_read.append("documents, tokens, secrets and links: they decide nothing in the realm")
+        return Given(self._all(), not_read=not_read)
 
     def _all(self) -> list[Row]:
         if not self._rows:
@@ -194,9 +198,9 @@ class Stored:
         return self._rows
 
 
-def rows(found: Snapshot, system: System, place: str) -> Iterator[Row]:
+def rows(snapshot: Snapshot, system: System, place: str) -> Iterator[Row]:
     """The snapshot as normalised rows, people as the realm's system spells them."""
-    facts = found.facts
+    facts = snapshot.facts
     for entity, parent in facts.entities:
         yield entity_row(entity, place)
         if parent is not None:
@@ -207,15 +211,15 @@ def rows(found: Snapshot, system: System, place: str) -> Iterator[Row]:
     people = People(frozenset(facts.principals), frozenset(facts.memberships)).spelled(system)
     yield from (principal_row(principal, place) for principal in sorted(people.principals))
     yield from (membership_row(*row, place) for row in sorted(people.memberships))
-    yield from _statements(found, system, place)
+    yield from _statements(snapshot, system, place)
 
 
-def _statements(found: Snapshot, system: System, place: str) -> Iterator[Row]:
+def _statements(snapshot: Snapshot, system: System, place: str) -> Iterator[Row]:
     fixed = set(_fixed(system.model.defaults))
-    for statement in found.facts.statements:
+    for statement in snapshot.facts.statements:
         if statement.id not in fixed:
             yield statement_row(write_statement(statement), place)
-    for id in sorted(found.realm.deleted):
+    for id in sorted(snapshot.realm.deleted):
         yield Row(DELETED, (id,), place)
 
 

@@ -94,7 +94,7 @@ class Tabular:
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""
-        files = [file for found in _tables(self.path, self.format).values() for file in found]
+        files = [file for of_table in _tables(self.path, self.format).values() for file in of_table]
         statements = self.path / STATEMENT_LINES
         if statements.is_file():
             files.append(named(statements, STATEMENT_LINES))
@@ -113,12 +113,16 @@ class Tabular:
             return Reading([*stated, *_few(tables, self.format, system)])
         frames = [frame_of(spark, stated)] if stated else []
         if self.format == CSV:
-            listed = [(table, file) for table, found in tables.items() for file in found]
+            listed = [(table, file) for table, of_table in tables.items() for file in of_table]
             if listed:
                 only = [file for _, file in listed]
                 frames.append(per_file(spark, only, csv_reader(listed, key), SPARK_SCHEMA))
         else:
-            frames += [_parquet_frame(spark, t, found, key) for t, found in tables.items() if found]
+            frames += [
+                _parquet_frame(spark, t, of_table, key)
+                for t, of_table in tables.items()
+                if of_table
+            ]
         rows = frames[0] if frames else frame_of(spark, [])
         for frame in frames[1:]:
             rows = rows.unionByName(frame)
@@ -127,12 +131,12 @@ class Tabular:
     def _is_small(self, tables: Mapping[str, list[File]], spark: SparkSession) -> bool:
         if self.format == CSV:
             return local_mode.has_little(
-                bytes_of(f for found in tables.values() for f in found), spark
+                bytes_of(f for of_table in tables.values() for f in of_table), spark
             )
-        for table, found in tables.items():
-            if found:
-                _common_header(table, found)
-        rows = (pq.read_metadata(f.path).num_rows for found in tables.values() for f in found)
+        for table, of_table in tables.items():
+            if of_table:
+                _common_header(table, of_table)
+        rows = (pq.read_metadata(f.path).num_rows for of_table in tables.values() for f in of_table)
         return local_mode.has_few(sum(rows), spark)
 
 
@@ -142,15 +146,15 @@ def _tables(path: Path, format: str) -> dict[str, list[File]]:
     if not path.is_dir():
         raise BadInput("expected a folder", where=str(path))
     tables: dict[str, list[File]] = {table: [] for table in TABLES}
-    for found in sorted(path.iterdir()):
-        if found.name in _PASSED_OVER or found.name.startswith((".", "_")):
+    for entry in sorted(path.iterdir()):
+        if entry.name in _PASSED_OVER or entry.name.startswith((".", "_")):
             continue
-        table = found.name if found.is_dir() else found.name.removesuffix(suffix)
-        if table not in tables or not (found.is_dir() or found.suffix == suffix):
+        table = entry.name if entry.is_dir() else entry.name.removesuffix(suffix)
+        if table not in tables or not (entry.is_dir() or entry.suffix == suffix):
             expected = ", ".join(f"{name}{suffix}" for name in TABLES)
-            raise BadInput(f"is no table; expected {expected}", where=str(found))
-        inner = find(found, (suffix,))
-        prefix = f"{found.name}/" if found.is_dir() else ""
+            raise BadInput(f"is no table; expected {expected}", where=str(entry))
+        inner = find(entry, (suffix,))
+        prefix = f"{entry.name}/" if entry.is_dir() else ""
         tables[table] += [named(file.path, prefix + file.name) for file in inner]
     if not any(tables.values()) and not (path / STATEMENT_LINES).is_file():
         raise BadInput(f"holds no table; expected `entities{suffix}`", where=str(path))
@@ -280,16 +284,16 @@ def _parquet_header(table: str, file: File) -> tuple[str, ...]:
 def parquet_reader(table: str, key: Key) -> Callable[[Batches], Batches]:
     """A function from cells to rows; runs where the tasks run."""
 
-    def read(found: Batches) -> Batches:
+    def read(tables: Batches) -> Batches:
         system = _system(key)
-        for batch in found:
+        for batch in tables:
             yield from batches(_parquet_rows(table, batch.to_pylist(), system))
 
     return read
 
 
-def _parquet_rows(table: str, found: Iterable[dict[str, Any]], system: System) -> Iterator[Row]:
-    for cells in found:
+def _parquet_rows(table: str, records: Iterable[dict[str, Any]], system: System) -> Iterator[Row]:
+    for cells in records:
         place = cells.pop(_PLACE)
         try:
             yield from normalised(table, cells, place, system)
@@ -365,22 +369,22 @@ class _Line:
             self.system.model.check_type(type)
         except Unknown as error:
             raise BadInput(str(error), where=f"{self.place}.{type_column}") from None
-        found = Entity(type, self.text(name_column))
+        entity = Entity(type, self.text(name_column))
         try:
-            self.system.spelling.parse(*found)
+            self.system.spelling.parse(*entity)
         except (BadInput, Unknown) as error:
-            return found, str(error)
-        return found, ""
+            return entity, str(error)
+        return entity, ""
 
     def principal(self, kinds: Sequence[str], prefix: str) -> tuple[Principal, str]:
         """A principal, and why the system could not have it."""
         kind = self.word(f"{prefix}kind", kinds)
-        found = Principal(kind, self.text(f"{prefix}name"))
+        principal = Principal(kind, self.text(f"{prefix}name"))
         try:
-            self._check(found)
+            self._check(principal)
         except (BadInput, Unknown) as error:
-            return found, str(error)
-        return found, ""
+            return principal, str(error)
+        return principal, ""
 
     def _check(self, principal: Principal) -> None:
         if principal.kind == IMPLIED:

@@ -95,8 +95,8 @@ class DirectoryDraft:
         ordered = sorted(rows, key=lambda row: [(cell is not None, cell or "") for cell in row])
         columns = list(zip(*ordered, strict=True)) or [()] * len(schema)
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
-        found = pa.table(arrays, schema=schema)
-        pq.write_table(found, place / "part-00000.parquet", compression="zstd")
+        arrow_table = pa.table(arrays, schema=schema)
+        pq.write_table(arrow_table, place / "part-00000.parquet", compression="zstd")
         return content_of(place, table)
 
     def write_statements(self, text: str) -> Content:

@@ -39,10 +39,10 @@ class Owned(NamedTuple):
     removed: int = 0
 
 
-def expect(what: str, found: int, expected: int) -> None:
+def expect(what: str, actual: int, expected: int) -> None:
     """INVARIANT: no row is lost on the way, and none appears."""
-    if found != expected:
-        raise WardenError(f"rows do not add up: {what}: expected {expected}, found {found}")
+    if actual != expected:
+        raise WardenError(f"rows do not add up: {what}: expected {expected}, found {actual}")
 
 
 def write(
@@ -67,11 +67,11 @@ def _statements(checked: Checked) -> str:
     """The statements that passed, one JSON object a line, by id."""
     if not checked.passed.get(STATEMENTS):
         return ""
-    found = checked.rows.statements()
-    for (id, _), (following, _) in pairwise(found):
+    statements = checked.rows.statements()
+    for (id, _), (following, _) in pairwise(statements):
         if id == following:
             raise BadInput(f"statement id `{id}` is used twice")
-    return "".join(f"{text}\n" for _, text in found)
+    return "".join(f"{text}\n" for _, text in statements)
 
 
 def _compare(
@@ -106,7 +106,7 @@ def quality(
     named: Mapping[str, int],
     described: Mapping[str, tuple[int, int]],
 ) -> Quality:
-    """The summary; `named` is what `named_only` found, `described` what the source told."""
+    """The summary; `named` is the result of `named_only`, `described` the source's shares."""
     owners = owned.rows.owned() if checked.passed.get("entities") else {}
     has_people = owned.total or checked.passed.get("memberships")
     dangling = {**named, **(owned.rows.strangers() if has_people else {})}

@@ -150,7 +150,7 @@ def findings_of(
 
     `look_up` finds what the register has noted, all at once.
     """
-    found: list[Finding] = []
+    all_findings: list[Finding] = []
     waiting = list(rules)
     while waiting:
         again = []
@@ -158,9 +158,9 @@ def findings_of(
             misses = register.misses
             findings = lint(realm, context, [rule])
             if register.misses == misses:
-                found += findings
+                all_findings += findings
             else:
                 again.append(rule)
         look_up()
         waiting = again
-    return ordered(found)
+    return ordered(all_findings)

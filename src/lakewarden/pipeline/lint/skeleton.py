@@ -47,16 +47,18 @@ class Skeleton:
     def look_up(self) -> None:
         """Finds all that was asked for."""
         spark, register = self.entities.sparkSession, self.register
-        found: list[tuple[int, Entity]] = []
-        if register.asked_ids:
-            ids = pa.table({"id": pa.array(sorted(register.asked_ids), pa.int32())})
-            found += _named(self.entities.join(F.broadcast(spark.createDataFrame(ids)), "id"))
-        if register.asked_entities:
-            wanted = sorted(register.asked_entities)
+        named_entities: list[tuple[int, Entity]] = []
+        if register.missing_ids:
+            ids = pa.table({"id": pa.array(sorted(register.missing_ids), pa.int32())})
+            named_entities += _named(
+                self.entities.join(F.broadcast(spark.createDataFrame(ids)), "id")
+            )
+        if register.missing_entities:
+            wanted = sorted(register.missing_entities)
             table = pa.table({"s": [e.type for e in wanted], "t": [e.name for e in wanted]})
             frame = F.broadcast(spark.createDataFrame(table))
-            found += _named(self.entities.join(frame, ["s", "t"]))
-        register.learn(found)
+            named_entities += _named(self.entities.join(frame, ["s", "t"]))
+        register.learn(named_entities)
 
 
 def _named(rows: DataFrame) -> list[tuple[int, Entity]]:
@@ -122,12 +124,12 @@ def _tree(entities: DataFrame, count: int, register: Register) -> Tree:
 
 
 def _relations(own: DataFrame, index: Index, count: int) -> dict[str, Edges]:
-    found = {}
+    by_kind = {}
     for kind in index.system.model.relations:
         rows = own.where((F.col("what") == EDGE) & (F.col("s") == kind))
         sources, targets = _columns(rows.select("id", "a"))
-        found[kind] = edges_of(count, sources, targets, np.zeros(len(targets), np.int32))
-    return found
+        by_kind[kind] = edges_of(count, sources, targets, np.zeros(len(targets), np.int32))
+    return by_kind
 
 
 def _owners(own: DataFrame, index: Index, count: int) -> Edges:
@@ -146,7 +148,7 @@ def _bitmaps(index: Index, spark: SparkSession, count: int) -> tuple[BitMap, ...
     parts: list[list[BitMap]] = [[] for _ in range(count)]
     for scope, bits in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         parts[scope].append(BitMap.deserialize(bits))
-    return tuple(BitMap.union(BitMap(), *found) for found in parts)
+    return tuple(BitMap.union(BitMap(), *of_scope) for of_scope in parts)
 
 
 def _columns(frame: DataFrame) -> list[Ints]:
@@ -166,23 +168,23 @@ class Register:
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
         self.ids: dict[Entity, int | None] = {}
-        self.asked_ids: set[int] = set()
-        self.asked_entities: set[Entity] = set()
+        self.missing_ids: set[int] = set()
+        self.missing_entities: set[Entity] = set()
         self.misses = 0
 
     def name(self, id: int) -> str:
         """The name of the entity with this id."""
-        found = self.names.get(id)
-        if found is None:
+        name = self.names.get(id)
+        if name is None:
             self.misses += 1
-            self.asked_ids.add(id)
-        return UNKNOWN if found is None else found
+            self.missing_ids.add(id)
+        return UNKNOWN if name is None else name
 
     def id(self, entity: Entity) -> int | None:
         """The id of the entity, stored or only mentioned."""
         if entity not in self.ids:
             self.misses += 1
-            self.asked_entities.add(entity)
+            self.missing_entities.add(entity)
         return self.ids.get(entity)
 
     def learn(self, rows: Iterable[tuple[int, Entity]]) -> None:
@@ -190,10 +192,10 @@ class Register:
         for id, entity in rows:
             self.names[id] = entity.name
             self.ids[entity] = id
-        for entity in self.asked_entities - self.ids.keys():
+        for entity in self.missing_entities - self.ids.keys():
             self.ids[entity] = None
-        self.asked_ids.clear()
-        self.asked_entities.clear()
+        self.missing_ids.clear()
+        self.missing_entities.clear()
 
 
 class Names(list[str]):

@@ -60,8 +60,8 @@ def use_of(product: Path, index: Index, input: Input) -> Use:
 
 def _check_index(manifest: Manifest, index: Index, input: Input) -> None:
     if manifest.facts.get("realm") != index.realm:
-        found = manifest.facts.get("realm")
-        message = f"is of the realm `{found}`, the index of `{index.realm}`; name one of that realm"
+        realm = manifest.facts.get("realm")
+        message = f"is of the realm `{realm}`, the index of `{index.realm}`; name one of that realm"
         raise BadInput(message, where=_OPTION)
     if input not in manifest.inputs:
         message = "was made from another index; run `lakewarden pipeline unused` with this one"

@@ -26,12 +26,12 @@ def containers(snapshot: Snapshot, ids: Ids) -> tuple[NDArray[np.int64], Sequenc
     model, tree = snapshot.model, snapshot.coded.tree
     declared = (model.types.get(kind) for kind in tree.kinds)
     inner = np.array([t is not None and bool(t.parents) for t in declared], dtype=bool)
-    found = np.full(len(ids), -1, dtype=np.int64)
+    nearest = np.full(len(ids), -1, dtype=np.int64)
     at = tree.above[ids]
     while (at >= 0).any():
-        found = np.where((at >= 0) & inner[tree.types[at]], at, found)
+        nearest = np.where((at >= 0) & inner[tree.types[at]], at, nearest)
         at = np.where(at >= 0, tree.above[at], -1)
-    distinct, codes = np.unique(found, return_inverse=True)
+    distinct, codes = np.unique(nearest, return_inverse=True)
     names = [None if id < 0 else ":".join(tree.entity(id)) for id in distinct.tolist()]
     return codes.reshape(-1).astype(np.int64), names
 
@@ -59,7 +59,9 @@ class Listing:
         `people` are the keys of those who reach them, by way.
         """
         names = self._snapshot.coded.tree.names
-        found = [self._reached(columns.get(-1 if at is None else at), ids) for at in agenda.ways]
+        columns_by_way = [
+            self._reached(columns.get(-1 if at is None else at), ids) for at in agenda.ways
+        ]
         codes, above = containers(self._snapshot, ids)
         return batch(
             what=np.full(len(ids), ASSET, dtype=np.int32),
@@ -68,8 +70,8 @@ class Listing:
             text=[names[id] for id in ids.tolist()],
             container=pa.array(above, pa.string()).take(pa.array(codes)),
             owners=self._owners(ids),
-            keys=lists([keys for keys, _ in found], pa.binary()),
-            counts=lists([counts for _, counts in found], pa.int64()),
+            keys=lists([keys for keys, _ in columns_by_way], pa.binary()),
+            counts=lists([counts for _, counts in columns_by_way], pa.int64()),
             people=lists(list(people), pa.binary()),
         )
 

@@ -36,7 +36,7 @@ NO_OWNER: Final = "no owner"
 NOT_STORED: Final = "no owner is stored"
 INACTIVE: Final = "every owner was removed"
 
-FOUND_COLUMNS: Final = ("id", "type", "text", "container", "owners", "keys", "counts")
+FINDING_COLUMNS: Final = ("id", "type", "text", "container", "owners", "keys", "counts")
 """What is needed of the assets that blocks found."""
 
 Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMap]]]
@@ -45,13 +45,13 @@ Reached = Mapping[tuple[int, str], Mapping[str | None, tuple[bytes | None, BitMa
 Where nobody ever is, there is no group."""
 
 
-def reached(found: MergedFindings, chosen: Chosen) -> Reached:
+def reached(findings: MergedFindings, chosen: Chosen) -> Reached:
     """The ways that are matters of too many classes."""
     known: dict[tuple[int, str], dict[str | None, tuple[bytes | None, BitMap]]] = {}
-    for type in found.census:
-        for way, matter in enumerate(chosen.agenda(found.people.model, type).ways):
-            if matter is not None and (type, matter) in found.coarse:
-                groups = found.groups((type, matter))
+    for type in findings.census:
+        for way, matter in enumerate(chosen.agenda(findings.people.model, type).ways):
+            if matter is not None and (type, matter) in findings.coarse:
+                groups = findings.groups((type, matter))
                 known[way, type] = {
                     one.container: (one.key if one.some or one.opens else None, one.some)
                     for one in groups
@@ -84,7 +84,7 @@ class Describing:
         self.groups: Counter[tuple[str, str, int, bytes | None]] = Counter()
 
     def tables(self, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
-        """The rows of `by_asset` and of `orphans`; the columns of a batch are `FOUND_COLUMNS`."""
+        """The rows of `by_asset` and of `orphans`; the columns of a batch are `FINDING_COLUMNS`."""
         ids = ints(batch.column("id"))
         keys, counts = _by_group(batch, self._coarse)
         by_way = [pc.list_element(keys, way) for way in range(len(WAYS))]
@@ -139,8 +139,8 @@ class Describing:
 
 def _offsets(cells: pa.ListArray) -> pa.Array:
     """Where each list begins and ends among the elements of all; none is null."""
-    found = ints(cells.offsets)
-    return pa.array(found - found[0])
+    offsets = ints(cells.offsets)
+    return pa.array(offsets - offsets[0])
 
 
 def _places(truths: pa.BooleanArray) -> NDArray[np.int64]:
@@ -151,8 +151,8 @@ def _counted(columns: Sequence[pa.Array]) -> Iterator[tuple[Any, ...]]:
     """The different rows, and how many there are of each."""
     names = [str(place) for place, _ in enumerate(columns)]
     table = pa.table(dict(zip(names, columns, strict=True)))
-    found = table.group_by(names).aggregate([([], "count_all")])
-    cells = (found.column(name).to_pylist() for name in (*names, "count_all"))
+    counts = table.group_by(names).aggregate([([], "count_all")])
+    cells = (counts.column(name).to_pylist() for name in (*names, "count_all"))
     return zip(*cells, strict=True)
 
 
@@ -178,9 +178,9 @@ def _by_group(batch: pa.RecordBatch, coarse: _Sizes) -> tuple[pa.Array, pa.Array
     codes = ints(above.indices.fill_null(len(names) - 1))
     for (way, type), groups in coarse.items():
         rows = _places(pc.equal(batch.column("type"), type))
-        found = [groups.get(name, (None, 0)) for name in names]
-        keys[rows, way] = np.array([key for key, _ in found], dtype=object)[codes[rows]]
-        counts[rows, way] = np.array([n for _, n in found], dtype=object)[codes[rows]]
+        key_and_size = [groups.get(name, (None, 0)) for name in names]
+        keys[rows, way] = np.array([key for key, _ in key_and_size], dtype=object)[codes[rows]]
+        counts[rows, way] = np.array([n for _, n in key_and_size], dtype=object)[codes[rows]]
     offsets = pa.array(np.arange(len(batch) + 1, dtype=np.int32) * len(WAYS))
     flat = pa.array(keys.reshape(-1), pa.binary()), pa.array(counts.reshape(-1), pa.int64())
     made = [pa.ListArray.from_arrays(offsets, part) for part in flat]
@@ -209,11 +209,11 @@ def standing(people: People, gone: frozenset[int]) -> Mapping[str, tuple[bool, b
 
 def group_rows(
     counted: Mapping[tuple[str, str, int, bytes | None], int],
-    found: MergedFindings,
+    findings: MergedFindings,
     coarse: Reached,
 ) -> Mapping[str, list[tuple[Any, ...]]]:
     """The rows of the tables that count assets by what they belong to."""
-    residues = {one.key: one.residue for classes in found.classes.values() for one in classes}
+    residues = {one.key: one.residue for classes in findings.classes.values() for one in classes}
     by_group = {(way, key): users for (way, _), of in coarse.items() for key, users in of.values()}
     sizes: dict[tuple[str, str], int] = {}
     users: dict[tuple[str, str, int], BitMap] = {}
@@ -226,7 +226,7 @@ def group_rows(
         elif (way, key) in by_group:
             here = by_group[way, key]
         else:
-            here = found.audience.stated(residues[key])
+            here = findings.audience.stated(residues[key])
         users[at] = users.get(at, BitMap()) | here
     made: dict[str, list[tuple[Any, ...]]] = {group: [] for group in GROUPS}
     for (group, name), size in sorted(sizes.items()):

@@ -18,6 +18,7 @@ from lakewarden.pipeline.review.residue import (
     Admins,
     All,
     Any,
+    Compared,
     Everybody,
     Free,
     Given,
@@ -27,7 +28,6 @@ from lakewarden.pipeline.review.residue import (
     Owners,
     Residue,
     Residues,
-    Told,
 )
 
 Own = Owned | Itself
@@ -36,10 +36,10 @@ Own = Owned | Itself
 Ownership = Callable[[Own], BitMap]
 """Whom `Owned` and `Itself` mean on one entity, or on a made-up one."""
 
-Telling = Mapping[Told, BitMap]
+Telling = Mapping[Compared, BitMap]
 """The users of whom stored attributes say something."""
 
-_UNTOLD: Final[Telling] = {}
+_NO_COMPARISONS: Final[Telling] = {}
 
 
 class People:
@@ -106,7 +106,9 @@ def _by_id(table: Table, effect: Effect) -> dict[tuple[str, str], Grant]:
 class Audience:
     """The users whom the residues of a collection mean."""
 
-    def __init__(self, people: People, residues: Residues, telling: Telling = _UNTOLD) -> None:
+    def __init__(
+        self, people: People, residues: Residues, telling: Telling = _NO_COMPARISONS
+    ) -> None:
         self._people = people
         self._residues = residues
         self.telling = telling
@@ -121,7 +123,7 @@ class Audience:
         return users
 
     def with_owners(self, number: int, ownership: Ownership) -> BitMap:
-        """Those who are let in where ownership is as told. Not to be changed."""
+        """The users allowed under the given ownership. Not to be changed."""
         if not self._residues.is_own(number):
             return self.stated(number)
         return self._users(number, ownership)
@@ -144,22 +146,22 @@ class Audience:
                 return self._atom(residue)
 
     def _all(self, parts: Sequence[int], ownership: Ownership | None) -> BitMap:
-        found: list[BitMap] = []
+        sets: list[BitMap] = []
         for part in self._own_first(parts, ownership):
             users = self._part(part, ownership)
             if not users:
                 return users
-            found.append(users)
-        return found[0] if len(found) == 1 else BitMap.intersection(*found)
+            sets.append(users)
+        return sets[0] if len(sets) == 1 else BitMap.intersection(*sets)
 
     def _any(self, parts: Sequence[int], ownership: Ownership | None) -> BitMap:
-        found: list[BitMap] = []
+        sets: list[BitMap] = []
         for part in self._own_first(parts, ownership):
             users = self._part(part, ownership)
             if len(users) == len(self._people.crowd.everyone):
                 return users
-            found.append(users)
-        return found[0] if len(found) == 1 else BitMap.union(*found)
+            sets.append(users)
+        return sets[0] if len(sets) == 1 else BitMap.union(*sets)
 
     def _own_first(self, parts: Sequence[int], ownership: Ownership | None) -> Sequence[int]:
         """Parts that ownership may settle are asked first, for often nothing else is left."""
@@ -181,7 +183,7 @@ class Audience:
                 return people.crowd.everyone - people.of(people.named([residue], Effect.DENY))
             case Admins():
                 return people.of([people.memberships.ids[SERVICE_ADMINS]])
-            case Told():
+            case Compared():
                 return self.telling.get(residue, BitMap())
             case _:
                 return BitMap()
@@ -204,8 +206,8 @@ class Audience:
 
         def more(opened: Iterable[Own]) -> bool:
             chosen = frozenset(opened)
-            found = self.with_owners(number, lambda a: everyone if a in chosen else BitMap())
-            return found != stated
+            users = self.with_owners(number, lambda a: everyone if a in chosen else BitMap())
+            return users != stated
 
         alone = sorted({spoken(atom) for atom in atoms if more([atom])})
         if not alone and more(atoms):
@@ -241,14 +243,16 @@ class RoleSets:
     def __init__(self, people: People, audience: Audience) -> None:
         memberships = people.memberships
         named = people.addressed() | {memberships.ids[SERVICE_ADMINS]}
-        told = [audience.telling[one] for one in sorted(audience.telling, key=repr)]
-        found: dict[tuple[frozenset[int], tuple[bool, ...]], list[int]] = {}
+        compared_users = [audience.telling[one] for one in sorted(audience.telling, key=repr)]
+        users_by_roles: dict[tuple[frozenset[int], tuple[bool, ...]], list[int]] = {}
         for user in people.crowd.everyone:
             acts = memberships.acts_as(memberships.principals[user]) & named
-            found.setdefault((acts, tuple(user in users for users in told)), []).append(user)
-        keys = sorted(found, key=lambda key: found[key][0])
+            users_by_roles.setdefault(
+                (acts, tuple(user in users for users in compared_users)), []
+            ).append(user)
+        keys = sorted(users_by_roles, key=lambda key: users_by_roles[key][0])
         self.principals = [acts for acts, _ in keys]
-        self.users = [BitMap(found[key]) for key in keys]
+        self.users = [BitMap(users_by_roles[key]) for key in keys]
         self.set_of = {user: s for s, users in enumerate(self.users) for user in users}
         self._sets = np.zeros(len(memberships.principals), dtype=np.uint32)
         for user, number in self.set_of.items():

@@ -96,7 +96,7 @@ class MergedFindings:
     def groups(self, at: At) -> tuple[Group, ...]:
         """The groups of a matter that is coarse; read anew each time, for all are too many."""
         names = ("container", "key", "n", "id", "users", "every", "keys")
-        found: dict[bytes, Group] = {}
+        by_key: dict[bytes, Group] = {}
         for container, key, n, id, users, every, keys in _columns(
             self.rows, _of(GROUP, at), *names
         ):
@@ -110,8 +110,8 @@ class MergedFindings:
                 every=BitMap.deserialize(every),
                 atoms=frozenset[Residue]().union(*atoms),
             )
-            found[key] = _together(found[key], one) if key in found else one
-        return tuple(sorted(found.values(), key=lambda one: (-one.entities, one.key)))
+            by_key[key] = _together(by_key[key], one) if key in by_key else one
+        return tuple(sorted(by_key.values(), key=lambda one: (-one.entities, one.key)))
 
 
 def _together(one: Group, other: Group) -> Group:
@@ -159,7 +159,7 @@ def gathered(
     census: dict[str, int] = {}
     for type, n in columns(CENSUS, "type", "n"):
         census[type] = census.get(type, 0) + n
-    first = {one.first for found in classes.values() for one in found}
+    first = {one.first for of_type in classes.values() for one in of_type}
     first.update(id for (id,) in columns(GROUP, "id"))
     return MergedFindings(
         people=people,
@@ -186,10 +186,12 @@ def _classes(
     table = rows.to_table(columns=[*by, "n", "id"], filter=chosen)
     table = table.group_by(by).aggregate([("n", "sum"), ("id", "min")])
     table = table.select([*by, "n_sum", "id_min"])
-    found: dict[At, list[Class]] = {}
+    by_matter: dict[At, list[Class]] = {}
     for type, matter, key, n, id in zip(*(c.to_pylist() for c in table.columns), strict=True):
-        found.setdefault((type, matter), []).append(Class(key, numbers[key], n, id))
-    ordered = ((at, sorted(found[at], key=lambda c: (-c.entities, c.key))) for at in sorted(found))
+        by_matter.setdefault((type, matter), []).append(Class(key, numbers[key], n, id))
+    ordered = (
+        (at, sorted(by_matter[at], key=lambda c: (-c.entities, c.key))) for at in sorted(by_matter)
+    )
     return {at: tuple(classes) for at, classes in ordered}
 
 
@@ -199,11 +201,11 @@ def class_counts(folder: Path) -> dict[At, dict[int, int]]:
     by = ["type", "matter", "what"]
     table = rows.to_table(columns=[*by, "key"], filter=ds.field("what").isin([CLASS, GROUP]))
     table = table.group_by(by).aggregate([("key", "count_distinct")])
-    found: dict[At, dict[int, int]] = {}
+    by_matter: dict[At, dict[int, int]] = {}
     columns = (table.column(name).to_pylist() for name in (*by, "key_count_distinct"))
     for type, matter, what, n in zip(*columns, strict=True):
-        found.setdefault((type, matter), {})[what] = n
-    return found
+        by_matter.setdefault((type, matter), {})[what] = n
+    return by_matter
 
 
 def members(folders: Iterable[Path], matters: pa.Table, bits: int) -> Iterator[pa.Table]:
@@ -238,9 +240,9 @@ def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def matters(found: MergedFindings, chosen: Chosen) -> Iterator[At]:
+def matters(findings: MergedFindings, chosen: Chosen) -> Iterator[At]:
     """All that was asked of the types that there are, in order."""
-    model = found.people.model
-    for type in found.census:
+    model = findings.people.model
+    for type in findings.census:
         for number, _ in enumerate(chosen.agenda(model, type).matters):
             yield type, number

@@ -27,17 +27,17 @@ class Bar(NamedTuple):
     value: int
 
 
-def bars(title: str, found: Sequence[Bar]) -> Markup:
+def bars(title: str, values: Sequence[Bar]) -> Markup:
     """Horizontal bars, each below its name; the longest one fills the width."""
-    if not found:
+    if not values:
         return element("p", "Nothing to show.", class_="nothing")
-    most = max(1, *(bar.value for bar in found))
+    most = max(1, *(bar.value for bar in values))
     room = WIDTH - _NUMBERS
     lines = [
         _line(bar, number * _LINE, max(1.0, bar.value / most * room) if bar.value else 0.0)
-        for number, bar in enumerate(found)
+        for number, bar in enumerate(values)
     ]
-    return _svg(title, len(found) * _LINE, lines, found)
+    return _svg(title, len(values) * _LINE, lines, values)
 
 
 def _line(bar: Bar, top: int, length: float) -> Markup:
@@ -104,9 +104,9 @@ def columns(
     return together(legend, _svg(title, _HEIGHT + _FOOT, [line, *drawn], flat))
 
 
-def _svg(title: str, height: int, parts: Sequence[Markup], found: Sequence[Bar]) -> Markup:
+def _svg(title: str, height: int, parts: Sequence[Markup], values: Sequence[Bar]) -> Markup:
     """The chart, with the same said in words for who cannot see it."""
-    words = "; ".join(f"{bar.name}: {bar.value:,}" for bar in found)
+    words = "; ".join(f"{bar.name}: {bar.value:,}" for bar in values)
     return element(
         "svg",
         element("title", title),

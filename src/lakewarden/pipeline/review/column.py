@@ -66,8 +66,8 @@ def _compact(codes: Codes, stands: Codes) -> tuple[Codes, Codes]:
 def distinct(keys: Codes, width: int) -> tuple[Codes, Codes]:
     """The keys that occur, of those below `width`, in order; and for each row its key's place."""
     if width > max(_DENSE, 4 * len(keys)):
-        found, numbers = np.unique(keys, return_inverse=True)
-        return found.astype(np.int64), numbers.reshape(-1).astype(np.int64)
+        values, numbers = np.unique(keys, return_inverse=True)
+        return values.astype(np.int64), numbers.reshape(-1).astype(np.int64)
     seen = np.zeros(width, dtype=bool)
     seen[keys] = True
     places = np.flatnonzero(seen)

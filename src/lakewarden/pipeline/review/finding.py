@@ -29,7 +29,7 @@ from lakewarden.pipeline.review.named_access import Naming
 from lakewarden.pipeline.review.ownership_access import Owning
 from lakewarden.pipeline.review.question import Agenda, Chosen, attribute_comparisons
 from lakewarden.pipeline.review.reduction import Reduction, Spots
-from lakewarden.pipeline.review.residue import NOBODY, Residues, Told
+from lakewarden.pipeline.review.residue import NOBODY, Compared, Residues
 from lakewarden.pipeline.review.row import (
     CENSUS,
     CLASS,
@@ -43,7 +43,7 @@ from lakewarden.pipeline.review.row import (
 
 Ids = NDArray[np.int32]
 
-COMPARED: Final = "told int, user int, id int, truth boolean"
+COMPARED: Final = "comparison int, user int, id int, truth boolean"
 """Whether a comparison holds for a user, as the entity `id` says that is the user."""
 
 
@@ -55,19 +55,19 @@ Matters = frozenset[tuple[str, int]]
 class Plan:
     """What is asked, and what is known of users before.
 
-    A matter that tells more than `limit` kinds of entities apart is looked at by groups (None:
+    A matter that distinguishes more than `limit` kinds of entities is looked at by groups (None:
     none is). `again` are matters that have too many classes in all blocks together: these alone
     are asked, by groups, in blocks in which they have few.
     """
 
     chosen: Chosen
-    telling: Mapping[Told, BitMap] = field(default_factory=dict)
+    telling: Mapping[Compared, BitMap] = field(default_factory=dict)
     limit: int | None = None
     again: Matters | None = None
 
 
 def finder(context: TaskContext, plan: Plan) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
-    """What judges a block of the estate; the columns are `row.FOUND`."""
+    """What judges a block of the estate; the columns are `row.FINDINGS`."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         return find(judged, plan, people_of(context))
@@ -195,7 +195,7 @@ class _Finder:
 
     def _in_groups(self, number: int, rule: Node, groups: Groups) -> Iterator[pa.RecordBatch]:
         """What the matter comes to by groups, and on how many entities owners may at most."""
-        found = self._grouping.found(rule, groups)
+        classes = self._grouping.outcomes(rule, groups)
         members = list(self._parted(groups.codes, len(groups), groups.ids))
         size = len(groups)
         yield batch(
@@ -207,12 +207,12 @@ class _Finder:
             id=[of.min() for of in members],
             bits=[canonical(of) for of in members],
             container=groups.names,
-            users=[canonical(one.some) for one in found],
-            every=[canonical(one.every) for one in found],
-            keys=[self._said(one) for one in found],
+            users=[canonical(one.some) for one in classes],
+            every=[canonical(one.every) for one in classes],
+            keys=[self._said(one) for one in classes],
         )
         # Whoever owning, or being, anything lets in meets one of the atoms about that.
-        gains = self._most(groups).gains([one.atoms for one in found])
+        gains = self._most(groups).gains([one.atoms for one in classes])
         yield from _gained(MOST, groups.type, number, gains)
 
     def _most(self, groups: Groups) -> OwnershipBounds:
@@ -255,9 +255,11 @@ def _gained(what: int, type: str, matter: int, gains: Codes) -> Iterator[pa.Reco
         )
 
 
-def comparison_judge(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
+def comparison_judge(
+    comparisons: Iterable[Compared],
+) -> Callable[[CompiledBlock], Iterator[pa.RecordBatch]]:
     """What finds, in a block, which comparisons hold for the users that are its entities."""
-    questions = tuple(asked)
+    questions = tuple(comparisons)
 
     def tell(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         block, coded = judged.block, judged.snapshot.coded
@@ -278,27 +280,27 @@ def comparison_judge(asked: Iterable[Told]) -> Callable[[CompiledBlock], Iterato
         types = (pa.int32(), pa.int32(), pa.int32(), pa.bool_())
         columns = zip(*rows, strict=True) if rows else ((),) * 4
         arrays = [pa.array(list(c), t) for c, t in zip(columns, types, strict=True)]
-        yield pa.record_batch(arrays, names=["told", "user", "id", "truth"])
+        yield pa.record_batch(arrays, names=["comparison", "user", "id", "truth"])
 
     return tell
 
 
-def answers_of(model: Model, answers: Path) -> dict[Told, BitMap]:
+def answers_of(model: Model, answers: Path) -> dict[Compared, BitMap]:
     """The users of whom each comparison of the model's rules holds, from what `teller` wrote."""
     if not answers.exists():
         return {}
-    columns = pq.read_table(answers).select(["told", "user", "id", "truth"]).columns
+    columns = pq.read_table(answers).select(["comparison", "user", "id", "truth"]).columns
     return users_by_comparison(
         attribute_comparisons(model), zip(*(c.to_pylist() for c in columns), strict=True)
     )
 
 
 def users_by_comparison(
-    asked: Iterable[Told], rows: Iterable[tuple[int, int, int, bool]]
-) -> dict[Told, BitMap]:
+    comparisons: Iterable[Compared], rows: Iterable[tuple[int, int, int, bool]]
+) -> dict[Compared, BitMap]:
     """The users of whom each comparison holds; of several entities the first one speaks."""
-    questions = tuple(asked)
-    found = {one: BitMap() for one in questions}
+    questions = tuple(comparisons)
+    users = {one: BitMap() for one in questions}
     first: dict[tuple[int, int], tuple[int, bool]] = {}
     for number, user, id, truth in rows:
         known = first.get((number, user))
@@ -306,5 +308,5 @@ def users_by_comparison(
             first[number, user] = id, truth
     for (number, user), (_, truth) in first.items():
         if truth:
-            found[questions[number]].add(user)
-    return found
+            users[questions[number]].add(user)
+    return users

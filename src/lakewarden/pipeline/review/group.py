@@ -1,6 +1,6 @@
 """Groups of entities: those of one type that lie in one container.
 
-Of a matter that tells too many entities apart, a review says of each group who is let in on any
+Of a matter that distinguishes too many entities, a review says of each group who is let in on any
 of its entities, and who on all of them. Both are exact. Bounds come first: statements that touch
 a group let in at most those to whom they speak, statements that cover the whole group at least
 those. Where the bounds are apart, the entities are asked one after the other, those in the
@@ -75,7 +75,7 @@ class Grouping(Algebra[Sides, Groups]):
         self._reduction = Reduction(self._snapshot, self._residues, like=self._like)
         self._audience = Audience(self._people, self._residues, self._telling)
 
-    def found(self, rule: Node, groups: Groups) -> list[Group]:
+    def outcomes(self, rule: Node, groups: Groups) -> list[Group]:
         """What the rule comes to on each group."""
         self._begin()
         sides = self.evaluate(rule, groups)
@@ -89,21 +89,22 @@ class Grouping(Algebra[Sides, Groups]):
     ) -> tuple[list[BitMap], list[BitMap]]:
         some, every = list(map(BitMap, sides.some)), list(map(BitMap, sides.most))
         sizes = np.diff(groups.starts)
-        asked, step = 0, _FIRST
+        examined, step = 0, _FIRST
         while True:
             left = [
                 g
                 for g in range(len(groups))
-                if asked < sizes[g] and (some[g] != sides.most[g] or every[g] != sides.every[g])
+                if examined < sizes[g] and (some[g] != sides.most[g] or every[g] != sides.every[g])
             ]
             if not left:
                 return some, every
             # What is asked first is what lies in the fewest scopes; the others follow in order.
             rows = [
-                groups.order[groups.starts[g] + asked : groups.starts[g + 1]][:step] for g in left
+                groups.order[groups.starts[g] + examined : groups.starts[g + 1]][:step]
+                for g in left
             ]
             self._ask(rule, groups, np.concatenate(rows), some, every)
-            asked, step = asked + step, step * 2
+            examined, step = examined + step, step * 2
             self._begin()
 
     def _ask(
@@ -132,16 +133,16 @@ class Grouping(Algebra[Sides, Groups]):
         return known
 
     def all_of(self, values: Iterator[Sides]) -> Sides:
-        found = next(values)
+        result = next(values)
         for more in values:
-            found = both(found, more)
-        return found
+            result = both(result, more)
+        return result
 
     def any_of(self, values: Iterator[Sides]) -> Sides:
-        found = next(values)
+        result = next(values)
         for more in values:
-            found = either(found, more)
-        return found
+            result = either(result, more)
+        return result
 
     def holds(self, privilege: str, place: Groups) -> Sides:
         allows, denies = self._grants(privilege, place)
@@ -159,9 +160,9 @@ class Grouping(Algebra[Sides, Groups]):
     def not_denied(self, privilege: str, place: Groups) -> Sides:
         _, denies = self._grants(privilege, place)
         everyone = self._people.crowd.everyone
-        found = [self._spoken_to(denied) for denied in denies]
-        least = [everyone - denied_some for _, denied_some in found]
-        most = [everyone - surely_denied for surely_denied, _ in found]
+        bounds = [self._spoken_to(denied) for denied in denies]
+        least = [everyone - denied_some for _, denied_some in bounds]
+        most = [everyone - surely_denied for surely_denied, _ in bounds]
         atoms = [_said(privilege, [grant for grant, _ in denied]) for denied in denies]
         return Sides(least, most, least, atoms)
 
@@ -215,12 +216,12 @@ class Grouping(Algebra[Sides, Groups]):
         return allows, self._touching(table.denies(privilege).every, place)
 
     def _touching(self, grants: Sequence[Grant], place: Groups) -> list[_Touching]:
-        found: list[_Touching] = [[] for _ in place.names]
+        by_group: list[_Touching] = [[] for _ in place.names]
         for grant in grants:
             touched, whole = self._touched(grant.scope, place)
             for group, is_whole in zip(touched.tolist(), whole.tolist(), strict=True):
-                found[group].append((grant, is_whole))
-        return found
+                by_group[group].append((grant, is_whole))
+        return by_group
 
     def _touched(self, scope: int, place: Groups) -> tuple[Codes, NDArray[np.bool_]]:
         """The groups of which entities lie in a scope, and whether all of them do."""

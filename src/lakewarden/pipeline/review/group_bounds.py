@@ -68,7 +68,7 @@ class Sides(NamedTuple):
 
 
 def digest_of(type: str, container: str | None) -> bytes:
-    """What tells the group from others, in any version."""
+    """Identifies the group, in any version."""
     text = json.dumps([type, container], ensure_ascii=False)
     return blake2b(text.encode(), digest_size=DIGEST_BYTES, person=b"group").digest()
 
@@ -123,8 +123,8 @@ class OwnershipBounds:
         """For each principal, on how many entities it may be let in; `atoms` of each group."""
         plain: list[frozenset[Clause]] = []
         named: list[int] = []
-        for found in atoms:
-            own = [self._residues.number(atom) for atom in found]
+        for of_class in atoms:
+            own = [self._residues.number(atom) for atom in of_class]
             number = self._residues.any_of(n for n in own if self._residues.is_own(n))
             leaves = self._residues.leaves(number)
             is_plain = number == NOBODY or all(isinstance(x, Owned | Itself) for x in leaves)
@@ -134,15 +134,15 @@ class OwnershipBounds:
         column = Column(self._groups.codes, tuple(named))
         return self._owning.gains(column, self._groups.ids) + self._by_clauses(plain)
 
-    def _by_clauses(self, asked: Sequence[frozenset[Clause]]) -> Codes:
+    def _by_clauses(self, clause_sets: Sequence[frozenset[Clause]]) -> Codes:
         """The same where each group lets in whoever meets any of its clauses."""
         counts = np.zeros(self._owning.size, dtype=np.int64)
-        wanted_at_all = frozenset[Clause]().union(*asked)
+        wanted_at_all = frozenset[Clause]().union(*clause_sets)
         if not wanted_at_all:
             return counts
         clauses, standing = self._standing(wanted_at_all)
         bits = {clause: 1 << place for place, clause in enumerate(clauses)}
-        masks = [sum(map(bits.__getitem__, of)) for of in asked]
+        masks = [sum(map(bits.__getitem__, of)) for of in clause_sets]
         distinct, wanted = np.unique(masks, return_inverse=True)
         for owners in standing:
             # Who met any of them by a part before was counted there.
@@ -151,18 +151,18 @@ class OwnershipBounds:
                 for after, before in owners.masks
             ]
             table = np.array(opened, dtype=bool).reshape(len(opened), len(distinct))
-            kept = np.flatnonzero(table[owners.turns, wanted.reshape(-1)[owners.groups]])
+            gaining = np.flatnonzero(table[owners.turns, wanted.reshape(-1)[owners.groups]])
             # Sums of whole numbers stay exact in the floats that are counted in.
-            found = np.bincount(owners.users[kept], owners.counts[kept], len(counts))
-            counts += found.astype(np.int64)
+            gained = np.bincount(owners.users[gaining], owners.counts[gaining], len(counts))
+            counts += gained.astype(np.int64)
         return counts
 
     def _standing(self, wanted: frozenset[Clause]) -> tuple[tuple[Clause, ...], list[Standing]]:
         """Who meets which of some clauses, the wanted ones among them."""
-        for clauses, found in self._known.items():
+        for clauses, standing in self._known.items():
             if wanted.issubset(clauses):
-                return clauses, found
+                return clauses, standing
         groups, clauses = self._groups, tuple(sorted(wanted.union(*self._known), key=repr))
-        found = list(self._owning.standing(clauses, groups.codes, len(groups), groups.ids))
-        self._known[clauses] = found
-        return clauses, found
+        standing = list(self._owning.standing(clauses, groups.codes, len(groups), groups.ids))
+        self._known[clauses] = standing
+        return clauses, standing

@@ -41,8 +41,8 @@ class _Edges:
         sizes = np.searchsorted(self.entities, ids, side="right") - first
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], sizes)
-        found = names.take(pa.array(self.labels[places]))
-        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), found)
+        values = names.take(pa.array(self.labels[places]))
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def labels_of(index: Index) -> Labels:
     places = np.empty(len(names), dtype=np.int64)
     places[order] = np.arange(len(names))
     made = []
-    for entities, found in edges:
-        labels = places[np.searchsorted(targets, found)]
+    for entities, of_edge in edges:
+        labels = places[np.searchsorted(targets, of_edge)]
         pairs = np.unique(entities.astype(np.int64) * max(1, len(names)) + labels)
         made.append(_Edges(*np.divmod(pairs, max(1, len(names)))))
     return Labels(pa.array([names[place] for place in order], pa.string()), *made)
@@ -148,11 +148,11 @@ class Sensitive:
         """Of the labels of each asset those that are sensitive, in order."""
         rows = zip(*(column.to_pylist() for column in labels), strict=True)
         known: dict[str, bool] = {}
-        found = []
+        sensitive = []
         for lists in rows:
             every = [label for labels_of_one in lists for label in labels_of_one]
             for label in every:
                 if label not in known:
                     known[label] = label in self
-            found.append(sorted(label for label in every if known[label]))
-        return pa.array(found, pa.list_(pa.string()))
+            sensitive.append(sorted(label for label in every if known[label]))
+        return pa.array(sensitive, pa.list_(pa.string()))

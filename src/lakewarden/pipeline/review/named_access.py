@@ -30,7 +30,7 @@ NAMES: Final = 25
 """So many of an asset's people are named, by way; of the others there is the number."""
 
 _STEP: Final = 1 << 12
-"""So many entities at once, where a rule tells very many kinds of them apart."""
+"""So many entities at once, where a rule distinguishes very many kinds of them."""
 
 
 class Naming:
@@ -45,12 +45,12 @@ class Naming:
     def few(self, column: Column, ids: Ids, audience: Audience, owning: Owning) -> pa.Array:
         """For each entity the key of its audience, by what is left of a rule there."""
         keys = np.empty(len(ids), dtype=object)
-        asked = [owning.asked(number) for number in column.of]
-        for clauses in sorted(set(asked), key=repr):
-            wanted = np.array([one == clauses for one in asked], dtype=bool)
+        clauses_by_code = [owning.clauses_of(number) for number in column.of]
+        for clauses in sorted(set(clauses_by_code), key=repr):
+            wanted = np.array([one == clauses for one in clauses_by_code], dtype=bool)
             rows = np.flatnonzero(wanted[column.codes])
-            found = self._parts(clauses, ids[rows], owning)
-            codes, stands = joined([(column.codes[rows], len(column.of)), *found])
+            parts = self._parts(clauses, ids[rows], owning)
+            codes, stands = joined([(column.codes[rows], len(column.of)), *parts])
             made = np.empty(len(stands), dtype=object)
             for place, (code, *around) in enumerate(stands.tolist()):
                 met = {
@@ -62,7 +62,7 @@ class Naming:
         return pa.array(keys, pa.binary())
 
     def many(self, rule: Node, ids: Ids) -> pa.Array:
-        """The same of a rule that tells many kinds of entities apart: step by step."""
+        """The same of a rule that distinguishes many kinds of entities: step by step."""
         return pa.chunked_array(list(self._steps(rule, ids)), pa.binary()).combine_chunks()
 
     def _steps(self, rule: Node, ids: Ids) -> Iterator[pa.Array]:
@@ -95,10 +95,10 @@ class Naming:
     def audiences(self) -> pa.RecordBatch:
         """What the keys mean: how many there are, and the first of them."""
         keys = sorted(self._known)
-        found = [self._known[key] for key in keys]
+        audiences = [self._known[key] for key in keys]
         return batch(
             what=[PEOPLE] * len(keys),
             key=keys,
-            n=[count for count, _ in found],
-            owners=[list(first) for _, first in found],
+            n=[count for count, _ in audiences],
+            owners=[list(first) for _, first in audiences],
         )

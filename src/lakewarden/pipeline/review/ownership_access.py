@@ -110,7 +110,7 @@ class Owning:
         by_clauses: dict[tuple[Clause, ...], list[int]] = {}
         for code, number in enumerate(column.of):
             if self._residues.is_own(number):
-                by_clauses.setdefault(self.asked(number), []).append(code)
+                by_clauses.setdefault(self.clauses_of(number), []).append(code)
         sizes = np.bincount(column.codes, minlength=len(column.of))
         for clauses, codes in by_clauses.items():
             for code in codes:
@@ -124,13 +124,13 @@ class Owning:
                 self._add(counts, column, rows, level, clauses)
         return counts
 
-    def asked(self, number: int) -> tuple[Clause, ...]:
+    def clauses_of(self, number: int) -> tuple[Clause, ...]:
         """What a residue asks about ownership of what the target's paths lead to."""
         known = self._clauses.get(number)
         if known is None:
             atoms = self._residues.leaves(number)
-            found = {clause_of(atom) for atom in atoms if isinstance(atom, (Owned, Itself))}
-            known = self._clauses[number] = tuple(sorted(found, key=repr))
+            clauses = {clause_of(atom) for atom in atoms if isinstance(atom, (Owned, Itself))}
+            known = self._clauses[number] = tuple(sorted(clauses, key=repr))
         return known
 
     def _add(
@@ -152,16 +152,16 @@ class Owning:
         if not len(at):
             return
         parts = [(stands[places, 0], len(column.of)), (level.turns[at], len(level.masks))]
-        kinds, found = joined(parts)
+        kinds, combinations = joined(parts)
         users, n = level.users[at], sizes[places]
         opened = [
             self._by_level(column.of[code], level, level.masks[turn], clauses)
-            for code, turn in found.tolist()
+            for code, turn in combinations.tolist()
         ]
         for inside, first, table in self._tables(kinds, opened):
-            kept = inside[table[kinds[inside] - first, users[inside]]]
+            gaining = inside[table[kinds[inside] - first, users[inside]]]
             # Sums of whole numbers stay exact in the floats that are counted in.
-            counts += np.bincount(users[kept], n[kept], self.size).astype(np.int64)
+            counts += np.bincount(users[gaining], n[gaining], self.size).astype(np.int64)
 
     def _by_level(
         self, number: int, level: _Level, masks: tuple[int, int], clauses: tuple[Clause, ...]
@@ -205,11 +205,11 @@ class Owning:
             at, places = _spread(level.offsets, stands[:, 1])
             users = stands[places, 0] * self.size + level.users[at]
             keys = users * len(level.masks) + level.turns[at]
-            found, same = np.unique(keys, return_inverse=True)
+            distinct_keys, same = np.unique(keys, return_inverse=True)
             sizes = np.bincount(rows, minlength=len(stands))[places]
             # Sums of whole numbers stay exact in the floats that are counted in.
-            counts = np.bincount(same.reshape(-1), sizes, len(found)).astype(np.int64)
-            users, turns = np.divmod(found, max(1, len(level.masks)))
+            counts = np.bincount(same.reshape(-1), sizes, len(distinct_keys)).astype(np.int64)
+            users, turns = np.divmod(distinct_keys, max(1, len(level.masks)))
             yield Standing(users // self.size, users % self.size, counts, turns, level.masks)
 
     def _around(self, clauses: tuple[Clause, ...], ids: Ids) -> list[_Level]:
@@ -220,7 +220,7 @@ class Owning:
         if known is None:
             parts = {(path, is_owner) for path, is_owner, _, _ in clauses}
             members = [self._members(part, clauses, ids) for part in sorted(parts)]
-            members.sort(key=lambda found: found.count)
+            members.sort(key=lambda level: level.count)
             known = self._levels[clauses] = list(self._leveled(members, clauses))
         return known
 
@@ -241,8 +241,8 @@ class Owning:
                     mine |= bit if part is own else 0
             lengths = np.bincount(places, minlength=len(stands))
             offsets = np.concatenate([[0], np.cumsum(lengths)])
-            found, turns = distinct(masks, 1 << len(clauses))
-            pairs = tuple((mask, mask & ~mine) for mask in found.tolist())
+            distinct_masks, turns = distinct(masks, 1 << len(clauses))
+            pairs = tuple((mask, mask & ~mine) for mask in distinct_masks.tolist())
             people = BitMap(np.flatnonzero(np.bincount(users)).astype(np.uint32))
             yield _Level(codes, offsets, users, turns, people, pairs)
 
@@ -263,17 +263,19 @@ class Owning:
 
     def _members(self, part: Part, clauses: tuple[Clause, ...], ids: Ids) -> _Members:
         codes, stands = joined([self._column(part, ids)])
-        found = stands[:, 0].tolist()
+        distinct_codes = stands[:, 0].tolist()
         met = {}
         for clause in clauses:
             if clause[:2] == part:
-                users = [self._meeting(clause, code) for code in found]
-                base = np.repeat(np.arange(len(found)), [len(u) for u in users]) * self.size
+                users = [self._meeting(clause, code) for code in distinct_codes]
+                base = (
+                    np.repeat(np.arange(len(distinct_codes)), [len(u) for u in users]) * self.size
+                )
                 met[clause] = base + _flat(users)
         keys = _together(list(met.values()))
-        lengths = np.bincount(keys // self.size, minlength=len(found))
+        lengths = np.bincount(keys // self.size, minlength=len(distinct_codes))
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return _Members(part, codes, len(found), offsets, keys % self.size, met)
+        return _Members(part, codes, len(distinct_codes), offsets, keys % self.size, met)
 
     def meeting(self, clause: Clause, code: int) -> BitMap:
         """The users who meet a clause where `around` has the code. Not to be changed."""
@@ -324,5 +326,5 @@ def _among(values: Codes, known: Codes) -> Flags:
     if not len(known):
         return np.zeros(len(values), dtype=bool)
     places = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    found: Flags = known[places] == values
-    return found
+    is_known: Flags = known[places] == values
+    return is_known

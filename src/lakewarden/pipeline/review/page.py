@@ -158,15 +158,15 @@ def _label(name: str) -> str:
 
 def _of_assets(*more: Heading) -> list[Heading]:
     """An asset, and by way how many people reach it, and who."""
-    found = [
+    headings = [
         Heading("Asset", itemgetter("name")),
         Heading("Type", itemgetter("type"), is_choice=True),
         *more,
     ]
     for way, who, title in ((READ, "Who reads", "Readers"), (CHANGE, "Who changes", "Changers")):
-        found.append(Heading(who, _named(way)))
-        found.append(Heading(title, _counted(way), is_number=True))
-    return [*found, Heading("See it", _counted(SEE), is_number=True)]
+        headings.append(Heading(who, _named(way)))
+        headings.append(Heading(title, _counted(way), is_number=True))
+    return [*headings, Heading("See it", _counted(SEE), is_number=True)]
 
 
 def _counted(way: str) -> Callable[[Mapping[str, Any]], object]:

@@ -25,7 +25,7 @@ from lakewarden.pipeline.review.schemas import PEOPLE, SCHEMAS
 PAGE: Final = 1_000
 """So many assets are a page."""
 
-FOUND_COLUMNS: Final = ("id", "type", "text", "people")
+FINDING_COLUMNS: Final = ("id", "type", "text", "people")
 
 
 class Naming:
@@ -35,14 +35,14 @@ class Naming:
         self, rows: ds.Dataset, people: People, labels: Labels, sensitive: Sensitive
     ) -> None:
         chosen = ds.field("what") == AUDIENCE
-        found = rows.to_table(columns=["key", "n", "owners"], filter=chosen).combine_chunks()
-        codes = found.column("key").combine_chunks().dictionary_encode()
+        audiences = rows.to_table(columns=["key", "n", "owners"], filter=chosen).combine_chunks()
+        codes = audiences.column("key").combine_chunks().dictionary_encode()
         # A key means the same wherever it was found: the first time does.
         _, first = np.unique(ints(codes.indices), return_index=True)
-        found = found.take(pa.array(first))
+        audiences = audiences.take(pa.array(first))
         self._keys = codes.dictionary
-        self._counts = found.column("n").combine_chunks().cast(pa.int32())
-        users = found.column("owners").combine_chunks()
+        self._counts = audiences.column("n").combine_chunks().cast(pa.int32())
+        users = audiences.column("owners").combine_chunks()
         names = pa.array([one.name for one in people.memberships.principals], pa.string())
         offsets = pa.array(ints(users.offsets) - ints(users.offsets)[:1], pa.int32())
         self._names = pa.ListArray.from_arrays(offsets, names.take(users.flatten()))
@@ -51,7 +51,7 @@ class Naming:
         self._count = 0
 
     def tables(self, batch: pa.RecordBatch) -> Iterator[pa.Table]:
-        """The rows of some assets, few at a time; the columns are `FOUND_COLUMNS`."""
+        """The rows of some assets, few at a time; the columns are `FINDING_COLUMNS`."""
         ids = ints(batch.column("id"))
         pages = (self._count + np.arange(len(batch))) // PAGE + 1
         self._count += len(batch)
@@ -90,15 +90,15 @@ def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
     Only the pages in which they are, are read.
     """
     wanted: dict[int, list[int]] = {}
-    found: dict[int, dict[str, Any]] = {}
+    row_by_place: dict[int, dict[str, Any]] = {}
     for place in places:
         wanted.setdefault(place // PAGE, []).append(place)
     with pq.ParquetFile(_file(folder)) as file:
         for page, here in sorted(wanted.items()):
             rows = file.read_row_group(page)
             taken = rows.take(pa.array([place - page * PAGE for place in here])).to_pylist()
-            found.update(zip(here, taken, strict=True))
-    return [found[place] for place in places]
+            row_by_place.update(zip(here, taken, strict=True))
+    return [row_by_place[place] for place in places]
 
 
 def columns_of(folder: Path, *names: str) -> pa.Table:

@@ -23,7 +23,7 @@ from lakewarden.kernel.expression import (
 )
 from lakewarden.kernel.model import ANY, WAYS, Model, Privilege, Source
 from lakewarden.kernel.privileges import offered_on
-from lakewarden.pipeline.review.residue import Told
+from lakewarden.pipeline.review.residue import Compared
 
 PRIVILEGE = "privilege"
 OPERATION = "operation"
@@ -109,15 +109,15 @@ class Chosen:
                 questions.setdefault(rule_of_way, [])
         places = {rule: place for place, rule in enumerate(questions)}
         return Agenda(
-            matters=tuple(Matter(rule, tuple(found)) for rule, found in questions.items()),
+            matters=tuple(Matter(rule, tuple(of_rule)) for rule, of_rule in questions.items()),
             ways=tuple(None if rule is None else places[rule] for rule in ways),
         )
 
     def _questions(self, model: Model, type: str) -> Iterator[tuple[Node, Question]]:
-        asked = _asked_for(model, type)
+        required = _required_privileges(model, type)
         for privilege in model.privileges.values():
             is_wanted = self.privileges is None or privilege.name in self.privileges
-            if is_wanted and _bears_on(model, privilege, type, asked):
+            if is_wanted and _bears_on(model, privilege, type, required):
                 question = Question(PRIVILEGE, privilege.name, privilege.title, request=False)
                 yield Holds(privilege.name), question
         for operation in model.operations.values():
@@ -131,7 +131,7 @@ def _said(names: frozenset[str] | None) -> str:
     return "all" if names is None else " ".join(sorted(names)) or "none"
 
 
-def _bears_on(model: Model, privilege: Privilege, type: str, asked: frozenset[str]) -> bool:
+def _bears_on(model: Model, privilege: Privilege, type: str, required: frozenset[str]) -> bool:
     """Whether the privilege means anything on entities of the type.
 
     It is offered there, or a grant of it reaches them and it is `asked` for by an operation.
@@ -141,10 +141,10 @@ def _bears_on(model: Model, privilege: Privilege, type: str, asked: frozenset[st
     if ANY in privilege.on or type in privilege.on:
         return True
     reaches = type not in model.types or offered_on(model, privilege, type)
-    return reaches and privilege.name in asked
+    return reaches and privilege.name in required
 
 
-def _asked_for(model: Model, type: str) -> frozenset[str]:
+def _required_privileges(model: Model, type: str) -> frozenset[str]:
     """The privileges that operations on entities of the type ask for."""
     return frozenset(
         node.privilege
@@ -207,13 +207,13 @@ def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
         todo.extend((inner, "" if is_elsewhere else at) for inner in children(node))
 
 
-def attribute_comparisons(model: Model) -> tuple[Told, ...]:
+def attribute_comparisons(model: Model) -> tuple[Compared, ...]:
     """What rules of the model ask about the stored attributes of who asks."""
-    found = {
-        Told(node.attribute, node.operator, node.value)
+    comparisons = {
+        Compared(node.attribute, node.operator, node.value)
         for operation in model.operations.values()
         for rule in operation.rules.values()
         for node in parts(model, rule)
         if isinstance(node, Compare) and node.attribute.startswith(SUBJECT)
     }
-    return tuple(sorted(found, key=repr))
+    return tuple(sorted(comparisons, key=repr))

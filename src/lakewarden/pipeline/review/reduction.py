@@ -26,6 +26,7 @@ from lakewarden.pipeline.review.residue import (
     EVERYBODY,
     NOBODY,
     Admins,
+    Compared,
     Free,
     Given,
     Itself,
@@ -34,7 +35,6 @@ from lakewarden.pipeline.review.residue import (
     Owners,
     Path,
     Residues,
-    Told,
     Types,
 )
 from lakewarden.pipeline.review.statement_coverage import Cover, Covering
@@ -62,13 +62,13 @@ class Spots:
 
 
 class TooMany(Exception):
-    """A rule tells more kinds of entities apart than are wanted."""
+    """A rule distinguishes more kinds of entities than the limit."""
 
 
 class Reduction(Algebra[Column, Spots]):
     """Residues for every entity of some; each rule is reduced for one type at a time.
 
-    Where a part of a rule tells more than `limit` kinds of entities apart (None: no limit),
+    Where a part of a rule distinguishes more than `limit` kinds of entities (None: no limit),
     `evaluate` raises `TooMany`. What statements cover is taken over from `like`, a reduction of
     the same snapshot.
     """
@@ -97,14 +97,14 @@ class Reduction(Algebra[Column, Spots]):
     def _principals(self) -> Codes:
         """For each entity the number of the principal that it is, -1: unknown, -2: no such type."""
         coded, tree = self.snapshot.coded, self._tree
-        found = np.full(len(tree), -2, dtype=np.int64)
+        principal_ids = np.full(len(tree), -2, dtype=np.int64)
         kinds = {t.name for t in coded.model.types.values() if t.principal is not None}
         codes = [tree.codes[kind] for kind in sorted(kinds & tree.codes.keys())]
         for id in np.flatnonzero(np.isin(tree.types, codes)).tolist():
             principal = coded.model.principal_kind(tree.entity(id))
             known = None if principal is None else coded.memberships.ids.get(Principal(*principal))
-            found[id] = -1 if known is None else known
-        return found
+            principal_ids[id] = -1 if known is None else known
+        return principal_ids
 
     def persons(self, ids: Ids) -> Codes:
         """The numbers of the principals that the entities are; below zero: none."""
@@ -121,18 +121,18 @@ class Reduction(Algebra[Column, Spots]):
         codes = np.zeros(len(self._tree), dtype=np.int64)
         everyone = np.arange(len(self._tree), dtype=np.int32)
         places, owners, labels = self.snapshot.coded.owners.flat(everyone)
-        found: dict[tuple[tuple[int, int], ...], int] = {(): 0}
+        code_by_owners: dict[tuple[tuple[int, int], ...], int] = {(): 0}
         starts = np.flatnonzero(np.diff(places, prepend=-1))
         pairs = list(zip(owners.tolist(), labels.tolist(), strict=True))
         bounds = pairwise([*starts.tolist(), len(pairs)])
         for place, (start, end) in zip(places[starts].tolist(), bounds, strict=True):
-            codes[place] = found.setdefault(tuple(pairs[start:end]), len(found))
-        return codes, list(found)
+            codes[place] = code_by_owners.setdefault(tuple(pairs[start:end]), len(code_by_owners))
+        return codes, list(code_by_owners)
 
     # the algebra
 
     def evaluate_few(self, rule: Node, place: Spots) -> Column | None:
-        """What is left of the rule; None where it tells too many kinds of entities apart."""
+        """The residual rule; None where it distinguishes too many kinds of entities."""
         try:
             return self.evaluate(rule, place)
         except TooMany:
@@ -162,14 +162,14 @@ class Reduction(Algebra[Column, Spots]):
         self, values: Iterator[Column], last: int, join: Callable[[tuple[int, int]], int]
     ) -> Column:
         """The columns put together; nothing more is asked once all say `last`."""
-        found = next(values)
-        for more in values if found.of != (last,) else ():
-            codes, stands = joined([(found.codes, len(found.of)), (more.codes, len(more.of))])
+        result = next(values)
+        for more in values if result.of != (last,) else ():
+            codes, stands = joined([(result.codes, len(result.of)), (more.codes, len(more.of))])
             rows = self._few(stands)
-            found = column_of(codes, [join((found.of[a], more.of[b])) for a, b in rows])
-            if found.of == (last,):
+            result = column_of(codes, [join((result.of[a], more.of[b])) for a, b in rows])
+            if result.of == (last,):
                 break
-        return found
+        return result
 
     def _few(self, stands: Codes) -> list[list[int]]:
         """The rows of what codes stand for, unless they are too many."""
@@ -211,8 +211,8 @@ class Reduction(Algebra[Column, Spots]):
     def not_denied(self, privilege: str, place: Spots) -> Column:
         covers = self.covering.of(privilege)
         codes, stands = joined([(covers.codes[place.ids], covers.count)])
-        kept = [covers[cover] for (cover,) in self._few(stands)]
-        return column_of(codes, [self._free(privilege, cover) for cover in kept])
+        few_covers = [covers[cover] for (cover,) in self._few(stands)]
+        return column_of(codes, [self._free(privilege, cover) for cover in few_covers])
 
     # ownership
 
@@ -223,8 +223,8 @@ class Reduction(Algebra[Column, Spots]):
         """The owners of the entities as codes, where they are to be named."""
         if not place.named:
             return self._nothing(place)
-        codes, found = self.owners
-        return codes[place.ids], len(found)
+        codes, distinct_owners = self.owners
+        return codes[place.ids], len(distinct_owners)
 
     def _owned(
         self, place: Spots, owner: int, types: Types = None, statements: tuple[str, ...] = ()
@@ -260,8 +260,8 @@ class Reduction(Algebra[Column, Spots]):
         if not place.named:
             return is_one.astype(np.int64), [None, -1]
         shown = np.where(is_one, persons, -2)
-        found, codes = np.unique(shown, return_inverse=True)
-        people = [None if n == -2 else n for n in found.tolist()]
+        distinct_numbers, codes = np.unique(shown, return_inverse=True)
+        people = [None if n == -2 else n for n in distinct_numbers.tolist()]
         return codes.reshape(-1).astype(np.int64), people
 
     def _itself(self, place: Spots, person: int | None, *, exactly: bool) -> int:
@@ -286,12 +286,12 @@ class Reduction(Algebra[Column, Spots]):
     def may(self, operation: str, place: Spots) -> Column:
         declared = self.snapshot.model.operation(operation)
         kinds = self._tree.types[place.ids]
-        found = np.unique(kinds).tolist()
-        if len(found) == 1:
-            rule = declared.rule_or_none(self._tree.kinds[found[0]])
+        distinct_kinds = np.unique(kinds).tolist()
+        if len(distinct_kinds) == 1:
+            rule = declared.rule_or_none(self._tree.kinds[distinct_kinds[0]])
             return self.constant(False, place) if rule is None else self.evaluate(rule, place)
         parts = []
-        for kind in found:
+        for kind in distinct_kinds:
             rows = np.flatnonzero(kinds == kind)
             rule = declared.rule_or_none(self._tree.kinds[kind])
             inner = Spots(place.ids[rows], place.path, place.named)
@@ -360,22 +360,22 @@ class Reduction(Algebra[Column, Spots]):
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
         codes = np.zeros(size, dtype=np.int64)
         known: dict[bytes, int] = {}
-        found = [NOBODY]
+        residues = [NOBODY]
         for row, part in zip(rows[starts].tolist(), np.split(numbers, starts[1:]), strict=True):
             key = part.tobytes()
             if key not in known:
-                known[key] = len(found)
-                found.append(join(part.tolist()))
+                known[key] = len(residues)
+                residues.append(join(part.tolist()))
             codes[row] = known[key]
-            if self._limit is not None and len(found) > self._limit:
+            if self._limit is not None and len(residues) > self._limit:
                 raise TooMany
-        codes, stands = joined([(codes, len(found))])
-        return column_of(codes, [found[n] for (n,) in stands.tolist()])
+        codes, stands = joined([(codes, len(residues))])
+        return column_of(codes, [residues[n] for (n,) in stands.tolist()])
 
     def compare(self, node: Compare, place: Spots) -> Column:
         if node.attribute.startswith(SUBJECT):
-            told = Told(node.attribute, node.operator, node.value)
-            return self._all_alike(self.residues.number(told), place)
+            comparison = Compared(node.attribute, node.operator, node.value)
+            return self._all_alike(self.residues.number(comparison), place)
         truths = self._among.compare(node, place.ids)
         codes, stands = joined([(truths.astype(np.int64), 2)])
         return Column(codes, tuple((NOBODY, EVERYBODY)[n] for (n,) in stands.tolist()))

@@ -97,7 +97,7 @@ class Admins:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Compared:
     """Those whose stored attribute compares so."""
 
     attribute: str
@@ -120,16 +120,28 @@ class Any:
 
 
 Residue = (
-    Nobody | Everybody | Given | Free | Owned | Itself | Owners | One | Admins | Told | All | Any
+    Nobody
+    | Everybody
+    | Given
+    | Free
+    | Owned
+    | Itself
+    | Owners
+    | One
+    | Admins
+    | Compared
+    | All
+    | Any
 )
 
 _FORMS: Final[Mapping[str, Callable[..., Residue]]] = {
-    form.__name__: form
-    for form in (
-        *(Nobody, Everybody, Given, Free, Owned, Itself, Owners, One, Admins, Told),
-        *(All, Any),
-    )
+    **{
+        form.__name__: form for form in (Nobody, Everybody, Given, Free, Owned, Itself, Owners, One)
+    },
+    **{form.__name__: form for form in (Admins, All, Any)},
+    "Told": Compared,  # keys in tables are digests of this older word
 }
+_WORDS: Final = {form: word for word, form in _FORMS.items()}
 
 NOBODY: Final = 0
 EVERYBODY: Final = 1
@@ -165,7 +177,7 @@ class Residues:
         return known
 
     def digest(self, number: int) -> bytes:
-        """What tells the residue from others, in any collection."""
+        """Identifies the residue, in any collection."""
         known = self._digests.get(number)
         if known is None:
             text = self.text(number).encode()
@@ -179,7 +191,7 @@ class Residues:
             cells: list[object] = [sorted(self.digest(part).hex() for part in residue.parts)]
         else:
             cells = [getattr(residue, name) for name in residue.__slots__]
-        return json.dumps([type(residue).__name__, *cells], ensure_ascii=False)
+        return json.dumps([_WORDS[type(residue)], *cells], ensure_ascii=False)
 
     def _is_own(self, residue: Residue) -> bool:
         if isinstance(residue, (All, Any)):
@@ -216,10 +228,12 @@ class Residues:
             return full
         parts = self._put_together(flat, Free if every else Given)
         # What holds together with, or beside, something that it already needs says nothing.
-        kept = {n for n in parts if not self._is_said(n, parts, other)}
-        if not kept:
+        remaining = {n for n in parts if not self._is_said(n, parts, other)}
+        if not remaining:
             return empty
-        return kept.pop() if len(kept) == 1 else self.number(form(tuple(sorted(kept))))
+        return (
+            remaining.pop() if len(remaining) == 1 else self.number(form(tuple(sorted(remaining))))
+        )
 
     def _is_said(self, number: int, parts: set[int], other: type[All] | type[Any]) -> bool:
         part = self._residues[number]
@@ -235,7 +249,7 @@ class Residues:
                 stated.setdefault(part.privilege, set()).update(part.statements)
             else:
                 rest.add(number)
-        made = (form(name, tuple(sorted(found))) for name, found in stated.items())
+        made = (form(name, tuple(sorted(numbers))) for name, numbers in stated.items())
         return rest.union(self.number(one) for one in made)
 
     def plain(self, number: int) -> int:

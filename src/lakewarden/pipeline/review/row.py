@@ -1,4 +1,4 @@
-"""The rows that blocks give a review, and how they are told apart."""
+"""The rows that blocks give a review, and their kinds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from lakewarden.pipeline import parquet_output
 
-FOUND: Final = (
+FINDINGS: Final = (
     "what int, type string, matter int, key binary, n long, id int, bits binary, text string,"
     " container string, owners array<int>, keys array<binary>, counts array<long>,"
     " users binary, every binary, people array<binary>"
 )
-"""What is found, of nine kinds.
+"""Rows of nine kinds.
 
     RESIDUE   key, text
     CLASS     type, matter, key, n, id = the first entity, bits = the entities, by block

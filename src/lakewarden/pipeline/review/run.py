@@ -40,7 +40,7 @@ from lakewarden.pipeline.review.finding import COMPARED, Plan, answers_of, compa
 from lakewarden.pipeline.review.labels import Sensitive, labels_of
 from lakewarden.pipeline.review.page import page
 from lakewarden.pipeline.review.question import CLASSES, Chosen, attribute_comparisons, chosen
-from lakewarden.pipeline.review.row import ASSET, CLASS, FOUND, GROUP
+from lakewarden.pipeline.review.row import ASSET, CLASS, FINDINGS, GROUP
 from lakewarden.pipeline.review.schemas import (
     BY_ASSET,
     GROUPS,
@@ -87,17 +87,17 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
     if classes is not None and classes < 1:
         raise BadInput("expected at least one class", where="--classes")
     index = open_index(source)
-    asked = chosen(index.system.model, privileges, operations)
+    questions = chosen(index.system.model, privileges, operations)
     labels = Sensitive(sensitive)
     use = None if used is None else use_of(used, index, index.input)
     inputs = (index.input,) if use is None else (index.input, use.input)
     options = {
-        **asked.options(),
+        **questions.options(),
         "classes": "all" if classes is None else str(classes),
         "sensitive": " ".join(labels.given),
     }
     job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, options, progress)
-    reviewing = _Reviewing(job, index, asked, classes, use, labels, age_of(source))
+    reviewing = _Reviewing(job, index, questions, classes, use, labels, age_of(source))
     return job.run(STAGES, reviewing, facts=reviewing.facts, report=reviewing.report)
 
 
@@ -132,7 +132,7 @@ class _Reviewing:
 
     @cached_property
     def _telling(self) -> Telling:
-        return answers_of(self.index.system.model, self.job.folder("ask") / "told")
+        return answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
 
     @cached_property
     def _gathered(self) -> MergedFindings:
@@ -142,8 +142,8 @@ class _Reviewing:
 
     def _folders(self) -> list[Path]:
         """Where findings are: those of all blocks, and more by groups."""
-        found = (self.job.folder(stage) / "found" for stage in ("find", "coarse"))
-        return [folder for folder in found if folder.exists()]
+        folders = (self.job.folder(stage) / "findings" for stage in ("find", "coarse"))
+        return [folder for folder in folders if folder.exists()]
 
     def _matters_by_group(self) -> frozenset[At]:
         """The matters of too many classes."""
@@ -151,14 +151,14 @@ class _Reviewing:
         return frozenset((type, matter) for type, matter in known)
 
     def ask(self, folder: Path) -> Counts:
-        asked = attribute_comparisons(self.index.system.model)
-        if asked:
-            self._judge(comparison_judge(asked), COMPARED, folder / "told")
-        return {"told": len(asked)}
+        comparisons = attribute_comparisons(self.index.system.model)
+        if comparisons:
+            self._judge(comparison_judge(comparisons), COMPARED, folder / "comparisons")
+        return {"comparisons": len(comparisons)}
 
     def find(self, folder: Path) -> Counts:
-        self._judge(finder(self._context, self._plan), FOUND, folder / "found")
-        return {"rows": ds.dataset(folder / "found", format="parquet").count_rows()}
+        self._judge(finder(self._context, self._plan), FINDINGS, folder / "findings")
+        return {"rows": ds.dataset(folder / "findings", format="parquet").count_rows()}
 
     @property
     def _plan(self) -> Plan:
@@ -168,26 +168,26 @@ class _Reviewing:
         limit = self.classes
         if limit is None:
             return {"matters": 0, "at": []}
-        counted = class_counts(self.job.folder("find") / "found")
+        counted = class_counts(self.job.folder("find") / "findings")
         wide = {at: of for at, of in counted.items() if GROUP in of or of[CLASS] > limit}
         again = frozenset(at for at, of in wide.items() if of.get(CLASS))
         if again:
             judge = finder(self._context, replace(self._plan, again=again))
-            self._judge(judge, FOUND, folder / "found")
+            self._judge(judge, FINDINGS, folder / "findings")
         return {"matters": len(wide), "at": sorted(map(list, wide))}
 
     def describe_assets(self, folder: Path) -> Counts:
-        found = self._gathered
-        coarse = assets.reached(found, self.chosen)
+        findings = self._gathered
+        coarse = assets.reached(findings, self.chosen)
         labels = labels_of(self.index)
-        made = assets.Describing(found.people, found.gone, coarse, labels)
+        made = assets.Describing(findings.people, findings.gone, coarse, labels)
         sizes = self._put_assets(made, folder)
-        naming = people.Naming(self._blocks, found.people, labels, self.sensitive)
+        naming = people.Naming(self._blocks, findings.people, labels, self.sensitive)
         _put_each(people.paged(self._named(naming)), folder / PEOPLE)
-        known = assets.standing(found.people, found.gone)
+        known = assets.standing(findings.people, findings.gone)
         owners = sorted((owner, n, *known[owner]) for owner, n in made.owners.items())
         _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
-        for group, rows in assets.group_rows(made.groups, found, coarse).items():
+        for group, rows in assets.group_rows(made.groups, findings, coarse).items():
             _put(table(group, zip(*rows, strict=True)), folder / group)
         return sizes
 
@@ -198,7 +198,7 @@ class _Reviewing:
             parquet_output.writer(SCHEMAS[BY_ASSET], folder / BY_ASSET) as by_asset,
             parquet_output.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
         ):
-            for batch in self._found_assets(assets.FOUND_COLUMNS):
+            for batch in self._asset_findings(assets.FINDING_COLUMNS):
                 described, orphaned = made.tables(batch)
                 by_asset.write_table(described)
                 orphans.write_table(orphaned)
@@ -207,15 +207,15 @@ class _Reviewing:
         return sizes
 
     def _named(self, naming: people.Naming) -> Iterator[pa.Table]:
-        for batch in self._found_assets(people.FOUND_COLUMNS):
+        for batch in self._asset_findings(people.FINDING_COLUMNS):
             yield from naming.tables(batch)
 
     @property
     def _blocks(self) -> ds.Dataset:
         """What was found in all blocks."""
-        return ds.dataset(self.job.folder("find") / "found", format="parquet")
+        return ds.dataset(self.job.folder("find") / "findings", format="parquet")
 
-    def _found_assets(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _asset_findings(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = ds.field("what") == ASSET
         yield from self._blocks.to_batches(columns=list(columns), filter=chosen)
 
@@ -241,7 +241,7 @@ class _Reviewing:
 
 _ASSETS: Final = (BY_ASSET, ORPHANS, PEOPLE, OWNERS, *GROUPS)
 STAGES: Final = (
-    Stage("ask", (), _Reviewing.ask, (), "{told} comparisons with attributes of users"),
+    Stage("ask", (), _Reviewing.ask, (), "{comparisons} comparisons with attributes of users"),
     Stage("find", ("ask",), _Reviewing.find, (), "{rows:,} findings"),
     Stage(
         "coarse",

@@ -82,8 +82,8 @@ def export(folder: Path, out: Path) -> list[Path]:
 
 def _shown(source: Path, schema: pa.Schema) -> pa.Table:
     """The columns that people can read, in canonical order of the rows."""
-    kept = [field.name for field in schema if not _is_for_programs(field.type)]
-    shown = pq.read_table(source, columns=kept)
+    columns = [field.name for field in schema if not _is_for_programs(field.type)]
+    shown = pq.read_table(source, columns=columns)
     plain = [(f.name, "ascending") for f in shown.schema if not pa.types.is_list(f.type)]
     return shown.sort_by(plain)
 
@@ -153,12 +153,12 @@ def _cell(value: object) -> object:
 
 def _listed(values: Sequence[object], size: int) -> str:
     """The members in one text: the first ones of so many, as far as a cell holds them."""
-    kept: list[str] = []
+    texts: list[str] = []
     room = LONGEST - _ROOM
     for text in map(str, values):
         room -= len(text) + len(_APART)
         if room < 0:
             break
-        kept.append(text)
-    more = size - len(kept)
-    return _APART.join([*kept, f"and {more:,} more"] if more else kept)
+        texts.append(text)
+    more = size - len(texts)
+    return _APART.join([*texts, f"and {more:,} more"] if more else texts)

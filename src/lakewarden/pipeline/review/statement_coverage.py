@@ -34,7 +34,7 @@ class Cover:
 class Covers:
     """For each entity id a code, and the statements that each code stands for.
 
-    What a code stands for is worked out when it is asked for: of a privilege that tells many
+    What a code stands for is computed on first use: of a privilege that distinguishes many
     entities apart, most are never looked at. `to_owners` says whether any statement speaks to
     owners.
     """
@@ -48,17 +48,17 @@ class Covers:
     known: dict[int, Cover] = field(default_factory=dict)
 
     def __getitem__(self, code: int) -> Cover:
-        found = self.known.get(code)
-        if found is None:
+        known_cover = self.known.get(code)
+        if known_cover is None:
             scopes = self.scopes[self.offsets[code] : self.offsets[code + 1]]
-            found = self.known[code] = cover(self.table, scopes.tolist())
-        return found
+            known_cover = self.known[code] = cover(self.table, scopes.tolist())
+        return known_cover
 
 
 class Covering:
     """The statements of a snapshot by the entities that they cover.
 
-    Sets of scopes are told apart by the exclusive or of random words, drawn anew in every
+    Sets of scopes are distinguished by the exclusive or of random words, drawn anew in every
     process: two different sets meet by accident once in 2 to the power of 128.
     """
 
@@ -78,12 +78,12 @@ class Covering:
         return known
 
     def _by_scope(self, privilege: str) -> _ByScope:
-        found: _ByScope = {}
+        grants_by_scope: _ByScope = {}
         for grant in self._snapshot.table.allows(privilege).every:
-            found.setdefault(grant.scope, []).append(grant)
+            grants_by_scope.setdefault(grant.scope, []).append(grant)
         for grant in self._snapshot.table.denies(privilege).every:
-            found.setdefault(grant.scope, []).append(grant)
-        return found
+            grants_by_scope.setdefault(grant.scope, []).append(grant)
+        return grants_by_scope
 
     def _covers(self, privilege: str) -> Covers:
         classes = self._snapshot.classes
@@ -94,7 +94,7 @@ class Covering:
             marks[self._rows(scope)] ^= self._words[scope]
         first, codes = _grouped(marks)
         scopes, offsets = self._inside(first, size, table)
-        grants = (grant for found in table.values() for grant in found)
+        grants = (grant for of_scope in table.values() for grant in of_scope)
         return Covers(
             codes=codes if classes is None else codes[classes.classes],
             count=len(first),
@@ -111,10 +111,12 @@ class Covering:
         """
         places = np.full(size, -1, dtype=np.int64)
         places[first] = np.arange(len(first))
-        found = [(scope, places[self._rows(scope)]) for scope in table]
-        kept = [at[at >= 0] for _, at in found]
-        at = np.concatenate([np.zeros(0, dtype=np.int64), *kept])
-        numbers = np.repeat(np.array([s for s, _ in found], dtype=np.int64), [*map(len, kept)])
+        rows_by_scope = [(scope, places[self._rows(scope)]) for scope in table]
+        present = [at[at >= 0] for _, at in rows_by_scope]
+        at = np.concatenate([np.zeros(0, dtype=np.int64), *present])
+        numbers = np.repeat(
+            np.array([s for s, _ in rows_by_scope], dtype=np.int64), [*map(len, present)]
+        )
         order = np.argsort(at, kind="stable")
         offsets = np.zeros(len(first) + 1, dtype=np.int64)
         np.cumsum(np.bincount(at, minlength=len(first)), out=offsets[1:])

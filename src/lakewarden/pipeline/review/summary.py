@@ -126,7 +126,7 @@ def summed(folder: Path, source: Source) -> Summary:
         questions=_top(questions, lambda row: row["n_users"]),
         spread={way: _spread(read(BY_ASSET, f"{way}_users").column(0)) for way in WAYS},
         people=_top(people, lambda row: max(row[w] + row[f"{w}_as_owner"] for w in WAYS)),
-        groups={name: _top(found, lambda row: row["assets"]) for name, found in groups.items()},
+        groups={name: _top(of_name, lambda row: row["assets"]) for name, of_name in groups.items()},
         owners=_top(owners, lambda row: row["assets"]),
         orphans=orphans.sort_by([("type", "ascending"), ("name", "ascending")])
         .slice(0, ROWS)
@@ -141,8 +141,8 @@ def _most_read(named: pa.Table) -> list[int]:
     """The places of the assets with the most readers, then of whom most change or see."""
     order = [(f"{way}_n", "descending") for way in (READ, CHANGE, SEE)]
     ordered = named.sort_by([*order, ("name", "ascending"), ("place", "ascending")])
-    found: list[int] = ordered.column("place").slice(0, ASSETS).to_pylist()
-    return found
+    places: list[int] = ordered.column("place").slice(0, ASSETS).to_pylist()
+    return places
 
 
 _OF_REVIEW: Final = (
@@ -197,17 +197,17 @@ def age_of(source: Path) -> dict[str, Any]:
     return {"written": moment, "age_seconds": max(0, round(time.time() - written_at))}
 
 
-def facts_of(index: Index, found: MergedFindings) -> dict[str, Any]:
+def facts_of(index: Index, findings: MergedFindings) -> dict[str, Any]:
     """What the review is of: the system, and the population as it was frozen in the index."""
-    facts, memberships = index.manifest.facts, found.people.memberships
+    facts, memberships = index.manifest.facts, findings.people.memberships
     statements = sha256_of((index.folder / STATEMENTS).read_text("utf-8"))
     digests = {name: content.digest for name, content in sorted(index.manifest.tables.items())}
     population = {
-        "entities": sum(n for type, n in found.census.items() if type),
+        "entities": sum(n for type, n in findings.census.items() if type),
         "users": sum(memberships.principals[id].kind == USER for id in memberships.stored),
         "principals": len(memberships.stored),
         "statements": statements,
         "checksum": sha256_of(json.dumps([digests, statements])),
     }
-    kept = ("realm", "revision", "model", "settings", "digest", "from", "until", "bits")
-    return {**{name: facts[name] for name in kept}, "population": population}
+    copied = ("realm", "revision", "model", "settings", "digest", "from", "until", "bits")
+    return {**{name: facts[name] for name in copied}, "population": population}

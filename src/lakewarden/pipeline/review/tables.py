@@ -51,7 +51,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Outcome:
     """What a class, or a group, comes to: whom statements let in on any of it, and on all.
 
     `sets` are the role sets of the former.
@@ -65,11 +65,11 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ClassRow:
     """A class, or a group, of a matter, what it comes to, and the cells that say so."""
 
     of: Class | Group
-    said: _Said
+    said: _Outcome
     cells: tuple[Any, ...]
 
 
@@ -83,15 +83,15 @@ class Tables:
     `review` comes first, matter by matter: what the others hold is counted on the way.
     """
 
-    def __init__(self, found: MergedFindings, chosen: Chosen, used: Use | None = None) -> None:
-        self._found = found
+    def __init__(self, findings: MergedFindings, chosen: Chosen, used: Use | None = None) -> None:
+        self._findings = findings
         self._used = used
-        self._people = found.people
+        self._people = findings.people
         self._chosen = chosen
-        self._matters = {at: number for number, at in enumerate(matters(found, chosen))}
-        self._sets = RoleSets(found.people, found.audience)
-        self._asked: list[tuple[Any, ...]] = []
-        self._known: dict[int, tuple[_Said, tuple[Any, ...]]] = {}
+        self._matters = {at: number for number, at in enumerate(matters(findings, chosen))}
+        self._sets = RoleSets(findings.people, findings.audience)
+        self._question_rows: list[tuple[Any, ...]] = []
+        self._known: dict[int, tuple[_Outcome, tuple[Any, ...]]] = {}
         self._reach: dict[int, Counts] = {}
         self._surely: dict[int, Counts] = {}
 
@@ -99,13 +99,13 @@ class Tables:
         """The questions, matter by matter."""
         number = 0
         for at, matter in self._matters.items():
-            asked = self._chosen.agenda(self._people.model, at[0]).matters[at[1]].questions
-            yield at, [_Row(number + n, one, at, matter) for n, one in enumerate(asked)]
-            number += len(asked)
+            questions = self._chosen.agenda(self._people.model, at[0]).matters[at[1]].questions
+            yield at, [_Row(number + n, one, at, matter) for n, one in enumerate(questions)]
+            number += len(questions)
 
     def matters(self) -> pa.Table:
         """The numbers of matters: type, the place in the type's agenda, number; is it coarse."""
-        rows = [(*at, number, at in self._found.coarse) for at, number in self._matters.items()]
+        rows = [(*at, number, at in self._findings.coarse) for at, number in self._matters.items()]
         types = (pa.string(), pa.int32(), pa.int32(), pa.bool_())
         columns = zip(*rows, strict=True) if rows else ((),) * len(types)
         arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
@@ -113,17 +113,17 @@ class Tables:
 
     def review(self) -> Iterator[pa.Table]:
         """The rows of classes and groups, so many at a time that they are few."""
-        for at, asked in self._questions():
+        for at, rows_of_matter in self._questions():
             parts = list(self._parts(at))
             self._count(at, parts)
-            self._asked += (self._question_cells(row, parts) for row in asked)
-            if asked:
+            self._question_rows += (self._question_cells(row, parts) for row in rows_of_matter)
+            if rows_of_matter:
                 rows = _tailed(map(self._part_cells, parts))
-                yield pa.concat_tables([_headed(row, rows) for row in asked])
+                yield pa.concat_tables([_headed(row, rows) for row in rows_of_matter])
 
     def others(self) -> Iterator[tuple[str, pa.Table]]:
         """Every other table, by name; `review` has been asked for before."""
-        yield QUESTIONS, table(QUESTIONS, zip(*self._asked, strict=True))
+        yield QUESTIONS, table(QUESTIONS, zip(*self._question_rows, strict=True))
         yield PRINCIPALS, table(PRINCIPALS, zip(*self._principal_rows(), strict=True))
         yield ROLE_SETS, table(ROLE_SETS, self._set_columns())
         yield BY_PRINCIPAL, table(BY_PRINCIPAL, self._by_principal())
@@ -131,27 +131,27 @@ class Tables:
 
     # questions and classes
 
-    def _parts(self, at: At) -> Iterator[_Part]:
-        for one in self._found.classes.get(at, ()):
-            yield _Part(one, *self._of_residue(one.residue))
-        for group in self._found.groups(at) if at in self._found.coarse else ():
+    def _parts(self, at: At) -> Iterator[_ClassRow]:
+        for one in self._findings.classes.get(at, ()):
+            yield _ClassRow(one, *self._of_residue(one.residue))
+        for group in self._findings.groups(at) if at in self._findings.coarse else ():
             if group.some or group.opens:
                 sets = self._sets.of(group.some)
-                said = _Said(group.some, group.every, sets, group.atoms, group.opens)
-                yield _Part(group, said, self._said_cells(said))
+                said = _Outcome(group.some, group.every, sets, group.atoms, group.opens)
+                yield _ClassRow(group, said, self._said_cells(said))
 
-    def _of_residue(self, number: int) -> tuple[_Said, tuple[Any, ...]]:
+    def _of_residue(self, number: int) -> tuple[_Outcome, tuple[Any, ...]]:
         known = self._known.get(number)
         if known is None:
-            audience = self._found.audience
-            users, atoms = audience.stated(number), self._found.residues.leaves(number)
-            said = _Said(users, users, self._sets.of(users), atoms, audience.opens(number))
+            audience = self._findings.audience
+            users, atoms = audience.stated(number), self._findings.residues.leaves(number)
+            said = _Outcome(users, users, self._sets.of(users), atoms, audience.opens(number))
             if len(self._known) == _KNOWN:
                 self._known.clear()
             known = self._known[number] = said, self._said_cells(said)
         return known
 
-    def _count(self, at: At, parts: Sequence[_Part]) -> None:
+    def _count(self, at: At, parts: Sequence[_ClassRow]) -> None:
         """On how many entities each role set may, by statements: at most, and at least."""
         most, least = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
         for one in parts:
@@ -162,7 +162,7 @@ class Tables:
         if most.any():
             self._reach[self._matters[at]], self._surely[self._matters[at]] = most, least
 
-    def _question_cells(self, row: _Row, parts: Sequence[_Part]) -> tuple[Any, ...]:
+    def _question_cells(self, row: _Row, parts: Sequence[_ClassRow]) -> tuple[Any, ...]:
         return (
             row.number,
             row.question.kind,
@@ -171,25 +171,25 @@ class Tables:
             row.at[0],
             row.matter,
             row.question.request,
-            row.at in self._found.coarse,
-            self._found.census[row.at[0]],
+            row.at in self._findings.coarse,
+            self._findings.census[row.at[0]],
             len(parts),
             sum(one.of.entities for one in parts if one.said.some),
             len(BitMap.union(BitMap(), *(one.said.some for one in parts))),
         )
 
-    def _part_cells(self, one: _Part) -> tuple[Any, ...]:
+    def _part_cells(self, one: _ClassRow) -> tuple[Any, ...]:
         is_group = isinstance(one.of, Group)
         return (
             COARSE if is_group else EXACT,
             one.of.key.hex(),
             one.of.container if isinstance(one.of, Group) else None,
             one.of.entities,
-            self._found.names.get(one.of.first, ""),
+            self._findings.names.get(one.of.first, ""),
             *one.cells,
         )
 
-    def _said_cells(self, said: _Said) -> tuple[Any, ...]:
+    def _said_cells(self, said: _Outcome) -> tuple[Any, ...]:
         users = canonical(said.some)
         stated = (a for a in said.atoms if isinstance(a, (Given, Free, Owned)))
         return (
@@ -220,7 +220,7 @@ class Tables:
         counted = _sparse(self._reach, len(sets), self._surely)
         return (
             range(len(sets)),
-            [self._names(found) for found in sets.principals],
+            [self._names(of_set) for of_set in sets.principals],
             [len(users) for users in sets.users],
             [canonical(users) for users in sets.users],
             *counted,
@@ -229,7 +229,7 @@ class Tables:
     def _by_principal(self) -> Sequence[Any]:
         users = sorted(self._people.crowd.everyone)
         sets = np.array([self._sets.set_of[user] for user in users], dtype=np.int64)
-        gains = {self._matters[at]: counts[users] for at, counts in self._found.gains.items()}
+        gains = {self._matters[at]: counts[users] for at, counts in self._findings.gains.items()}
         ways, count = range(len(WAYS)), len(self._sets)
         most = [self._by_way(way, self._reach, count)[sets] for way in ways]
         least = [self._by_way(way, self._surely, count)[sets] for way in ways]
@@ -240,7 +240,7 @@ class Tables:
     def _by_way(self, way: int, counts: Mapping[int, Counts], size: int) -> Counts:
         """The counts of a way, over all types."""
         total = np.zeros(size, dtype=np.int64)
-        for type in self._found.census:
+        for type in self._findings.census:
             number = self._chosen.agenda(self._people.model, type).ways[way]
             if number is not None:
                 total += counts.get(self._matters[type, number], 0)
@@ -248,13 +248,15 @@ class Tables:
 
     def _inactive(self) -> Iterator[tuple[Any, ...]]:
         reach = sum(self._reach.values(), np.zeros(len(self._sets), dtype=np.int64))
-        owning = {u for found in self._found.gains.values() for u in np.flatnonzero(found).tolist()}
+        owning = {
+            u for gains in self._findings.gains.values() for u in np.flatnonzero(gains).tolist()
+        }
         everyone = self._people.crowd.everyone
         for user in sorted(self._people.memberships.stored):
             principal = self._people.memberships.principals[user]
             if principal.kind != USER:
                 continue
-            if user in self._found.gone:
+            if user in self._findings.gone:
                 yield user, *principal, REMOVED
             if user not in everyone:
                 yield user, *principal, BEYOND
@@ -269,8 +271,8 @@ class Tables:
 def _tailed(cells: Iterable[tuple[Any, ...]]) -> pa.Table:
     """The columns of `review` behind those that name the question."""
     schema = pa.schema(list(SCHEMAS[REVIEW])[_HEAD:])
-    found = list(zip(*cells, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(column, of.type) for column, of in zip(found, schema, strict=True)]
+    columns = list(zip(*cells, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(column, of.type) for column, of in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
@@ -295,7 +297,7 @@ def _sparse(counts: Mapping[int, Counts], size: int, *more: Mapping[int, Counts]
 
     `more` are counts that are none where the first ones are none.
     """
-    places = [np.flatnonzero(found) for found in counts.values()]
+    places = [np.flatnonzero(by_user) for by_user in counts.values()]
     at = np.concatenate([*places, np.zeros(0, dtype=np.int64)])
     numbers = np.repeat(np.fromiter(counts, np.int32, len(counts)), [len(p) for p in places])
     values = [
@@ -311,9 +313,9 @@ def _sparse(counts: Mapping[int, Counts], size: int, *more: Mapping[int, Counts]
 def table(name: str, columns: Iterable[Any]) -> pa.Table:
     """The table of that name; no columns: no rows."""
     schema = SCHEMAS[name]
-    found = list(columns) or [[] for _ in schema]
+    cells = list(columns) or [[] for _ in schema]
     arrays = [
         column.cast(field.type) if isinstance(column, pa.Array) else pa.array(column, field.type)
-        for column, field in zip(found, schema, strict=True)
+        for column, field in zip(cells, schema, strict=True)
     ]
     return pa.table(arrays, schema=schema)

@@ -16,12 +16,12 @@ from lakewarden.pipeline.index import guests
 from lakewarden.pipeline.index.preorder import TOP
 from lakewarden.pipeline.stream.id_shift import Shift
 from lakewarden.pipeline.stream.nodes import Changed, Nodes
-from lakewarden.pipeline.stream.row_changes import Edge, Kept, Owner
+from lakewarden.pipeline.stream.row_changes import CurrentRows, Edge, Owner
 from lakewarden.pipeline.stream.skeleton import Ints, Skeleton
 
 
 def guests_now(
-    nodes: Nodes, changed: Changed, shift: Shift, edges: Kept[Edge], common: Ints, bits: int
+    nodes: Nodes, changed: Changed, shift: Shift, edges: CurrentRows[Edge], common: Ints, bits: int
 ) -> Ints:
     """The pairs of blocks and guests, as `gathering.guests_of` has them; ascending."""
     parents = _parents(nodes.skeleton, changed, shift)
@@ -53,7 +53,7 @@ def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
     return parents
 
 
-def _looked_at(nodes: Nodes, shift: Shift, edges: Kept[Edge]) -> tuple[Ints, Ints]:
+def _looked_at(nodes: Nodes, shift: Shift, edges: CurrentRows[Edge]) -> tuple[Ints, Ints]:
     """The relations that anything looks at, between the ids of now, ascending."""
     kinds = guests.looked_at(nodes.system.model)
     rows = nodes.skeleton.edges
@@ -66,10 +66,10 @@ def _looked_at(nodes: Nodes, shift: Shift, edges: Kept[Edge]) -> tuple[Ints, Int
     return sources[order], targets[order]
 
 
-def told_subjects(nodes: Nodes, shift: Shift) -> set[int]:
+def described_subjects(nodes: Nodes, shift: Shift) -> set[int]:
     """The subjects, by the ids of now, of whom something is stored that rules read."""
     model, rows = nodes.system.model, nodes.skeleton.attributes
-    keys = guests.told_of_subjects(model)
+    keys = guests.subject_attributes(model)
     if not keys:
         return set()
     places = np.flatnonzero(rows.of_word(keys)).tolist()
@@ -78,8 +78,8 @@ def told_subjects(nodes: Nodes, shift: Shift) -> set[int]:
     for (node, attribute), values in nodes.attributes.items():
         pair = (node, attribute)
         (pairs.add if values and attribute in keys else pairs.discard)(pair)
-    found = {node for node, _ in pairs if _is_subject(nodes, node, model)}
-    return {shift.id(node) for node in found} - {TOP}
+    subject_nodes = {node for node, _ in pairs if _is_subject(nodes, node, model)}
+    return {shift.id(node) for node in subject_nodes} - {TOP}
 
 
 def _is_subject(nodes: Nodes, node: int, model: Model) -> bool:
@@ -89,14 +89,17 @@ def _is_subject(nodes: Nodes, node: int, model: Model) -> bool:
 
 
 def touched(
-    nodes: Nodes, changed: Changed, kept: tuple[Kept[Edge], Kept[Owner]], shift: Shift
+    nodes: Nodes,
+    changed: Changed,
+    current: tuple[CurrentRows[Edge], CurrentRows[Owner]],
+    shift: Shift,
 ) -> Ints:
     """The ids of now of all nodes of which anything changed."""
-    found = {*changed.moved, *changed.fresh, *changed.restated, *nodes.emptied}
-    found.update(node for node, _ in nodes.attributes)
-    edges, owners = kept
-    found |= edges.nodes | owners.nodes
-    ids = {shift.id(node) for node in found} - {TOP}
+    changed_nodes = {*changed.moved, *changed.fresh, *changed.restated, *nodes.emptied}
+    changed_nodes.update(node for node, _ in nodes.attributes)
+    edges, owners = current
+    changed_nodes |= edges.nodes | owners.nodes
+    ids = {shift.id(node) for node in changed_nodes} - {TOP}
     return np.array(sorted(ids), np.int64)
 
 
@@ -108,14 +111,14 @@ def dirty(
     Those of which an own entity or a guest changed, and those of which a guest is no more.
     """
     blocks, ids = guests.parts(pairs)
-    found = {*(touched >> bits).tolist(), *blocks[np.isin(ids, touched)].tolist()}
+    block_numbers = {*(touched >> bits).tolist(), *blocks[np.isin(ids, touched)].tolist()}
     before, guests_before = guests.parts(bones.guests)
     lost = before[np.isin(guests_before, np.array(sorted(gone), np.int64))]
     for block in np.unique(lost).tolist():
         stop = min((block + 1) << bits, bones.count)
         now = shift.ids(np.arange(block << bits, stop, dtype=np.int64))
-        found.update((now[now >= 0] >> bits).tolist())
-    return frozenset(found)
+        block_numbers.update((now[now >= 0] >> bits).tolist())
+    return frozenset(block_numbers)
 
 
 def rewritten(
@@ -128,12 +131,12 @@ def rewritten(
     differing, _ = guests.parts(np.setxor1d(pairs, bones.guests))
     renumbered = bones.owners.ids[owners[bones.owners.to] != bones.owners.to]
     blocks, ids = guests.parts(pairs)
-    found = {*dirty, *differing.tolist(), *(renumbered >> bits).tolist()}
-    found.update(blocks[np.isin(ids, renumbered)].tolist())
+    block_numbers = {*dirty, *differing.tolist(), *(renumbered >> bits).tolist()}
+    block_numbers.update(blocks[np.isin(ids, renumbered)].tolist())
     for together in bones.files.values():
-        if not together.isdisjoint(found):
-            found |= together
-    return frozenset(found)
+        if not together.isdisjoint(block_numbers):
+            block_numbers |= together
+    return frozenset(block_numbers)
 
 
 def untouched(bones: Skeleton, rewritten: frozenset[int]) -> list[Path]:

@@ -72,15 +72,17 @@ def apply(
     """
     progress("read", 0, 1, "")
     known = open_index(out)
-    found = taken(lines, known, whole=whole)
-    events = sum(len(one.events) for one in found.stretches)
-    progress("read", 1, 1, f"{events:,} events, {len(found.waiting):,} lines wait for others")
-    if not found.stretches:
-        return Applied(known.manifest, None, found.waiting)
-    told = {"events": {"applied": events, "passed": found.passed, "waiting": len(found.waiting)}}
+    batch = taken(lines, known, whole=whole)
+    events = sum(len(one.events) for one in batch.stretches)
+    progress("read", 1, 1, f"{events:,} events, {len(batch.waiting):,} lines wait for others")
+    if not batch.stretches:
+        return Applied(known.manifest, None, batch.waiting)
+    read_counts = {
+        "events": {"applied": events, "passed": batch.passed, "waiting": len(batch.waiting)}
+    }
     moment = time.time() if now is None else now
-    manifest, report = _version(known, found.stretches, spark, moment, told, keep, progress)
-    return Applied(manifest, report, found.waiting)
+    manifest, report = _version(known, batch.stretches, spark, moment, read_counts, keep, progress)
+    return Applied(manifest, report, batch.waiting)
 
 
 def _version(
@@ -88,7 +90,7 @@ def _version(
     stretches: Sequence[Stretch],
     spark: SparkSession,
     now: float,
-    told: Mapping[str, Any],
+    read_counts: Mapping[str, Any],
     keep: int | None,
     progress: Progress,
 ) -> tuple[Manifest, Mapping[str, Any]]:
@@ -115,15 +117,15 @@ def _version(
     )
     job.keep_in_memory("plan", began, f"{len(made.dirty):,} blocks reached")
     batch = _Batch(job, known, made)
-    found, report, _ = job.run(
+    manifest, report, _ = job.run(
         batch.stages(),
         batch,
         facts=lambda: made.facts,
-        report=lambda: {**told, **_said(made)},
+        report=lambda: {**read_counts, **_said(made)},
         publish_more=batch.publish,
         keep=keep,
     )
-    return found, report
+    return manifest, report
 
 
 def _said(made: Plan) -> dict[str, Any]:
@@ -161,9 +163,9 @@ class _Batch:
             ordered = self._rows().repartitionById(made.context.blocks, "block")
             parquet_output.write(ordered.sortWithinPartitions("block", "what", "id"), target)
         target.mkdir(exist_ok=True)
-        for file in made.kept:
+        for file in made.untouched:
             place(file, target / file.name)
-        return {"blocks": len(made.rewritten), "kept": len(made.kept)}
+        return {"blocks": len(made.rewritten), "kept": len(made.untouched)}
 
     def _rows(self) -> DataFrame:
         """The rows of the blocks that are written, as `gathering.rows` has them."""
@@ -180,11 +182,11 @@ class _Batch:
         rows = own.mapInArrow(translate.moved, MOVED)
         if len(made.new_rows):
             rows = rows.unionByName(self.job.spark.createDataFrame(made.new_rows))
-        found = rows.withColumn("block", F.shiftright("id", bits))
+        numbered = rows.withColumn("block", F.shiftright("id", bits))
         if not made.is_shifted:
-            found = reused_matches.in_blocks(found, made.rewritten)
+            numbered = reused_matches.in_blocks(numbered, made.rewritten)
         hosts = F.broadcast(self.job.spark.createDataFrame(pairs))
-        return found.unionByName(rows.join(hosts, "id")).select("block", *rows.columns)
+        return numbered.unionByName(rows.join(hosts, "id")).select("block", *rows.columns)
 
     def _blocks(self) -> DataFrame:
         blocks = self.job.folder("gather") / index.BLOCKS

@@ -64,7 +64,7 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _FeedLine:
     """What a line says; `seq` is -1 for the last one of a stretch."""
 
     line: Line
@@ -77,14 +77,14 @@ class _Told:
     section: Section
 
     @staticmethod
-    def of(line: Line) -> _Told:
+    def of(line: Line) -> _FeedLine:
         try:
             data = json.loads(line.text)
         except ValueError:
             raise BadInput("expected JSON", where=line.place) from None
         section = Section(data, line.place)
         kind = section.text("kind")
-        found = _Told(
+        event = _FeedLine(
             line=line,
             realm=section.text("realm"),
             after=_number(section, "after"),
@@ -94,13 +94,13 @@ class _Told:
             seq=-1 if kind == UNTIL else _number(section, "seq"),
             section=section,
         )
-        if not found.after < found.revision <= found.until:
-            message = f"expected a revision behind {found.after}, up to {found.until}"
+        if not event.after < event.revision <= event.until:
+            message = f"expected a revision behind {event.after}, up to {event.until}"
             raise BadInput(message, where=section.at("revision"))
-        return found
+        return event
 
 
-_Lines = dict[tuple[int, int], _Told]
+_Lines = dict[tuple[int, int], _FeedLine]
 """The lines of a stretch, by revision and seq."""
 
 
@@ -114,25 +114,25 @@ def taken(lines: Iterable[Line], index: Index, *, whole: bool) -> Taken:
     if index.revision is None:
         message = "knows no revision; ingest a realm with the source `store` and index that"
         raise BadInput(message, where=str(index.out))
-    found: dict[tuple[int, int], _Lines] = {}
+    lines_by_stretch: dict[tuple[int, int], _Lines] = {}
     passed = 0
     for line in lines:
-        told = _Told.of(line)
-        if told.realm != index.realm or told.until <= index.revision:
+        event = _FeedLine.of(line)
+        if event.realm != index.realm or event.until <= index.revision:
             passed += 1
         else:
-            between = found.setdefault((told.after, told.until), {})
-            between[(told.revision, told.seq)] = told
+            between = lines_by_stretch.setdefault((event.after, event.until), {})
+            between[(event.revision, event.seq)] = event
     stretches: list[Stretch] = []
     waiting: list[Line] = []
     reached = index.revision
-    for (_, until), together in sorted(found.items()):
+    for (_, until), together in sorted(lines_by_stretch.items()):
         is_complete = _is_complete(together, until)
         if whole and not is_complete:
-            place = min(told.line.place for told in together.values())
+            place = min(event.line.place for event in together.values())
             raise BadInput("a line of this stretch is missing; write it again", where=place)
         if waiting or not is_complete:
-            waiting += [told.line for told in together.values()]
+            waiting += [event.line for event in together.values()]
         elif until <= reached:
             passed += len(together)
         else:
@@ -151,7 +151,9 @@ def _is_complete(lines: _Lines, until: int) -> bool:
 
 
 def _stretch(lines: _Lines, index: Index, reached: int) -> Stretch:
-    *others, last = sorted(lines.values(), key=lambda told: (told.seq < 0, told.revision, told.seq))
+    *others, last = sorted(
+        lines.values(), key=lambda event: (event.seq < 0, event.revision, event.seq)
+    )
     place = last.line.place
     if last.after > reached:
         message = f"goes on behind revision {last.after}, and the index is of revision {reached}"
@@ -161,27 +163,27 @@ def _stretch(lines: _Lines, index: Index, reached: int) -> Stretch:
         message = "the realm has another model, or other settings, than the index was made under"
         raise BadInput(f"{message}; ingest and index anew", where=last.section.at("digest"))
     events = []
-    for told in others:
-        if told.kind == REALM:
+    for event in others:
+        if event.kind == REALM:
             message = f"the realm `{index.realm}` was dropped; ingest and index anew"
-            raise BadInput(message, where=told.line.place)
-        if told.revision > reached:
-            effect = _effect(told, index.system)
-            events.append(Event(told.revision, told.seq, effect, told.line.place))
-    text = "\n".join(sorted(told.line.text.strip() for told in lines.values()))
+            raise BadInput(message, where=event.line.place)
+        if event.revision > reached:
+            effect = _effect(event, index.system)
+            events.append(Event(event.revision, event.seq, effect, event.line.place))
+    text = "\n".join(sorted(event.line.text.strip() for event in lines.values()))
     sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return Stretch(last.after, last.until, last.section.text("store"), tuple(events), sha256)
 
 
 def _number(section: Section, key: str) -> int:
-    found = section.take(key)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+    value = section.take(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise BadInput("expected a whole number", where=section.at(key))
-    return found
+    return value
 
 
-def _effect(told: _Told, system: System) -> Effect:
-    section, kind = told.section, told.kind
+def _effect(event: _FeedLine, system: System) -> Effect:
+    section, kind = event.section, event.kind
     op, key, row = (section.take(name) for name in ("op", "key", "row"))
     if kind not in KINDS:
         expected = ", ".join(KINDS)
@@ -195,7 +197,7 @@ def _effect(told: _Told, system: System) -> Effect:
     if (row is None) != (op == DROP):
         raise BadInput(f"expected what is there after `{op}`", where=section.at("row"))
     after = None if row is None else json.dumps(row)
-    feed_row = FeedRow(told.revision, told.seq, "", kind, json.dumps(key), str(op), after)
+    feed_row = FeedRow(event.revision, event.seq, "", kind, json.dumps(key), str(op), after)
     try:
         return decode(feed_row, system)
     except (BadInput, Unknown) as error:

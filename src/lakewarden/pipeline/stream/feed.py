@@ -7,7 +7,7 @@ and `until` the revisions that the file lies between. The last line, of the kind
 the events and has what the store says of itself at that revision. Left out is what decides
 nothing, so no secret gets into a file.
 
-People are told as the realm sees them at the end of the file: spelled its way, its own and its
+People are written as the realm sees them at the end of the file: spelled its way, its own and its
 directory's together. Somebody who leaves one and is in the other is still there.
 """
 
@@ -60,9 +60,9 @@ def write_feed(
     realm that is not there, `BadInput` for a revision that the store does not have yet, or to
     which its feed does not reach back.
     """
-    found = {one.name: one for one in reading.realms()}
-    if realm not in found:
-        there = ", ".join(sorted(set(found) - {CONTROL})) or "none"
+    realms = {one.name: one for one in reading.realms()}
+    if realm not in realms:
+        there = ", ".join(sorted(set(realms) - {CONTROL})) or "none"
         raise Unknown("realm", realm, f"there are: {there}")
     start = newest(folder, realm) if after is None else after
     if not 0 <= start <= reading.revision:
@@ -73,20 +73,20 @@ def write_feed(
     except FeedGone:
         message = f"the change feed does not reach back to revision {start}"
         raise BadInput(f"{message}; ingest and index anew", where="--after") from None
-    events = list(_events(reading, found[realm], rows))
+    events = list(_events(reading, realms[realm], rows))
     if not events:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{realm}-{reading.revision:015}.jsonl"
-    write_whole(file, "".join(_lines(reading, found[realm], start, events)))
+    write_whole(file, "".join(_lines(reading, realms[realm], start, events)))
     return Written(file, start, reading.revision, len(events))
 
 
 def newest(folder: Path, realm: str) -> int:
     """The revision that the newest file of the folder reaches; 0 where there is none."""
     named = re.compile(re.escape(realm) + r"-(\d{15})\.jsonl")
-    found = (named.fullmatch(file.name) for file in folder.glob("*.jsonl"))
-    return max((int(match[1]) for match in found if match), default=0)
+    matches = (named.fullmatch(file.name) for file in folder.glob("*.jsonl"))
+    return max((int(match[1]) for match in matches if match), default=0)
 
 
 def _lines(
@@ -118,13 +118,13 @@ def _events(reading: Reading, realm: Realm, rows: Iterable[FeedRow]) -> Iterator
                     people[system.spelled(principal)] = row
                 case MembershipChanged(membership):
                     people[MembershipRow(*map(system.spelled, membership))] = row
-        elif row.scope == realm.name and _is_told(row):
+        elif row.scope == realm.name and _is_published(row):
             yield _event(row, row.kind, json.loads(row.key), row.op, row.row)
     if people:
         yield from _people(reading, realm, people)
 
 
-def _is_told(row: FeedRow) -> bool:
+def _is_published(row: FeedRow) -> bool:
     return row.kind in KINDS and (row.kind != REALM or row.op == DROP)
 
 
@@ -147,8 +147,8 @@ def _people(
 
 
 def _event(row: FeedRow, kind: str, key: object, op: str, after: str | None) -> dict[str, Any]:
-    told = None if after is None else json.loads(after)
+    row_after = None if after is None else json.loads(after)
     return {
         **{"revision": row.revision, "seq": row.seq, "kind": kind},
-        **{"key": key, "op": op, "row": told},
+        **{"key": key, "op": op, "row": row_after},
     }

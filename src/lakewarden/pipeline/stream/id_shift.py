@@ -38,8 +38,8 @@ class Shift:
         place = np.searchsorted(self.starts, ids, side="right") - 1
         place = np.maximum(place, 0)
         there = (ids >= self.starts[place]) & (ids < self.stops[place])
-        found: Ints = np.where(there, ids - self.starts[place] + self.to[place], -1)
-        return found
+        new_ids: Ints = np.where(there, ids - self.starts[place] + self.to[place], -1)
+        return new_ids
 
     def id(self, node: int) -> int:
         """The id of a node afterwards; -1 for none."""

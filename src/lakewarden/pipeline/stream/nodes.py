@@ -113,9 +113,9 @@ class Nodes:
     def _drop(self, node: int) -> None:
         self.stored[node] = False
         self.emptied.add(node)
-        self.edges = {key: told for key, told in self.edges.items() if key[0] != node}
-        self.owners = {key: told for key, told in self.owners.items() if key[0] != node}
-        self.attributes = {key: told for key, told in self.attributes.items() if key[0] != node}
+        self.edges = {key: value for key, value in self.edges.items() if key[0] != node}
+        self.owners = {key: value for key, value in self.owners.items() if key[0] != node}
+        self.attributes = {key: value for key, value in self.attributes.items() if key[0] != node}
         self._spell(node)
 
     def _rename(self, node: int, entity: Entity) -> None:
@@ -150,14 +150,16 @@ class Nodes:
         """The nodes that are not stored to which a relation leads."""
         known, rows = self.names, self.skeleton.edges
         gone = {key for key, present in self.edges.items() if not present}
-        asked = np.array([n for n in known if n < self.skeleton.count and not self.is_stored(n)])
-        found = {target for (_, _, target), present in self.edges.items() if present}
-        for place in np.flatnonzero(np.isin(rows.to, asked)).tolist():
+        not_stored = np.array(
+            [n for n in known if n < self.skeleton.count and not self.is_stored(n)]
+        )
+        target_nodes = {target for (_, _, target), present in self.edges.items() if present}
+        for place in np.flatnonzero(np.isin(rows.to, not_stored)).tolist():
             source, target = int(rows.ids[place]), int(rows.to[place])
             key = (source, rows.words[int(rows.codes[place])], target)
             if source not in self.emptied and key not in gone:
-                found.add(target)
-        return {node for node in found if not self.is_stored(node)}
+                target_nodes.add(target)
+        return {node for node in target_nodes if not self.is_stored(node)}
 
     def holding(self) -> set[int]:
         """The nodes that are not stored in which something stored lies."""
@@ -168,10 +170,10 @@ class Nodes:
         )
         stored = bones.stored.copy()
         stored[changed] = False
-        found = set(np.unique(bones.parents[stored]).tolist())
+        containers = set(np.unique(bones.parents[stored]).tolist())
         later = {*self.stored, *self.parents}
-        found |= {self.parent(node) for node in later if self.is_stored(node)}
-        return {node for node in found if node != TOP and not self.is_stored(node)}
+        containers |= {self.parent(node) for node in later if self.is_stored(node)}
+        return {node for node in containers if node != TOP and not self.is_stored(node)}
 
     def types(self) -> set[str]:
         """The types of what is stored."""
@@ -179,24 +181,24 @@ class Nodes:
         changed = np.array([n for n in self.stored if n < bones.count], dtype=np.int64)
         stored = bones.stored.copy()
         stored[changed] = False
-        found = {bones.kinds[code] for code in np.unique(bones.types[stored]).tolist()}
-        return found | {self.names[node].type for node, is_there in self.stored.items() if is_there}
+        names = {bones.kinds[code] for code in np.unique(bones.types[stored]).tolist()}
+        return names | {self.names[node].type for node, is_there in self.stored.items() if is_there}
 
     def only_named(self) -> set[int]:
         """The nodes that are there without being stored, as `numbering.placed` has them."""
         model = self.system.model
         types = (type for type in {*model.types, *self.types()} if model.judged(type))
         alone = {self._mentioned(Entity(type, "")) for type in types}
-        found = self.targets() | self.holding()
-        self._refuse_denied(found)
-        found |= {ROOT, *alone}
-        todo = list(found)
+        unstored = self.targets() | self.holding()
+        self._refuse_denied(unstored)
+        unstored |= {ROOT, *alone}
+        todo = list(unstored)
         while todo:
             above = self.parent(todo.pop())
-            if above != TOP and not self.is_stored(above) and above not in found:
-                found.add(above)
+            if above != TOP and not self.is_stored(above) and above not in unstored:
+                unstored.add(above)
                 todo.append(above)
-        return found
+        return unstored
 
     def _refuse_denied(self, named: set[int]) -> None:
         """`ingest` would set aside what names them."""
@@ -242,13 +244,13 @@ def changed(nodes: Nodes) -> Changed:
             restated.add(node)
     fresh = {node: nodes.parent(node) for node in sorted(there) if node >= count}
     gone = frozenset(n for n in nodes.names if n < count and n not in there)
-    found = Changed(moved, fresh, gone, frozenset(restated))
-    _refuse_cycles(nodes, found)
-    return found
+    nodes_changed = Changed(moved, fresh, gone, frozenset(restated))
+    _refuse_cycles(nodes, nodes_changed)
+    return nodes_changed
 
 
-def _refuse_cycles(nodes: Nodes, found: Changed) -> None:
-    for node in (*found.moved, *found.fresh):
+def _refuse_cycles(nodes: Nodes, nodes_changed: Changed) -> None:
+    for node in (*nodes_changed.moved, *nodes_changed.fresh):
         seen, at = {node}, nodes.parent(node)
         while at != TOP:
             if at in seen:

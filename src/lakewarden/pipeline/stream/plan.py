@@ -41,7 +41,7 @@ from lakewarden.pipeline.stream.events import Event, Stretch
 from lakewarden.pipeline.stream.id_shift import Shift, shifted
 from lakewarden.pipeline.stream.nodes import Changed, Nodes, changed
 from lakewarden.pipeline.stream.policy import Policy, effects
-from lakewarden.pipeline.stream.row_changes import Edge, Kept, Owner, Translation
+from lakewarden.pipeline.stream.row_changes import CurrentRows, Edge, Owner, Translation
 from lakewarden.pipeline.stream.skeleton import Ints, Skeleton, skeleton
 from lakewarden.service.effect import Effect
 from lakewarden.service.system import System
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 class Plan:
     """What the next version is made of.
 
-    `dirty` blocks are judged again, and of the others those `rewritten` get other rows; `kept`
+    `dirty` blocks are judged again, and of the others those `rewritten` get other rows; `untouched`
     are files that stay. `carried` scopes are matched as before, `anew` are matched everywhere:
     those of `stated_anew`. It `loses` scopes that nothing states any more.
     """
@@ -69,7 +69,7 @@ class Plan:
     pairs: Ints
     dirty: frozenset[int]
     rewritten: frozenset[int]
-    kept: Sequence[Any]
+    untouched: Sequence[Any]
     carried: Mapping[int, int]
     anew: Mapping[Reaching, int]
     stated_anew: tuple[Statement, ...]
@@ -99,8 +99,8 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     bones = nodes.skeleton
     tree = changed(nodes)
     shift = _shift(nodes, tree, blocks_of(known, spark), bits)
-    edges = row_changes.kept_edges(nodes)
-    owners = row_changes.kept_owners(nodes, before.memberships.principals)
+    edges = row_changes.current_edges(nodes)
+    owners = row_changes.current_owners(nodes, before.memberships.principals)
     memberships = policy.closed_memberships(_owning(bones, owners, before.memberships))
     ownerships = _ownerships(bones, owners)
     numbers = np.array(
@@ -142,7 +142,7 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
         pairs=pairs,
         dirty=dirty,
         rewritten=rewritten,
-        kept=affected_blocks.untouched(bones, rewritten),
+        untouched=affected_blocks.untouched(bones, rewritten),
         carried=carried,
         anew=anew,
         stated_anew=_stating(table, frozenset(anew.values())),
@@ -183,10 +183,10 @@ def _nodes(
     wanted = {NO_RESOURCE, *anchors}
     for event in happened:
         wanted |= _named_by(event.effect, known.system)
-    found = Nodes(bones, known.system, _looked_up(blocks_of(known, spark), wanted, bits))
+    batch_nodes = Nodes(bones, known.system, _looked_up(blocks_of(known, spark), wanted, bits))
     for event in happened:
-        found.take(event)
-    return found
+        batch_nodes.take(event)
+    return batch_nodes
 
 
 def _named_by(effect: Effect, system: System) -> set[Entity]:
@@ -205,23 +205,25 @@ def _named_by(effect: Effect, system: System) -> set[Entity]:
             named = [owner.entity]
         case _:
             named = []
-    found: set[Entity] = set()
+    entities: set[Entity] = set()
     for one in named:
         at = one
-        while at is not None and at not in found:
-            found.add(at)
+        while at is not None and at not in entities:
+            entities.add(at)
             at = None if at == NO_RESOURCE else spelled_parent(system.spelling, at)
-    return found
+    return entities
 
 
 def _looked_up(blocks: DataFrame, wanted: Iterable[Entity], bits: int) -> dict[int, Entity]:
     """The names of the wanted entities, and of all that are not stored, by id."""
     names = sorted(wanted)
     table = pa.table({"s": [e.type for e in names], "t": [e.name for e in names]})
-    asked = F.broadcast(blocks.sparkSession.createDataFrame(table).withColumn("asked", F.lit(True)))
-    rows = _own_entities(blocks, bits).join(asked, ["s", "t"], "left")
-    found = rows.where("asked or not flag").select("id", "s", "t").toArrow()
-    columns = (column.to_pylist() for column in found.columns)
+    wanted_entities = F.broadcast(
+        blocks.sparkSession.createDataFrame(table).withColumn("wanted", F.lit(True))
+    )
+    rows = _own_entities(blocks, bits).join(wanted_entities, ["s", "t"], "left")
+    matching = rows.where("wanted or not flag").select("id", "s", "t").toArrow()
+    columns = (column.to_pylist() for column in matching.columns)
     return {id: Entity(type, name) for id, type, name in zip(*columns, strict=True)}
 
 
@@ -253,7 +255,7 @@ def _before(
         return {}
     spark = blocks.sparkSession
     order = sorted(placed)
-    asked = pa.table(
+    first_leaves = pa.table(
         {
             "node": pa.array(order, pa.int32()),
             "a": pa.array([placed[node] for node in order], pa.int32()),
@@ -268,38 +270,47 @@ def _before(
     follows = (F.col("t") > F.col("name")) | (
         (F.col("t") == F.col("name")) & (F.col("s") > F.col("type"))
     )
-    joined = members.join(F.broadcast(spark.createDataFrame(asked)), "a").where(follows)
-    found = joined.groupBy("node").agg(F.min("id").alias("id")).toArrow()
-    return dict(zip(*(found.column(c).to_pylist() for c in ("node", "id")), strict=True))
+    joined = members.join(F.broadcast(spark.createDataFrame(first_leaves)), "a").where(follows)
+    followers = joined.groupBy("node").agg(F.min("id").alias("id")).toArrow()
+    return dict(zip(*(followers.column(c).to_pylist() for c in ("node", "id")), strict=True))
 
 
-def _owning(bones: Skeleton, owners: Kept[Owner], memberships: Memberships) -> set[Principal]:
+def _owning(
+    bones: Skeleton, owners: CurrentRows[Owner], memberships: Memberships
+) -> set[Principal]:
     numbers = np.unique(bones.owners.to[owners.rest]).tolist()
-    found = {memberships.principals[number] for number in numbers}
-    return found | {owner for _, owner, _ in owners.rows}
+    owners_named = {memberships.principals[number] for number in numbers}
+    return owners_named | {owner for _, owner, _ in owners.rows}
 
 
-def _ownerships(bones: Skeleton, owners: Kept[Owner]) -> tuple[str, ...]:
+def _ownerships(bones: Skeleton, owners: CurrentRows[Owner]) -> tuple[str, ...]:
     codes = np.unique(bones.owners.codes[owners.rest]).tolist()
-    found = {bones.owners.words[code] for code in codes} | {
+    names = {bones.owners.words[code] for code in codes} | {
         ownership for _, _, ownership in owners.rows
     }
-    return ("", *sorted(found - {""}))
+    return ("", *sorted(names - {""}))
 
 
 def _common(nodes: Nodes, shift: Shift, anchors: Iterable[Entity]) -> Ints:
     """The guests of every block, as `gathering.everywhere` has them."""
     types = {node for node, entity in nodes.names.items() if not entity.name}
     named = {nodes.at[entity] for entity in anchors if entity in nodes.at}
-    ids = {shift.id(node) for node in types | named} | affected_blocks.told_subjects(nodes, shift)
+    ids = {shift.id(node) for node in types | named} | affected_blocks.described_subjects(
+        nodes, shift
+    )
     return np.array(sorted((ids | {ROOT}) - {TOP}), np.int64)
 
 
 def _translation(
-    nodes: Nodes, tree: Changed, shift: Shift, edges: Kept[Edge], owners: Kept[Owner], numbers: Ints
+    nodes: Nodes,
+    tree: Changed,
+    shift: Shift,
+    edges: CurrentRows[Edge],
+    owners: CurrentRows[Owner],
+    numbers: Ints,
 ) -> Translation:
-    def ids(found: Iterable[int]) -> Ints:
-        return np.array(sorted(found), np.int64)
+    def ids(numbers: Iterable[int]) -> Ints:
+        return np.array(sorted(numbers), np.int64)
 
     return Translation(
         shift=shift,
@@ -307,7 +318,7 @@ def _translation(
         sources=ids(edges.nodes),
         owned=ids(owners.nodes),
         emptied=ids(nodes.emptied),
-        told=frozenset(nodes.attributes),
+        attributes=frozenset(nodes.attributes),
         owners=numbers,
     )
 
@@ -315,8 +326,8 @@ def _translation(
 def _stating(table: Table, scopes: frozenset[int]) -> tuple[Statement, ...]:
     """The statements that use one of these scopes."""
     sides = (*table.allow.values(), *table.deny.values())
-    found = {g.statement.id for side in sides for g in side.every if g.scope in scopes}
-    return tuple(table.statements[id] for id in table.statements if id in found)
+    statement_ids = {g.statement.id for side in sides for g in side.every if g.scope in scopes}
+    return tuple(table.statements[id] for id in table.statements if id in statement_ids)
 
 
 def _in_groups(memberships: Memberships) -> set[tuple[Principal, Principal]]:

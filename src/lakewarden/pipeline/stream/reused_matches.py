@@ -55,9 +55,9 @@ def renumbered(rows: DataFrame, scopes: Mapping[int, int]) -> DataFrame:
 
     def number(batches: Batches) -> Batches:
         for batch in batches:
-            found = [scopes.get(scope) for scope in batch.column("scope").to_pylist()]
+            numbers = [scopes.get(scope) for scope in batch.column("scope").to_pylist()]
             place = batch.schema.get_field_index("scope")
-            moved = batch.set_column(place, "scope", pa.array(found, pa.int32()))
+            moved = batch.set_column(place, "scope", pa.array(numbers, pa.int32()))
             yield moved.filter(moved.column("scope").is_valid()).select(_ARROW.names)
 
     return rows.mapInArrow(number, MATCHES)
@@ -77,8 +77,8 @@ def moved(
         for batch in batches:
             cells = zip(*(batch.column(c).to_pylist() for c in ("scope", "bits")), strict=True)
             known = ((scopes[s], BitMap.deserialize(b)) for s, b in cells if s in scopes)
-            found = (row for scope, ids in known for row in _split(scope, ids))
-            yield from _batches(row for row in found if row[1] in clean)
+            parts = (row for scope, ids in known for row in _split(scope, ids))
+            yield from _batches(row for row in parts if row[1] in clean)
 
     def _split(scope: int, ids: BitMap) -> Iterator[Row]:
         for block, part in parts(ids, shift, bits):
@@ -98,12 +98,12 @@ def parts(ids: BitMap, shift: Shift, bits: int) -> Iterator[tuple[int, BitMap]]:
     for piece in range(first, last):
         start, stop = int(shift.starts[piece]), int(shift.stops[piece])
         to = int(shift.to[piece])
-        found = ids & BitMap(range(start, stop))
-        if not found:
+        shifted = ids & BitMap(range(start, stop))
+        if not shifted:
             continue
-        found = found.shift(to - start)
-        for block in range(found.min() >> bits, (found.max() >> bits) + 1):
-            part = found & BitMap(range(block << bits, (block + 1) << bits))
+        shifted = shifted.shift(to - start)
+        for block in range(shifted.min() >> bits, (shifted.max() >> bits) + 1):
+            part = shifted & BitMap(range(block << bits, (block + 1) << bits))
             if part:
                 yield block, part
 
@@ -147,11 +147,11 @@ def only(numbers: Mapping[Reaching, int]) -> Callable[[CompiledBlock], Iterator[
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         scopes = judged.snapshot.table.scopes
-        found = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
+        wanted = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
         for batch in matches(judged):
-            own = [found.get(number) for number in batch.column("scope").to_pylist()]
-            told = batch.set_column(0, "scope", pa.array(own, pa.int32()))
-            yield told.filter(told.column("scope").is_valid())
+            own = [wanted.get(number) for number in batch.column("scope").to_pylist()]
+            renamed = batch.set_column(0, "scope", pa.array(own, pa.int32()))
+            yield renamed.filter(renamed.column("scope").is_valid())
 
     return judge
 

@@ -44,7 +44,7 @@ K = TypeVar("K", Edge, Owner)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[K]):
+class CurrentRows(Generic[K]):
     """Of relations or owners: all rows of the nodes that any of them changed of, and those nodes.
 
     `rest` says which rows of the index are of other nodes.
@@ -55,34 +55,36 @@ class Kept(Generic[K]):
     rest: Ints
 
 
-def kept_edges(nodes: Nodes) -> Kept[Edge]:
+def current_edges(nodes: Nodes) -> CurrentRows[Edge]:
     """The relations of nodes."""
     rows = nodes.skeleton.edges
 
     def read(at: int) -> Edge:
         return int(rows.ids[at]), rows.words[rows.codes[at]], int(rows.to[at])
 
-    return _kept(nodes, rows, nodes.edges, read)
+    return _current(nodes, rows, nodes.edges, read)
 
 
-def kept_owners(nodes: Nodes, principals: tuple[Principal, ...]) -> Kept[Owner]:
+def current_owners(nodes: Nodes, principals: tuple[Principal, ...]) -> CurrentRows[Owner]:
     """The owners of nodes; `principals` are those of before by their numbers."""
     rows = nodes.skeleton.owners
 
     def read(at: int) -> Owner:
         return int(rows.ids[at]), principals[rows.to[at]], rows.words[rows.codes[at]]
 
-    return _kept(nodes, rows, nodes.owners, read)
+    return _current(nodes, rows, nodes.owners, read)
 
 
-def _kept(nodes: Nodes, rows: Rows, changes: Mapping[K, bool], read: Callable[[int], K]) -> Kept[K]:
+def _current(
+    nodes: Nodes, rows: Rows, changes: Mapping[K, bool], read: Callable[[int], K]
+) -> CurrentRows[K]:
     touched = frozenset({*nodes.emptied, *(key[0] for key in changes)})
     mine = np.isin(rows.ids, np.array(sorted(touched), np.int64))
-    found = {read(at) for at in np.flatnonzero(mine).tolist()}
-    found = {row for row in found if row[0] not in nodes.emptied}
+    present_rows = {read(at) for at in np.flatnonzero(mine).tolist()}
+    present_rows = {row for row in present_rows if row[0] not in nodes.emptied}
     for key, present in changes.items():
-        (found.add if present else found.discard)(key)
-    return Kept(touched, frozenset(found), np.flatnonzero(~mine))
+        (present_rows.add if present else present_rows.discard)(key)
+    return CurrentRows(touched, frozenset(present_rows), np.flatnonzero(~mine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Translation:
     """How rows of before become rows of now, wherever the task runs.
 
     Left out are rows of `entities`, relations of `sources`, owners of `owned`, attributes of
-    `emptied` and the pairs of `told`. `owners` gives the principals their numbers.
+    `emptied` and the pairs of `attributes`. `owners` gives the principals their numbers.
     """
 
     shift: Shift
@@ -98,7 +100,7 @@ class Translation:
     sources: Ints
     owned: Ints
     emptied: Ints
-    told: frozenset[tuple[int, str]]
+    attributes: frozenset[tuple[int, str]]
     owners: Ints
 
     def moved(self, batches: Batches) -> Batches:
@@ -137,12 +139,12 @@ class Translation:
     def attribute(self, rows: pa.Table) -> pa.Table:
         """Attributes."""
         rows, ids, now = self._of(rows, self.emptied)
-        if not self.told:
+        if not self.attributes:
             return _with(rows, id=now)
-        some = np.isin(ids, np.array(sorted({id for id, _ in self.told}), np.int64))
+        some = np.isin(ids, np.array(sorted({id for id, _ in self.attributes}), np.int64))
         names = rows.column("s").to_pylist() if some.any() else []
         for at in np.flatnonzero(some).tolist():
-            some[at] = (int(ids[at]), names[at]) in self.told
+            some[at] = (int(ids[at]), names[at]) in self.attributes
         return _with(rows.filter(pa.array(~some)), id=now[~some])
 
 
@@ -165,14 +167,14 @@ def new_rows(
     nodes: Nodes,
     changed: Changed,
     shift: Shift,
-    kept: tuple[Kept[Edge], Kept[Owner]],
+    current: tuple[CurrentRows[Edge], CurrentRows[Owner]],
     ids: Mapping[Principal, int],
 ) -> pa.Table:
     """The rows of nodes that changed, with the ids of now, as `MOVED`.
 
-    `kept` are their relations and their owners.
+    `current` are their relations and their owners.
     """
-    edges, owners = kept
+    edges, owners = current
     rows: list[tuple[object, ...]] = list(_entities(nodes, changed, shift))
     here = {node for node in (*edges.nodes, *owners.nodes) if shift.id(node) >= 0}
     for source, kind, target in edges.rows:

@@ -67,10 +67,10 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # What draws the progress cannot be sent to a Connect server, where the steps run then.
-    told = step.telling(progress) if _is_here(spark) else step.sent(_shared(place))
+    handler = step.telling(progress) if _is_here(spark) else step.sent(_shared(place))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
-    writer = stream.writeStream.foreachBatch(told).trigger(**trigger)
-    with _told_once():
+    writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
+    with _without_py4j_log():
         query = writer.option("checkpointLocation", written_to(place / _SPARKS)).start()
         try:
             query.awaitTermination()
@@ -85,7 +85,7 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
 
 
 @contextmanager
-def _told_once() -> Iterator[None]:
+def _without_py4j_log() -> Iterator[None]:
     """Keeps py4j from showing what a step raises, which comes with the end of the query, too."""
     logger = logging.getLogger("py4j.clientserver")
     before = logger.level
@@ -102,19 +102,19 @@ def _is_here(spark: SparkSession) -> bool:
 
 
 def _raise_refusal(place: Path) -> None:
-    """What a step refused, as it was refused: Spark tells it in words of its own."""
+    """The original error of a step: Spark wraps it in a message of its own."""
     try:
-        told = json.loads((place / _REFUSED).read_text("utf-8"))
+        refusal = json.loads((place / _REFUSED).read_text("utf-8"))
     except OSError:
         return
-    if told["error"] == BadInput.__name__:
-        raise BadInput(told["message"], where=told["where"])
-    raise _OTHERS[told["error"]](told["message"])
+    if refusal["error"] == BadInput.__name__:
+        raise BadInput(refusal["message"], where=refusal["where"])
+    raise _OTHERS[refusal["error"]](refusal["message"])
 
 
 def _reports(out: Path, before: Manifest, after: Manifest) -> list[Mapping[str, Any]]:
     """The reports of the versions behind one up to another, in order."""
-    found: list[Mapping[str, Any]] = []
+    newest_last: list[Mapping[str, Any]] = []
     number = after.version
     while number > before.version:
         file = folder_of(out, after).with_name(str(number)) / REPORT
@@ -122,9 +122,9 @@ def _reports(out: Path, before: Manifest, after: Manifest) -> list[Mapping[str, 
         made_of = report["inputs"][0]
         if made_of["name"] != index.KIND:
             break  # made by the index job meanwhile
-        found.insert(0, report)
+        newest_last.insert(0, report)
         number = made_of["version"]
-    return found
+    return newest_last
 
 
 def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -186,11 +186,11 @@ class _Step:
     def take(self, batch: DataFrame, progress: Progress) -> None:
         """Applies the events of a micro-batch, and of those before that had to wait."""
         try:
-            found = [*self._waiting(), *lines(batch, numbered=self.whole)]
-            if found:
+            all_lines = [*self._waiting(), *lines(batch, numbered=self.whole)]
+            if all_lines:
                 spark = batch.sparkSession
                 applied = apply(
-                    found,
+                    all_lines,
                     self.out,
                     spark,
                     whole=self.whole,

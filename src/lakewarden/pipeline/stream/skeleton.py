@@ -79,11 +79,11 @@ def skeleton(folder: Path, bits: int, count: int) -> Skeleton:
         entities = ints(table.column("what")) == ENTITY
         pairs.append(guests.pair(blocks[is_guest & entities], ids[is_guest & entities]))
         own = table.filter(pa.array(~is_guest))
-        for kind, found in parts.items():
-            found.append(own.filter(pc.equal(own.column("what"), kind)))
+        for kind, of_kind in parts.items():
+            of_kind.append(own.filter(pc.equal(own.column("what"), kind)))
     if not files:
         raise BadInput("is not whole; make the index anew", where=str(folder))
-    tables = {kind: pa.concat_tables(found) for kind, found in parts.items()}
+    tables = {kind: pa.concat_tables(of_kind) for kind, of_kind in parts.items()}
     entities = tables[ENTITY].sort_by("id")
     if not np.array_equal(ints(entities.column("id")), np.arange(count)):
         raise BadInput("is not whole; make the index anew", where=str(folder))

@@ -98,14 +98,16 @@ def is_missing(error: BaseException) -> bool:
 
 def lines(batch: DataFrame, *, numbered: bool) -> list[Line]:
     """The lines of a micro-batch with their places, in no order; `numbered`: it is of files."""
-    found = []
+    numbered_lines = []
     table = batch.select("place", "text").toArrow()
     for place, text in zip(*(column.to_pylist() for column in table.columns), strict=True):
         if text is None:
             continue
-        told = enumerate(text.split("\n"), 1)
+        lines_of_file = enumerate(text.split("\n"), 1)
         if numbered:
-            found += [Line(f"{place}: line {n}", line) for n, line in told if line.strip()]
+            numbered_lines += [
+                Line(f"{place}: line {n}", line) for n, line in lines_of_file if line.strip()
+            ]
         else:
-            found.append(Line(place, text))
-    return found
+            numbered_lines.append(Line(place, text))
+    return numbered_lines

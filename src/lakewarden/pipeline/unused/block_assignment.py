@@ -37,7 +37,7 @@ def own_entities(blocks: DataFrame, bits: int) -> DataFrame:
 
 
 def placed(rows: DataFrame, blocks: DataFrame, bits: int, model: Model, since: str) -> Placed:
-    """The rows (`lakewarden.pipeline.unused.normalized_access.FOUND`), placed and counted.
+    """The rows (`lakewarden.pipeline.unused.normalized_access.READ_ROWS`), placed and counted.
 
     An entity that is not stored is judged by its name, where the model does that, in the block
     of the nearest that its name spells above it.
@@ -45,12 +45,12 @@ def placed(rows: DataFrame, blocks: DataFrame, bits: int, model: Model, since: s
     good = rows.where("reason is null")
     entities = own_entities(blocks, bits)
     names = good.groupBy("type", "name").agg(F.first("above").alias("above"))
-    found = names.join(entities, ["type", "name"], "left")
+    matched = names.join(entities, ["type", "name"], "left")
     by_name = _is_judged(model)
     is_known = (F.col("type") == "") | F.coalesce("stored", F.lit(False)) | by_name
     block = F.shiftright(F.coalesce("id", "near", F.lit(0)), bits)
-    near = _nearest(found.where(F.col("id").isNull() & by_name), entities)
-    where = found.join(near, ["type", "name"], "left").select(
+    near = _nearest(matched.where(F.col("id").isNull() & by_name), entities)
+    where = matched.join(near, ["type", "name"], "left").select(
         "type", "name", F.when(is_known, block).alias("block")
     )
     done = good.drop("reason", "detail", "above", "line").join(where, ["type", "name"])

@@ -95,7 +95,7 @@ Uses = dict[str, dict[tuple[str, int], Use]]
 """By statement; by privilege and principal."""
 
 
-class Said(NamedTuple):
+class UsageTotals(NamedTuple):
     """What the blocks say together.
 
     `uses` are those of the ways that count, `spare` those of all ways; `acted` are pairs of a
@@ -127,7 +127,9 @@ def sizes_of(grants: Table, by_scope: Mapping[int, int]) -> Sizes:
     return size
 
 
-def together(rows: Sequence[Mapping[str, Any]], grants: Table, pieces: int, sizes: Sizes) -> Said:
+def together(
+    rows: Sequence[Mapping[str, Any]], grants: Table, pieces: int, sizes: Sizes
+) -> UsageTotals:
     """The rows of `lakewarden.pipeline.unused.statement_paths.SAID` of all blocks."""
     used = [row for row in rows if row["what"] == USED]
     acted = ((row["access"], row["principal"]) for row in rows if row["what"] == ACTED)
@@ -144,16 +146,16 @@ def together(rows: Sequence[Mapping[str, Any]], grants: Table, pieces: int, size
 
     cost = cache(cost)
     chosen = {way: least(json.loads(way), cost) for way in {row["way"] for row in used}}
-    found = Said({}, {}, frozenset(acted))
+    total = UsageTotals({}, {}, frozenset(acted))
     for row in used:
         cell = _cell(row)
         limit = most(grants.statements[cell[0]].scope, grants.model, pieces)
-        for uses in (found.uses, found.spare) if cell in chosen[row["way"]] else (found.spare,):
+        for uses in (total.uses, total.spare) if cell in chosen[row["way"]] else (total.spare,):
             of = uses.setdefault(cell[0], {})
             if cell[1:] not in of:
                 of[cell[1:]] = Use(Narrower(limit))
             of[cell[1:]].join(row)
-    return found
+    return total
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
@@ -191,7 +193,7 @@ class Finder:
         self._entities = sizes
         self._share = share
 
-    def find(self, said: Said) -> Findings:
+    def find(self, said: UsageTotals) -> Findings:
         """Everything that was found, in the order of the statements' ids."""
         tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
         changes = []
@@ -199,13 +201,13 @@ class Finder:
             id = statement.id
             used = {key: use for key, use in said.uses.get(id, {}).items() if use.n}
             spare = said.spare.get(id, {})
-            kept = self._proposer.reason_to_keep(statement)
+            reason = self._proposer.reason_to_keep(statement)
             tables["uses"] += self._uses(statement, used)
             if not used:
-                tables["unused_statements"].append(self._idle(statement, spare, kept))
+                tables["unused_statements"].append(self._idle(statement, spare, reason))
             else:
-                tables["unused_privileges"] += self._partly(statement, used, spare, kept)
-                tables["over_broad"] += self._broad(statement, used, kept)
+                tables["unused_privileges"] += self._partly(statement, used, spare, reason)
+                tables["over_broad"] += self._broad(statement, used, reason)
             change = self._proposer.change(statement, _of(used))
             changes += [] if change is None else [change]
         tables["unused_memberships"] += self._memberships(said.acted)
@@ -236,7 +238,7 @@ class Finder:
         ]
 
     def _idle(
-        self, statement: Statement, spare: Mapping[tuple[str, int], Use], kept: str | None
+        self, statement: Statement, spare: Mapping[tuple[str, int], Use], reason: str | None
     ) -> tuple[object, ...]:
         words = sorted(statement.privileges)
         size = max((self._entities(statement, word) for word in words), default=0)
@@ -244,7 +246,7 @@ class Finder:
         is_spare = any(use.n for use in spare.values())
         return (
             *(statement.id, statement.title, words, actor_texts(statement)),
-            *(scope_text(statement), size, self._users(statement), is_spare, last or None, kept),
+            *(scope_text(statement), size, self._users(statement), is_spare, last or None, reason),
         )
 
     def _partly(
@@ -252,7 +254,7 @@ class Finder:
         statement: Statement,
         used: Mapping[tuple[str, int], Use],
         spare: Mapping[tuple[str, int], Use],
-        kept: str | None,
+        reason: str | None,
     ) -> Rows:
         people = sorted(self._acting.ids[p] for p in statement.principals)
         people += [OWNERS] if statement.owners is not None else []
@@ -261,11 +263,11 @@ class Finder:
             if key not in used:
                 use = spare.get(key)
                 said = (False, None) if use is None else (use.n > 0, use.last)
-                rows.append((statement.id, key[0], self._name(key[1]), *said, kept))
+                rows.append((statement.id, key[0], self._name(key[1]), *said, reason))
         return rows
 
     def _broad(
-        self, statement: Statement, used: Mapping[tuple[str, int], Use], kept: str | None
+        self, statement: Statement, used: Mapping[tuple[str, int], Use], reason: str | None
     ) -> Rows:
         rows: Rows = []
         scopes = self._proposer.scopes(statement, _of(used))
@@ -282,7 +284,7 @@ class Finder:
                     else texts_of_scopes(statement, list(narrower))
                 )
                 cells_of = (statement.id, word, scope_text(statement), size, touched, users)
-                rows.append((*cells_of, active, less or None, kept))
+                rows.append((*cells_of, active, less or None, reason))
         return rows
 
     def _is_broad(self, all: int, some: int) -> bool:
@@ -330,10 +332,10 @@ class Finder:
     def _above(self, id: int) -> set[int]:
         """The principal, and everything that it acts as."""
         memberships = self._acting
-        found: set[int] = set(reached([id], memberships.of))
-        if any(memberships.principals[one].kind == GROUP for one in found):
-            found |= reached([memberships.ids[ANY_GROUP]], memberships.of)
-        return found
+        ancestors: set[int] = set(reached([id], memberships.of))
+        if any(memberships.principals[one].kind == GROUP for one in ancestors):
+            ancestors |= reached([memberships.ids[ANY_GROUP]], memberships.of)
+        return ancestors
 
     def _widening(self, groups: set[int]) -> set[int]:
         """Those for which a DENY names what they act as."""

@@ -78,16 +78,16 @@ def pairs(model: Model, node: Node, step: Step) -> Iterator[tuple[Node, Step]]:
 
 def _joined(word: str, parts: Iterable[Formula]) -> Formula:
     """All or any of the parts; what is said twice once, and no more than is needed."""
-    found = list(parts)
-    if word == ANY and None in found:
+    formulas = list(parts)
+    if word == ANY and None in formulas:
         return None
-    kept: list[Formula] = []
-    for part in found:
+    distinct: list[Formula] = []
+    for part in formulas:
         flat = part[word] if isinstance(part, Mapping) and word in part else [part]
-        kept += [one for one in flat if one is not None and one not in kept]
-    if not kept:
+        distinct += [one for one in flat if one is not None and one not in distinct]
+    if not distinct:
         return None
-    return kept[0] if len(kept) == 1 else {word: kept}
+    return distinct[0] if len(distinct) == 1 else {word: distinct}
 
 
 def cells(one: Formula) -> Iterator[Cell]:
@@ -107,7 +107,7 @@ def least(one: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
         return frozenset()
     if not isinstance(one, Mapping):
         return frozenset(cells(one))
-    parts = [least(part, cost) for found in one.values() for part in found]
+    parts = [least(part, cost) for alternatives in one.values() for part in alternatives]
     if ALL in one:
         return frozenset().union(*parts)
     return min(parts, key=lambda way: (_sum(way, cost), sorted(way)))
@@ -120,12 +120,12 @@ def _sum(way: Iterable[Cell], cost: Callable[[Cell], Cost]) -> tuple[int, ...]:
 
 def weights(model: Model) -> dict[str, int]:
     """How many operations ask for each privilege."""
-    found = dict.fromkeys(model.privileges, 0)
+    counts = dict.fromkeys(model.privileges, 0)
     for operation in model.operations.values():
         named = {name for rule in operation.rules.values() for name in _named(rule)}
         for name in named:
-            found[name] += 1
-    return found
+            counts[name] += 1
+    return counts
 
 
 def _named(node: Node) -> Iterator[str]:

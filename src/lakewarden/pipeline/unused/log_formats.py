@@ -95,10 +95,10 @@ def read(kind: str, files: Sequence[File], mappings: Mappings, realm: str) -> Re
         touches = reader(mappings.tables[kind])
         for file in files:
             for place, line in _lines(file):
-                yield from _told(place, line, touches.of)
+                yield from _or_error(place, line, touches.of)
 
 
-def _told(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
+def _or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
     try:
         yield from list(read_line(place, line))
     except BadInput as error:
@@ -125,10 +125,10 @@ def _lines(file: File) -> Iterator[tuple[str, str]]:
 def _object(place: str, line: str) -> Mapping[str, object]:
     if not line.isascii() and any("\ud800" <= c <= "\udfff" for c in line):
         raise BadInput("expected UTF-8", where=place)
-    found = parse(line, place)
-    if not isinstance(found, Mapping):
+    value = parse(line, place)
+    if not isinstance(value, Mapping):
         raise BadInput("expected a JSON object", where=place)
-    return found
+    return value
 
 
 # our own counts
@@ -170,8 +170,8 @@ def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
                 for row in batch.to_pylist():
                     number += 1
                     day = row["day"]
-                    told = day if isinstance(day, str) or day is None else day.isoformat()
-                    yield f"{file.name}: row {number}", {**row, "day": told}
+                    day_text = day if isinstance(day, str) or day is None else day.isoformat()
+                    yield f"{file.name}: row {number}", {**row, "day": day_text}
     except pa.ArrowException as error:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
 
@@ -188,10 +188,10 @@ def _check_columns(file: File, expected: set[str], there: object) -> None:
 def _mapped(file: File, kind: str, columns: Columns) -> Read:
     if kind == CSV:
         for place, row in _records(file):
-            yield from _told(place, repr(row), lambda at, _, row=row: _touch(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
+            yield from _or_error(place, repr(row), lambda at, _, row=row: _touch(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
         return
     for place, line in _lines(file):
-        yield from _told(place, line, lambda at, text: _touch(at, _object(at, text), columns))
+        yield from _or_error(place, line, lambda at, text: _touch(at, _object(at, text), columns))
 
 
 def _records(file: File) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -249,7 +249,7 @@ class _Spark:
 
 def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
     """What the nodes of a plan read and write: operation, and catalog, schema and table."""
-    found: set[tuple[str, tuple[str, ...]]] = set()
+    accesses: set[tuple[str, tuple[str, ...]]] = set()
     todo = [plan]
     while todo:
         node = todo.pop()
@@ -258,12 +258,12 @@ def _touched(plan: object, tables: Tables) -> set[tuple[str, tuple[str, ...]]]:
         name, says = str(node.get("nodeName", "")), str(node.get("simpleString", ""))
         scanned = _SCAN.fullmatch(name)
         if scanned:
-            found.add((tables.read, scanned.groups()))
+            accesses.add((tables.read, scanned.groups()))
         if _INSERT.match(name):
-            found.update((tables.write, groups) for groups in _WRITTEN.findall(says)[:1])
+            accesses.update((tables.write, groups) for groups in _WRITTEN.findall(says)[:1])
         inner = node.get("children")
         todo += inner if isinstance(inner, list) else []
-    return found
+    return accesses
 
 
 class _Trino:
@@ -293,8 +293,8 @@ class _Trino:
 
 
 def _io(event: Mapping[str, object], key: str) -> object:
-    found = value_at(event, f"ioMetadata.{key}")
-    return event.get(key) if found is None else found
+    value = value_at(event, f"ioMetadata.{key}")
+    return event.get(key) if value is None else value
 
 
 def _error(event: Mapping[str, object]) -> str:
@@ -310,7 +310,7 @@ def _parts(table: object) -> Mapping[str, object]:
 
 
 Count = tuple[str, str, str, Entity, int]
-"""Day, user, operation, entity and count, as a store tells them."""
+"""Day, user, operation, entity and count, as a store exports them."""
 
 _ROWS: Final = 50_000
 

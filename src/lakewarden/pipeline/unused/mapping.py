@@ -149,7 +149,7 @@ def _columns(section: Section) -> Columns:
         raise BadInput("expected `outcome` and `allowed`, or neither", where=section.where)
     words = section.take("operations")
     renamed = Section({} if words is None else words, section.at("operations"))
-    found = Columns(
+    columns = Columns(
         principal=Text.read(section.text("principal")),
         operation=section.text("operation"),
         entity=Text.read(section.text("entity")),
@@ -160,7 +160,7 @@ def _columns(section: Section) -> Columns:
         operations={word: renamed.text(word) for word in renamed.names()},
     )
     section.close()
-    return found
+    return columns
 
 
 def _tables(section: Section, system: System, containers: Sequence[str]) -> Tables:
@@ -172,18 +172,18 @@ def _tables(section: Section, system: System, containers: Sequence[str]) -> Tabl
         expected = ", ".join(f"`{{{part}}}`" for part in sorted(_PARTS))
         raise BadInput(f"expected of {expected}", where=section.at("entity"))
     type = entity.template.partition(":")[0]
-    found = Tables(
+    tables = Tables(
         principal,
         entity,
         section.text("read", system.model.reaching(READ, type) or ""),
         section.text("write", system.model.reaching(CHANGE, type) or ""),
     )
     for way in ("read", "write"):
-        if not getattr(found, way):
+        if not getattr(tables, way):
             message = f"`{system.model.name}` has no operation of that kind on `{type}`; name one"
             raise BadInput(message, where=section.at(way))
     section.close()
-    return found
+    return tables
 
 
 def _default(system: System, containers: Sequence[str]) -> str | None:

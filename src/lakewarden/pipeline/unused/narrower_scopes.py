@@ -68,8 +68,8 @@ class Narrower:
         if self.stays:
             return None
         few = self.limit if most is None else most
-        found = [level for level in self.levels if level and len(level) <= few]
-        return frozenset(found[-1]) if found else None
+        levels = [level for level in self.levels if level and len(level) <= few]
+        return frozenset(levels[-1]) if levels else None
 
 
 def _at(levels: list[set[Entity] | None], place: int) -> set[Entity] | None:
@@ -121,14 +121,14 @@ def chain(judged: CompiledBlock, statement: Statement, word: str, place: int) ->
 def _between(judged: CompiledBlock, place: int, top: int, on: frozenset[str]) -> Chain:
     """What lies from below `top` (-1: all) down to the place and may be granted on."""
     tree = judged.snapshot.coded.tree
-    found: list[Entity] = []
+    chain: list[Entity] = []
     for at in (place, *tree.ancestors(place)):
         if at == top:
-            return tuple(reversed(found))
+            return tuple(reversed(chain))
         entity = tree.entity(at)
         if at in tree.stored and {entity.type, ANY} & on:
-            found.append(entity)
-    return tuple(reversed(found)) if top < 0 else ()
+            chain.append(entity)
+    return tuple(reversed(chain)) if top < 0 else ()
 
 
 def _is_within(judged: CompiledBlock, place: int, scope: Scope, reaches: set[Reach]) -> bool:

@@ -33,7 +33,7 @@ BAD_NAME: Final = "bad name"
 DAMAGED: Final = "damaged"
 """A file of which the rest cannot be read; no run goes on with that."""
 
-FOUND: Final = (
+READ_ROWS: Final = (
     "log string, principal int, operation string, type string, name string,"
     " above array<struct<type: string, name: string>>, day string, n long, allowed boolean,"
     " reason string, detail string, place string, line string"
@@ -71,10 +71,10 @@ def units(kind: str, log: str, files: Sequence[File]) -> list[Unit]:
     """Each file by itself, but those of a rolled event log of Spark together and in order."""
     if kind != SPARK:
         return [Unit(kind, log, (file,)) for file in files]
-    found = []
+    all_units = []
     for _, together in groupby(files, key=_application):
-        found.append(Unit(kind, log, tuple(sorted(together, key=_turn))))
-    return found
+        all_units.append(Unit(kind, log, tuple(sorted(together, key=_turn))))
+    return all_units
 
 
 def _application(file: File) -> str:
@@ -112,7 +112,7 @@ class Reader:
 
 
 Row = tuple[object, ...]
-"""The cells of `FOUND`."""
+"""The cells of `READ_ROWS`."""
 
 
 def _batches(rows: Iterable[Row]) -> Batches:
@@ -170,10 +170,10 @@ class Words:
 
     def _principal(self, text: str) -> int | str:
         """Its number, or why it has none."""
-        found = self._principals.get(text)
-        if found is None:
-            found = self._principals[text] = self._looked_up(text)
-        return found
+        principal = self._principals.get(text)
+        if principal is None:
+            principal = self._principals[text] = self._looked_up(text)
+        return principal
 
     def _looked_up(self, text: str) -> int | str:
         try:
@@ -189,13 +189,13 @@ class Words:
         """The operation, or the privilege by its present name."""
         if word not in self._operations:
             model = self._system.model
-            found: str | None = word
+            name: str | None = word
             if word not in model.operations:
                 try:
-                    found = model.privilege(word).name
+                    name = model.privilege(word).name
                 except Unknown:
-                    found = None
-            self._operations[word] = found
+                    name = None
+            self._operations[word] = name
         return self._operations[word]
 
     def _entity(self, text: str) -> Entity:
@@ -206,16 +206,16 @@ class Words:
 
     def _above(self, entity: Entity) -> list[dict[str, str]]:
         """What the name spells above the entity, where it is judged without being stored."""
-        found: list[dict[str, str]] = []
+        parents: list[dict[str, str]] = []
         at = entity
         if entity != NO_RESOURCE and self._system.model.judged(entity.type):
             for _ in range(MAX_LEVELS + 1):
                 parent = spelled_parent(self._system.spelling, at)
                 if parent is None:
                     break
-                found.append(parent._asdict())
+                parents.append(parent._asdict())
                 at = parent
-        return found
+        return parents
 
 
 def _is_about(model: Model, operation: str, entity: Entity) -> bool:

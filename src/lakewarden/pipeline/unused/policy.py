@@ -24,8 +24,8 @@ _HEAD: Final = """\
 
 def tables(changes: Iterable[Change]) -> list[dict[str, object]]:
     """The statements that are changed or new, by id."""
-    found = [statement for change in changes for statement in change.now]
-    return [write_statement(one) for one in sorted(found, key=lambda one: one.id)]
+    statements = [statement for change in changes for statement in change.now]
+    return [write_statement(one) for one in sorted(statements, key=lambda one: one.id)]
 
 
 def text(realm: str, changes: Sequence[Change], since: str) -> str:
@@ -70,9 +70,9 @@ def read(
 
 def applied(stated: Iterable[Statement], changed: Iterable[Statement]) -> tuple[Statement, ...]:
     """What is stated once the proposal is applied."""
-    found = {statement.id: statement for statement in stated}
-    found.update((statement.id, statement) for statement in changed)
-    return tuple(found.values())
+    by_id = {statement.id: statement for statement in stated}
+    by_id.update((statement.id, statement) for statement in changed)
+    return tuple(by_id.values())
 
 
 ANYTHING: Final = "anything"

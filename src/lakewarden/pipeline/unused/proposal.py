@@ -47,7 +47,7 @@ Scopes = Mapping[str, tuple[Scope, ...]]
 """By privilege, on what."""
 
 
-class Part(NamedTuple):
+class StatementPart(NamedTuple):
     """Some words of a statement, for some of its principals, on a scope of their own."""
 
     scope: Scope
@@ -131,16 +131,16 @@ class Proposer:
         At most so many in place of one, by default as many as statements may be.
         """
         limit = most(statement.scope, self.model, self.pieces)
-        found: dict[str, Narrower] = {}
+        narrowers: dict[str, Narrower] = {}
         for cell in cells:
-            whole = found.setdefault(cell.word, Narrower(limit))
+            whole = narrowers.setdefault(cell.word, Narrower(limit))
             whole.stays = whole.stays or cell.narrower.stays or not cell.narrower.levels
             whole.join(cell.narrower.levels)
         if is_by_name(statement.scope, self.model):
             most_anchors = None
         return {
             word: tuple(self._narrowed(statement.scope, narrower.narrowest(most_anchors)))
-            for word, narrower in found.items()
+            for word, narrower in narrowers.items()
         }
 
     def _narrowed(self, scope: Scope, anchors: frozenset[Entity] | None) -> Iterator[Scope]:
@@ -155,7 +155,7 @@ class Proposer:
         else:
             yield from map(On, sorted(anchors))
 
-    def _named(self, statement: Statement, parts: Iterable[Part]) -> Iterator[Statement]:
+    def _named(self, statement: Statement, parts: Iterable[StatementPart]) -> Iterator[Statement]:
         """The parts as statements; the first one keeps the id."""
         number = 1
         for scope, words, people in parts:
@@ -198,11 +198,11 @@ def _groups(cells: Iterable[Used]) -> dict[Words, People]:
     words: dict[int, set[str]] = {}
     for cell in cells:
         words.setdefault(cell.principal, set()).add(cell.word)
-    found: dict[Words, People] = {}
+    people_by_words: dict[Words, People] = {}
     for principal, own in words.items():
         key = frozenset(own)
-        found[key] = found.get(key, frozenset()) | {principal}
-    return found
+        people_by_words[key] = people_by_words.get(key, frozenset()) | {principal}
+    return people_by_words
 
 
 def _together(cells: Iterable[Used]) -> dict[Words, People]:
@@ -211,7 +211,9 @@ def _together(cells: Iterable[Used]) -> dict[Words, People]:
     return {frozenset(cell.word for cell in of): frozenset(cell.principal for cell in of)}
 
 
-def _parts(groups: Mapping[Words, People], scopes: Mapping[str, tuple[Scope, ...]]) -> list[Part]:
+def _parts(
+    groups: Mapping[Words, People], scopes: Mapping[str, tuple[Scope, ...]]
+) -> list[StatementPart]:
     """What there is to say: for each scope and group of principals the words, most words first."""
     words: dict[tuple[Scope, People], set[str]] = {}
     for of_group, people in groups.items():
@@ -222,5 +224,5 @@ def _parts(groups: Mapping[Words, People], scopes: Mapping[str, tuple[Scope, ...
     for (scope, people), own in words.items():
         key = scope, frozenset(own)
         merged[key] = merged.get(key, frozenset()) | people
-    parts = [Part(scope, own, people) for (scope, own), people in merged.items()]
+    parts = [StatementPart(scope, own, people) for (scope, own), people in merged.items()]
     return sorted(parts, key=lambda p: (-len(p.words), str(p.scope), sorted(p.words)))

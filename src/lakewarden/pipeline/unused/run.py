@@ -40,7 +40,7 @@ from lakewarden.pipeline.unused.block_assignment import ACCESSES, QUARANTINE, ow
 from lakewarden.pipeline.unused.finding import SCHEMAS, Finder, Findings, sizes_of, together
 from lakewarden.pipeline.unused.log_formats import SUFFIXES
 from lakewarden.pipeline.unused.mapping import read_mappings
-from lakewarden.pipeline.unused.normalized_access import DAMAGED, FOUND, Reader, Unit, units
+from lakewarden.pipeline.unused.normalized_access import DAMAGED, READ_ROWS, Reader, Unit, units
 from lakewarden.pipeline.unused.proposal import Proposer
 from lakewarden.pipeline.unused.statement_paths import SAID
 
@@ -93,7 +93,7 @@ def find_unused(
     source: Path,
     logs: Sequence[Log],
     out: Path,
-    asked: UnusedCriteria,
+    criteria: UnusedCriteria,
     *,
     spark: SparkSession,
     mapping: Path | None = None,
@@ -104,23 +104,23 @@ def find_unused(
     Raises `BadInput` for a damaged index or log and for a malformed mapping, `Conflict` when
     another process works on `out`; `out` then holds what it held.
     """
-    since = asked.since()
+    since = criteria.since()
     index = open_index(source)
     facts = index.manifest.facts
     containers = [str(name) for _, name in facts["members"]]
     kinds = [log.kind for log in logs]
     mappings = read_mappings(mapping, kinds, index.system, containers)
     context = task_context_of(index)
-    found = list(_units(logs))
-    inputs = (index.input, *_log_inputs(found))
+    log_units = list(_units(logs))
+    inputs = (index.input, *_log_inputs(log_units))
     options = {
-        **{"since": since, "pieces": str(asked.pieces), "share": str(asked.share)},
+        **{"since": since, "pieces": str(criteria.pieces), "share": str(criteria.share)},
         "mapping": hashlib.sha256(mapping.read_bytes()).hexdigest() if mapping else "",
     }
     job = Job(KIND, out, _TABLES, spark, inputs, options, progress)
     job.most_rows = local_mode.ROWS
-    reader = Reader(tuple(found), mappings, index.realm, context)
-    comparing = _Comparing(job, index, context, reader, asked, since)
+    reader = Reader(tuple(log_units), mappings, index.realm, context)
+    comparing = _Comparing(job, index, context, reader, criteria, since)
     return job.run(STAGES, comparing, facts=comparing.facts, report=comparing.report)
 
 
@@ -135,8 +135,8 @@ def _units(logs: Iterable[Log]) -> Iterator[Unit]:
         yield from units(log.kind, f"{log.kind}:{log.name or log.path.name}", files)
 
 
-def _log_inputs(found: Iterable[Unit]) -> Iterator[Input]:
-    for unit in found:
+def _log_inputs(log_units: Iterable[Unit]) -> Iterator[Input]:
+    for unit in log_units:
         for one in inputs_of(unit.files):
             yield Input(f"{unit.kind}:{one.name}", 0, one.sha256)
 
@@ -149,7 +149,7 @@ class _Comparing:
     index: Index
     context: TaskContext
     reader: Reader
-    asked: UnusedCriteria
+    criteria: UnusedCriteria
     since: str
 
     def facts(self) -> dict[str, Any]:
@@ -168,18 +168,18 @@ class _Comparing:
     def read(self, folder: Path) -> Counts:
         count = len(self.reader.units)
         numbers = self.job.spark.range(0, count, 1, max(1, min(count, MAX_TASKS)))
-        parquet_output.write(numbers.mapInArrow(self.reader, FOUND), folder / "rows")
-        rows = parquet_output.read(self.job.spark, folder / "rows", FOUND)
+        parquet_output.write(numbers.mapInArrow(self.reader, READ_ROWS), folder / "rows")
+        rows = parquet_output.read(self.job.spark, folder / "rows", READ_ROWS)
         for damaged in rows.where(rows["reason"] == DAMAGED).select("place", "detail").take(1):
             raise BadInput(damaged["detail"], where=damaged["place"])
         return {"rows": rows.count(), "files": sum(len(u.files) for u in self.reader.units)}
 
     def place(self, folder: Path) -> Counts:
-        rows = parquet_output.read(self.job.spark, self.job.folder("read") / "rows", FOUND)
+        rows = parquet_output.read(self.job.spark, self.job.folder("read") / "rows", READ_ROWS)
         model, bits = self.index.system.model, self.context.bits
-        found = placed(rows, self._blocks, bits, model, self.since)
-        parquet_output.write(found.accesses, folder / "accesses")
-        parquet_output.write(found.quarantine, folder / "quarantine")
+        assigned = placed(rows, self._blocks, bits, model, self.since)
+        parquet_output.write(assigned.accesses, folder / "accesses")
+        parquet_output.write(assigned.quarantine, folder / "quarantine")
         aside = parquet_output.read(self.job.spark, folder / "quarantine", QUARANTINE).count()
         made = parquet_output.read(self.job.spark, folder / "accesses", ACCESSES).count()
         return {"accesses": made, "quarantined": aside, "rows": rows.count() - aside}
@@ -196,8 +196,8 @@ class _Comparing:
 
     def judge(self, folder: Path) -> Counts:
         done = self._accesses.where("allowed")
-        found = said(self._blocks, done, self.context, self.asked.pieces)
-        parquet_output.write(found, folder / "said")
+        usage = said(self._blocks, done, self.context, self.criteria.pieces)
+        parquet_output.write(usage, folder / "said")
         rows = parquet_output.read(self.job.spark, folder / "said", SAID)
         counts = {row["what"]: row["count"] for row in rows.groupBy("what").count().collect()}
         return {"used": counts.get("used", 0), "denied": counts.get("denied", 0)}
@@ -207,16 +207,16 @@ class _Comparing:
         return parquet_output.read(self.job.spark, self.job.folder("judge") / "said", SAID)
 
     def propose(self, folder: Path) -> Counts:
-        found = self._findings()
-        for name, rows in found.tables.items():
+        findings = self._findings()
+        for name, rows in findings.tables.items():
             columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMAS[name])
             parquet_output.put_columns(columns, SCHEMAS[name], folder / name)
-        text = policy.text(self.index.realm, found.changes, self.since)
+        text = policy.text(self.index.realm, findings.changes, self.since)
         (folder / PROPOSAL).write_text(text, "utf-8")
         return {
-            "unused": len(found.tables["unused_statements"]),
-            "changes": len(found.changes),
-            "statements": policy.tables(found.changes),
+            "unused": len(findings.tables["unused_statements"]),
+            "changes": len(findings.changes),
+            "statements": policy.tables(findings.changes),
         }
 
     def _findings(self) -> Findings:
@@ -224,7 +224,7 @@ class _Comparing:
         system = self.index.system
         rows = _rows(self.job.folder("judge") / "said")
         sizes = sizes_of(known.table, self._sizes())
-        seen = together(rows, known.table, self.asked.pieces, sizes)
+        seen = together(rows, known.table, self.criteria.pieces, sizes)
         anchors = seen.anchors()
         proposer = Proposer(
             model=system.model,
@@ -232,9 +232,9 @@ class _Comparing:
             memberships=self.context.memberships,
             taken=frozenset(known.table.statements),
             stored=frozenset(anchors | self._stored_anchors(known.table.statements.values())),
-            pieces=self.asked.pieces,
+            pieces=self.criteria.pieces,
         )
-        memberships, share = self.context.memberships, self.asked.share
+        memberships, share = self.context.memberships, self.criteria.share
         return Finder(known.table, memberships, proposer, sizes, share).find(seen)
 
     def _stored_anchors(self, statements: Iterable[Statement]) -> set[Entity]:
@@ -242,10 +242,12 @@ class _Comparing:
         if not named:
             return set()
         types, names = zip(*sorted(named), strict=True)
-        asked = self.job.spark.createDataFrame(pa.table({"type": list(types), "name": list(names)}))
+        anchors = self.job.spark.createDataFrame(
+            pa.table({"type": list(types), "name": list(names)})
+        )
         entities = own_entities(self._blocks, self.context.bits).where("stored")
-        found = entities.join(asked, ["type", "name"], "left_semi").select("type", "name")
-        columns = (column.to_pylist() for column in found.toArrow().columns)
+        stored = entities.join(anchors, ["type", "name"], "left_semi").select("type", "name")
+        columns = (column.to_pylist() for column in stored.toArrow().columns)
         return {Entity(*cells) for cells in zip(*columns, strict=True)}
 
     def _sizes(self) -> dict[int, int]:
@@ -322,10 +324,12 @@ STAGES: Final = (
 def _rows(folder: Path) -> list[dict[str, Any]]:
     """What was said of accesses that are allowed; of ways, which are long, each text once."""
     is_allowed = pc.field("what") != "denied"
-    found = pq.read_table(folder, read_dictionary=["way"], filters=is_allowed).unify_dictionaries()
-    ways = pc.cast(found.column("way"), pa.dictionary(pa.int32(), pa.string())).combine_chunks()
+    allowed = pq.read_table(
+        folder, read_dictionary=["way"], filters=is_allowed
+    ).unify_dictionaries()
+    ways = pc.cast(allowed.column("way"), pa.dictionary(pa.int32(), pa.string())).combine_chunks()
     texts, codes = ways.dictionary.to_pylist(), ways.indices.to_pylist()
-    rows: list[dict[str, Any]] = found.drop_columns(["way"]).to_pylist()
+    rows: list[dict[str, Any]] = allowed.drop_columns(["way"]).to_pylist()
     for row, code in zip(rows, codes, strict=True):
         row["way"] = None if code is None else texts[code]
     return rows

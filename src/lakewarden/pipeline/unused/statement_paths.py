@@ -139,7 +139,7 @@ class Ways:
             self._use(access, way.text, cell, at)
 
     def _key(self, access: Access, subject: Subject) -> object | None:
-        """What tells accesses apart that are allowed by different statements; None: nothing does.
+        """Distinguishes accesses that different statements allow; None: nothing does.
 
         COST: accesses of one role set to entities of one class are explained once.
         """
@@ -163,16 +163,16 @@ class Ways:
             return _Way("null", ()), False
         model = self._judged.snapshot.model
         rule = self._matrix.operation(access.operation).rule(access.entity.type)
-        found: list[tuple[Cell, Entity]] = []
+        steps: list[tuple[Cell, Entity]] = []
 
         def given(step: Step) -> list[Cell]:
             entity = access.entity if step.entity is None else step.entity
             cells = list(self._given(step.says, step.allowed_by, subject))
-            found.extend((cell, entity) for cell in cells)
+            steps.extend((cell, entity) for cell in cells)
             return cells
 
         text = json.dumps(formula(model, rule, explained, given), ensure_ascii=False)
-        way = _Way(text, tuple(sorted(set(found))))
+        way = _Way(text, tuple(sorted(set(steps))))
         depends = self._act(access, subject, rule, explained)
         return way, not depends and all(at == access.entity for _, at in way.cells)
 
@@ -199,8 +199,8 @@ class Ways:
                 (word, replace(statement, privileges=frozenset({word})))
                 for word in statement.privileges
             )
-            found = (word for word, one in alone if privilege in touched(one, model))
-            self._words[key] = tuple(sorted(found))
+            words = (word for word, one in alone if privilege in touched(one, model))
+            self._words[key] = tuple(sorted(words))
         return self._words[key]
 
     def _use(self, access: Access, way: str, cell: Cell, at: Entity) -> None:

@@ -46,17 +46,17 @@ def walk(original: Original, export: Export, principals: Iterable[Principal]) ->
     if reply is None:
         raise BadInput("the original does not list its namespaces", where="/v3/namespaces")
     export.reply("namespaces", "/v3/namespaces", reply)
-    asked = set(principals)
+    questioned = set(principals)
     for item in _objects(reply, "/v3/namespaces"):
         name = _name(item, "/v3/namespaces")
-        asked |= set(_running_as(_whole(original, export, name, item)))
+        questioned |= set(_running_as(_whole(original, export, name, item)))
         _namespace(original, export, name)
-    _security(original, export, asked)
+    _security(original, export, questioned)
 
 
 def read_principals(text: str, where: str) -> list[Principal]:
     """Users and groups, one on each line as `user:NAME` or `group:NAME`. Raises `BadInput`."""
-    found = []
+    principals = []
     for number, line in enumerate(text.splitlines(), 1):
         said = line.strip()
         if not said or said.startswith("#"):
@@ -65,15 +65,15 @@ def read_principals(text: str, where: str) -> list[Principal]:
         if kind not in (USER, GROUP) or not name:
             message = "expected `user:NAME` or `group:NAME`"
             raise BadInput(message, where=f"{where}: line {number}")
-        found.append(Principal(kind, name))
-    return found
+        principals.append(Principal(kind, name))
+    return principals
 
 
 def _namespace(original: Original, export: Export, namespace: str) -> None:
     above = f"/v3/namespaces/{segment(namespace, '/v3/namespaces')}"
     for kind, word in _LISTS.items():
-        export.replies(kind, _kept(original, f"{above}/{word}"))
-    for path, reply in _kept(original, f"{above}/apps"):
+        export.replies(kind, _exported(original, f"{above}/{word}"))
+    for path, reply in _exported(original, f"{above}/apps"):
         export.reply("applications", path, reply)
         names = dict.fromkeys(_name(item, path) for item in _objects(reply, path))
         details = (f"{path}/{segment(name, path)}" for name in names)
@@ -83,7 +83,7 @@ def _namespace(original: Original, export: Export, namespace: str) -> None:
 def _whole(original: Original, export: Export, name: str, item: dict[str, Any]) -> dict[str, Any]:
     """A namespace with its configuration, which a list may leave out and withhold."""
     path = f"/v3/namespaces/{segment(name, '/v3/namespaces')}"
-    for _, reply in _kept(original, path) if "config" not in item else ():
+    for _, reply in _exported(original, path) if "config" not in item else ():
         if not isinstance(reply, dict):
             raise BadInput("expected an object", where=path)
         export.reply("namespaces", path, reply)
@@ -91,19 +91,19 @@ def _whole(original: Original, export: Export, name: str, item: dict[str, Any]) 
     return item
 
 
-def _kept(original: Original, path: str) -> Iterator[tuple[str, Any]]:
+def _exported(original: Original, path: str) -> Iterator[tuple[str, Any]]:
     reply = original.get(path)
     if reply is not None:
         yield path, reply
 
 
-def _security(original: Original, export: Export, asked: set[Principal]) -> None:
+def _security(original: Original, export: Export, questioned: set[Principal]) -> None:
     path = f"{_SECURITY}/roles"
     reply = original.get(path)
     if reply is not None:
         export.reply("roles", path, reply)
-        asked |= {Principal(ROLE, _name(item, path)) for item in _objects(reply, path)}
-    about = [f"{_SECURITY}/{kind}/{segment(name, _SECURITY)}" for kind, name in sorted(asked)]
+        questioned |= {Principal(ROLE, _name(item, path)) for item in _objects(reply, path)}
+    about = [f"{_SECURITY}/{kind}/{segment(name, _SECURITY)}" for kind, name in sorted(questioned)]
     export.replies("privileges", original.each(f"{one}/privileges" for one in about))
     holders = [one for one in about if not one.startswith(f"{_SECURITY}/{ROLE}/")]
     export.replies("roles", original.each(f"{one}/roles" for one in holders))

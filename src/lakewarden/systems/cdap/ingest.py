@@ -103,14 +103,14 @@ class CdapFile:
         return replace(read.reading, rows=_with_statements(read.rows))
 
 
-def _with_statements(found: DataFrame) -> DataFrame:
+def _with_statements(rows: DataFrame) -> DataFrame:
     """The rows, single privileges put together: a statement for each holder and scope."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    others = found.filter(F.col("table") != _PRIVILEGES)
-    single = found.filter((F.col("table") == _PRIVILEGES) & F.col("reason").isNull())
-    rejected = found.filter((F.col("table") == _PRIVILEGES) & F.col("reason").isNotNull())
-    roles = found.filter("table = 'memberships' and c2 = 'role' and reason is null")
+    others = rows.filter(F.col("table") != _PRIVILEGES)
+    single = rows.filter((F.col("table") == _PRIVILEGES) & F.col("reason").isNull())
+    rejected = rows.filter((F.col("table") == _PRIVILEGES) & F.col("reason").isNotNull())
+    roles = rows.filter("table = 'memberships' and c2 = 'role' and reason is null")
     held = roles.select(
         F.col("c0").alias("kind"), F.col("c1").alias("name"), F.col("c3").alias("role")
     )
@@ -137,13 +137,13 @@ def _with_statements(found: DataFrame) -> DataFrame:
     return exchanges.union(exchanges.union(others, statements), set_aside)
 
 
-def _few_with_statements(found: Sequence[Row]) -> Iterator[Row]:
+def _few_with_statements(all_rows: Sequence[Row]) -> Iterator[Row]:
     """As `_with_statements`."""
     held: dict[str, list[tuple[str, ...]]] = {}
-    for row in found:
+    for row in all_rows:
         if row.table == "memberships" and row.cells[2] == ROLE and not row.reason:
             held.setdefault(row.cells[3], []).append(row.cells[:2])
-    single = [row for row in found if row.table == _PRIVILEGES and not row.reason]
+    single = [row for row in all_rows if row.table == _PRIVILEGES and not row.reason]
     through = {
         (*holder, *row.cells[2:])
         for row in single
@@ -151,7 +151,7 @@ def _few_with_statements(found: Sequence[Row]) -> Iterator[Row]:
         for holder in held.get(row.cells[1], ())
     }
     grouped: dict[tuple[str, ...], list[Row]] = {}
-    for row in found:
+    for row in all_rows:
         if row.table != _PRIVILEGES:
             yield row
         elif row.reason:
@@ -273,9 +273,9 @@ def _artifacts(exchange: Exchange, namespace: str) -> Iterator[Row]:
 
 
 def _application(namespace: str, app: str, detail: Section) -> Iterator[Row]:
-    found = detail.text("name")
-    if found != app:
-        message = f"expected {quoted(app)} as in the path, got {quoted(found)}"
+    actual = detail.text("name")
+    if actual != app:
+        message = f"expected {quoted(app)} as in the path, got {quoted(actual)}"
         raise BadInput(message, where=detail.at("name"))
     yield from _one("application", f"{namespace}.{app}")
     for item in detail.tables("programs"):

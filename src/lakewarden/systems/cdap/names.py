@@ -17,7 +17,7 @@ never in an entity.
 
 SOURCE: cdap reference 1.2, 3.2, 4.3; CDAP 5.1, classes EntityId and Authorizable.
 AMBIGUOUS: EntityId lets an artifact's name hold dots, Authorizable reads them as parts of
-a version. Such a name is refused, for its id could not be told from one with a version.
+a version. Such a name is refused, for its id would be ambiguous with one that has a version.
 """
 
 from __future__ import annotations
@@ -202,8 +202,10 @@ def covers(pattern: Pattern, entity: Entity) -> bool:
     """
     if pattern.type != entity.type:
         return False
-    found = parts(entity)
-    return len(found) == len(pattern.parts) and all(map(matches, pattern.parts, found))
+    entity_parts = parts(entity)
+    return len(entity_parts) == len(pattern.parts) and all(
+        map(matches, pattern.parts, entity_parts)
+    )
 
 
 def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
@@ -226,10 +228,10 @@ def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
     given = body.get("entityParts")
     if not isinstance(given, Mapping) or set(given) != set(keys):
         raise BadInput(f"expected {_listed(keys)} in `entityParts`")
-    found = tuple(_string(given, key) for key in keys)
-    if any(map(is_pattern, found)):
-        return _pattern(word, found)
-    return _entity(word, found)
+    values = tuple(_string(given, key) for key in keys)
+    if any(map(is_pattern, values)):
+        return _pattern(word, values)
+    return _entity(word, values)
 
 
 def to_authorizable(item: Entity | Pattern) -> dict[str, str | dict[str, str]]:
@@ -238,11 +240,11 @@ def to_authorizable(item: Entity | Pattern) -> dict[str, str | dict[str, str]]:
     >>> to_authorizable(Entity("stream", "sales.clicks"))["entityParts"]
     {'NAMESPACE': 'sales', 'STREAM': 'clicks'}
     """
-    found = parts(item) if isinstance(item, Entity) else item.parts
+    values = parts(item) if isinstance(item, Entity) else item.parts
     keys = (label.upper() for label in _GRAMMARS[item.type].parts)
     return {
         "entityType": item.type.upper(),
-        "entityParts": dict(zip(keys, found, strict=True)),
+        "entityParts": dict(zip(keys, values, strict=True)),
     }
 
 
@@ -255,8 +257,8 @@ def to_legacy(entity: Entity) -> dict[str, str]:
     {'namespace': 'sales', 'name': 'dbpass', 'entity': 'SECUREKEY'}
     """
     fields = _legacy_fields(entity.type)
-    found = entity.name.split(".", len(fields) - 1)
-    return {**dict(zip(fields, found, strict=True)), "entity": entity.type.upper()}
+    values = entity.name.split(".", len(fields) - 1)
+    return {**dict(zip(fields, values, strict=True)), "entity": entity.type.upper()}
 
 
 def user_of(principal_name: str) -> str:
@@ -309,15 +311,15 @@ def _split(type: str, text: str) -> tuple[str, ...]:
     """The parts of a name or pattern, as many as the type has."""
     check_text(text)
     grammar = _GRAMMARS[type]
-    found = tuple(text.split(".", len(grammar.parts) - 1 if grammar.rest else -1))
+    values = tuple(text.split(".", len(grammar.parts) - 1 if grammar.rest else -1))
     labels = grammar.parts
-    fits = len(found) == len(labels)
+    fits = len(values) == len(labels)
     if type == "program":
         labels = ("namespace", "application", "type", "name")
-        fits = text.count(".") == 3 or (fits and found[-1] == "*")
+        fits = text.count(".") == 3 or (fits and values[-1] == "*")
     if not fits:
         raise BadInput(_wrong_count(type, labels, text))
-    return found
+    return values
 
 
 def _wrong_count(type: str, labels: tuple[str, ...], text: str) -> str:
@@ -329,30 +331,30 @@ def _wrong_count(type: str, labels: tuple[str, ...], text: str) -> str:
     return message
 
 
-def _entity(type: str, found: tuple[str, ...]) -> Entity:
+def _entity(type: str, values: tuple[str, ...]) -> Entity:
     """The entity of these parts, each checked."""
-    for part in found:
+    for part in values:
         if is_pattern(part):
             raise BadInput(f"a wildcard in {quoted(part)}; only grants take wildcards")
-    return Entity(type, ".".join(_checked(type, found, frozenset())))
+    return Entity(type, ".".join(_checked(type, values, frozenset())))
 
 
-def _pattern(type: str, found: tuple[str, ...]) -> Pattern:
+def _pattern(type: str, values: tuple[str, ...]) -> Pattern:
     """The pattern of these parts, each checked."""
-    return Pattern(type, _checked(type, found, _WILDCARDS))
+    return Pattern(type, _checked(type, values, _WILDCARDS))
 
 
-def _checked(type: str, found: tuple[str, ...], also: frozenset[str]) -> tuple[str, ...]:
+def _checked(type: str, values: tuple[str, ...], also: frozenset[str]) -> tuple[str, ...]:
     """The parts in canonical form, each of its alphabet or of `also`."""
     grammar = _GRAMMARS[type]
-    check_text(".".join(found))
-    for label, part in zip(grammar.parts[:-1], found, strict=False):
+    check_text(".".join(values))
+    for label, part in zip(grammar.parts[:-1], values, strict=False):
         _check_part(label, part, (WORD if label == "namespace" else _GENERAL) | also)
-    if type == "program" and found[-1] != "*":
-        return (*found[:-1], _program(found[-1], also))
+    if type == "program" and values[-1] != "*":
+        return (*values[:-1], _program(values[-1], also))
     last = _ANYTHING if grammar.last == _ANYTHING else grammar.last | also
-    _check_part(grammar.parts[-1], found[-1], last)
-    return found
+    _check_part(grammar.parts[-1], values[-1], last)
+    return values
 
 
 def _program(text: str, also: frozenset[str]) -> str:
@@ -380,10 +382,10 @@ def _check_part(label: str, part: str, alphabet: frozenset[str]) -> None:
 def _from_legacy(body: Mapping[str, object]) -> Entity:
     """The entity of the older form: the fields of its id."""
     word = _wire_type(_string(body, "entity"))
-    found = [_string(body, field) for field in _legacy_fields(word)]
+    values = [_string(body, field) for field in _legacy_fields(word)]
     if word == "program":
-        found[2:] = [".".join(found[2:])]
-    return _entity(word, tuple(found))
+        values[2:] = [".".join(values[2:])]
+    return _entity(word, tuple(values))
 
 
 def _legacy_fields(type: str) -> tuple[str, ...]:

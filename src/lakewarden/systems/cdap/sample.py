@@ -136,7 +136,7 @@ def _namespaces() -> Iterator[Record]:
 
 def _artifacts() -> Iterator[Record]:
     shipped = ("core-plugins", "cdap-data-pipeline", "wrangler-service")
-    found: list[Record] = [
+    artifacts: list[Record] = [
         {"name": name, "version": "5.1.2", "scope": "SYSTEM"} for name in shipped
     ]
     for namespace in _NAMESPACES:
@@ -145,7 +145,7 @@ def _artifacts() -> Iterator[Record]:
             for kind in ("loaders", "checks")
             if namespace != "default"
         ]
-        yield exchange(_in(namespace, "artifacts"), [*found, *own])
+        yield exchange(_in(namespace, "artifacts"), [*artifacts, *own])
 
 
 def _programs(namespace: str, app: str) -> list[tuple[str, str]]:
@@ -197,11 +197,11 @@ def _tables(namespace: str) -> Sequence[str]:
 
 def _datasets() -> Iterator[Record]:
     for namespace in _NAMESPACES:
-        found = [
+        datasets = [
             {"name": name, "type": "table", "description": "", "properties": {}}
             for name in (*_tables(namespace), "footfall")
         ]
-        unique = list({item["name"]: item for item in found}.values())
+        unique = list({item["name"]: item for item in datasets}.values())
         yield exchange(_in(namespace, "data", "datasets"), unique)
     modules = [{"name": "receipts", "className": "com.quillmere.Receipts", "types": ["receipt"]}]
     yield exchange(_in("sales", "data", "modules"), modules)
@@ -232,8 +232,8 @@ def _roles() -> Iterator[Record]:
     yield exchange(_security("roles"), roles)
     for kind, holders in (("group", _GROUP_ROLES), ("user", _USER_ROLES)):
         for name, held in holders.items():
-            found = [{"name": role, "type": "ROLE"} for role in held]
-            yield exchange(_security(kind, name, "roles"), found)
+            role_bodies = [{"name": role, "type": "ROLE"} for role in held]
+            yield exchange(_security(kind, name, "roles"), role_bodies)
 
 
 def _privileges() -> Iterator[Record]:
@@ -247,8 +247,8 @@ def _privileges() -> Iterator[Record]:
         # As CDAP answers: a user's list has also what the user's own roles hold.
         lists = [_USER_PRIVILEGES.get(name, {})]
         lists += [_ROLE_PRIVILEGES[role] for role in _USER_ROLES.get(name, ())]
-        found = [privilege for held in lists for privilege in _list(held)]
-        yield exchange(_security("user", name, "privileges"), found)
+        privileges = [privilege for held in lists for privilege in _list(held)]
+        yield exchange(_security("user", name, "privileges"), privileges)
 
 
 def _list(held: Privileges) -> Iterator[Record]:

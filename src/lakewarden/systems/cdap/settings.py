@@ -33,7 +33,7 @@ class CdapAuthorization(Section):
 class CdapSecurity(Section):
     """`security`: off means that nobody needs credentials, and that nothing is decided.
 
-    `announce_urls` are told to those who come without a token: there they get one.
+    `announce_urls` are returned to callers without a token: there they get one.
     """
 
     enabled: bool = True

@@ -119,12 +119,12 @@ def _wanted(type: str) -> list[str]:
 
 def _entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
     """All entities of a type; the scroll ends where it gives no next place."""
-    asked = [("query", "*"), ("count", str(PAGE)), ("includeSoftDelete", "true")]
-    asked += [("aspects", name) for name in wanted]
+    parameters = [("query", "*"), ("count", str(PAGE)), ("includeSoftDelete", "true")]
+    parameters += [("aspects", name) for name in wanted]
     place: str | None = None
     scroll = _Scroll(_path(type))
     while True:
-        query = urlencode(asked if place is None else [*asked, ("scrollId", place)])
+        query = urlencode(parameters if place is None else [*parameters, ("scrollId", place)])
         reply = original.get(f"{_path(type)}?{query}")
         if reply is None:
             if place is not None:
@@ -132,9 +132,9 @@ def _entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict
             last = original.withheld[-1]
             original.withheld[-1] = last._replace(path=_path(type))
             return
-        found = _page(reply, type)
-        yield from found
-        place = scroll.next(reply.get("scrollId"), found)
+        entities = _page(reply, type)
+        yield from entities
+        place = scroll.next(reply.get("scrollId"), entities)
         if place is None:
             return
 
@@ -148,7 +148,7 @@ class _Scroll:
         self._known: set[int] = set()
         self._idle = 0
 
-    def next(self, place: object, found: list[dict[str, Any]]) -> str | None:
+    def next(self, place: object, entities: list[dict[str, Any]]) -> str | None:
         """The next place, if there is one. Raises `BadInput` and `Unavailable`."""
         if not place:
             return None
@@ -158,7 +158,7 @@ class _Scroll:
             raise Unavailable(f"{self._path}: the original goes round in a circle")
         self._places.add(place)
         before = len(self._known)
-        self._known.update(hash(entity["urn"]) for entity in found)
+        self._known.update(hash(entity["urn"]) for entity in entities)
         self._idle = 0 if len(self._known) > before else self._idle + 1
         if self._idle >= IDLE:
             raise Unavailable(f"{self._path}: {IDLE} pages bring nothing new and no end")
@@ -166,13 +166,13 @@ class _Scroll:
 
 
 def _page(reply: Any, type: str) -> list[dict[str, Any]]:
-    found = reply.get("entities") if isinstance(reply, dict) else None
-    if not isinstance(found, list):
+    entities = reply.get("entities") if isinstance(reply, dict) else None
+    if not isinstance(entities, list):
         raise BadInput("expected a page of `entities`", where=_path(type))
-    for entity in found:
+    for entity in entities:
         if not isinstance(entity, dict) or not isinstance(entity.get("urn"), str):
             raise BadInput("expected an entity with its `urn`", where=_path(type))
-    return found
+    return entities
 
 
 def _records(type: str, urn: str, entity: dict[str, Any]) -> Iterator[dict[str, Any]]:

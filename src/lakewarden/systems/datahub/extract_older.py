@@ -51,29 +51,29 @@ def entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict[
 
 def _names(original: Original, type: str) -> list[str]:
     for _ in range(TRIES):
-        found = _once(original, type)
-        if found is not None:
-            return found
+        names = _once(original, type)
+        if names is not None:
+            return names
     raise Unavailable(f"{_LIST}: the names of type `{type}` change while they are read; try again")
 
 
 def _once(original: Original, type: str) -> list[str] | None:
     """The names of a type, none where it is withheld; None where they changed meanwhile."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     total = -1
-    while len(found) < total or total < 0:
-        before = len(found)
+    while len(distinct) < total or total < 0:
+        before = len(distinct)
         page = _page(original, type, before)
         if page is None:
             return []
         names, now = page
-        found.update(dict.fromkeys(names))
-        if len(found) > original.most:
+        distinct.update(dict.fromkeys(names))
+        if len(distinct) > original.most:
             raise LimitExceeded(f"{_LIST}: more than {original.most:,} names of type `{type}`")
-        if total not in (-1, now) or (len(found) == before and len(found) < now):
+        if total not in (-1, now) or (len(distinct) == before and len(distinct) < now):
             return None
         total = now
-    return list(found) if len(found) == total else None
+    return list(distinct) if len(distinct) == total else None
 
 
 def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | None:

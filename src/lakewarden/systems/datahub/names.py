@@ -122,10 +122,10 @@ def parse(type: str, text: str) -> Entity:
         # INVARIANT: an empty type and an empty text never meet, for that is NO_RESOURCE.
         _check_type(type)
         return Entity(type, "")
-    found, _ = _read(text)
-    if type and type != found:
+    actual, _ = _read(text)
+    if type and type != actual:
         raise BadInput(f"expected a URN of type {quoted(type)}, got {quoted(text)}")
-    return Entity(found, text)
+    return Entity(actual, text)
 
 
 def parent(entity: Entity) -> Entity | None:
@@ -209,10 +209,10 @@ def name_of(urn: str) -> str:
     >>> name_of("urn:li:corpuser:ana@corp.test")
     'ana@corp.test'
     """
-    type, found = _read(urn)
+    type, parts = _read(urn)
     if type != "corpuser":
         raise BadInput(f"expected a URN of type `corpuser`, got {quoted(urn)}")
-    return found[0]
+    return parts[0]
 
 
 def _read(urn: str, nesting: int = 1) -> tuple[str, tuple[str, ...]]:
@@ -230,32 +230,32 @@ def _read(urn: str, nesting: int = 1) -> tuple[str, tuple[str, ...]]:
     _check_type(type)
     if not key or key != key.strip():
         raise BadInput(f"the key of {quoted(urn)} is empty or has a space at an end")
-    found = _tuple_parts(key) if key[0] == "(" else (key,)
-    if key[0] == "(" and len(found) == 1:
+    parts = _tuple_parts(key) if key[0] == "(" else (key,)
+    if key[0] == "(" and len(parts) == 1:
         raise BadInput(f"a key in parentheses needs two parts or more, got {quoted(key)}")
-    _check_parts(type, found, nesting)
-    return type, found
+    _check_parts(type, parts, nesting)
+    return type, parts
 
 
-def _check_parts(type: str, found: tuple[str, ...], nesting: int) -> None:
+def _check_parts(type: str, parts: tuple[str, ...], nesting: int) -> None:
     """The parts against the tables, and every URN among them."""
     rule = _KEYS.get(type)
-    if rule is not None and len(found) != rule.arity:
+    if rule is not None and len(parts) != rule.arity:
         noun = "part" if rule.arity == 1 else "parts"
-        raise BadInput(f"expected {rule.arity} {noun} in the key of a `{type}`, got {len(found)}")
+        raise BadInput(f"expected {rule.arity} {noun} in the key of a `{type}`, got {len(parts)}")
     nested = ""
-    for position, part in enumerate(found):
+    for position, part in enumerate(parts):
         if not part:
             raise BadInput(f"part {position + 1} in the key of a {quoted(type)} is empty")
-        if len(found) > 1 and part.startswith(_PREFIX):
+        if len(parts) > 1 and part.startswith(_PREFIX):
             inner, _ = _read(part, nesting + 1)
             nested = nested if position else inner
     wanted = rule.first if rule else None
     if wanted is not None and (not nested or wanted not in (_ANY_URN, nested)):
         expected = f"a URN of type `{wanted}`" if wanted else "a URN"
-        raise BadInput(f"expected {expected} first in a `{type}`, got {quoted(found[0])}")
-    if type == "dataset" and found[2] not in ENVIRONMENTS:
-        raise BadInput(f"unknown environment {quoted(found[2])} in a dataset")
+        raise BadInput(f"expected {expected} first in a `{type}`, got {quoted(parts[0])}")
+    if type == "dataset" and parts[2] not in ENVIRONMENTS:
+        raise BadInput(f"unknown environment {quoted(parts[2])} in a dataset")
 
 
 def _check_type(type: str) -> None:
@@ -273,7 +273,7 @@ def _key(urn: str) -> str:
 
 def _tuple_parts(key: str) -> tuple[str, ...]:
     """What the commas of the outermost parentheses separate; `key` begins with one."""
-    found: list[str] = []
+    parts: list[str] = []
     depth = 0
     start = 1
     for at, character in enumerate(key):
@@ -284,11 +284,11 @@ def _tuple_parts(key: str) -> tuple[str, ...]:
             if depth == 0 and at != len(key) - 1:
                 raise BadInput(f"text follows the parentheses in the key {quoted(key)}")
         elif character == "," and depth == 1:
-            found.append(key[start:at])
+            parts.append(key[start:at])
             start = at + 1
     if depth != 0:
         raise BadInput(f"a parenthesis is not closed in the key {quoted(key)}")
-    return (*found, key[start:-1])
+    return (*parts, key[start:-1])
 
 
 class _Urns(Identities):

@@ -35,19 +35,19 @@ def set_root_password(
     if password is None or REALM not in service.state.realms:
         return False
     with service.reading() as reading:
-        kept = reading.credential(REALM, _USER, PASSWORD)
-    if hashing.verify(None if kept is None else kept.value, password):
+        stored = reading.credential(REALM, _USER, PASSWORD)
+    if hashing.verify(None if stored is None else stored.value, password):
         return False
     hashed = hashing.hash(password)
 
-    def task(transaction: WriteTransaction) -> bool:
+    def put_password(transaction: WriteTransaction) -> bool:
         # Another process may have been faster: one of them ends the sessions.
-        if transaction.store.credential(REALM, _USER, PASSWORD) != kept:
+        if transaction.store.credential(REALM, _USER, PASSWORD) != stored:
             return False
         native_user.put(transaction, REALM, ROOT, hashed, "configuration")
         return True
 
-    return service.write(SYSTEM, task)
+    return service.write(SYSTEM, put_password)
 
 
 def _configured(settings: DataHubSettings) -> str | None:

@@ -152,18 +152,18 @@ def _tagged(urn: str, *tags: str) -> Record:
 
 
 def _with_terms(urn: str, *terms: str) -> Record:
-    found = [{"urn": _term(term)} for term in terms]
-    return proposal(urn, "glossaryTerms", {"terms": found, "auditStamp": STAMP})
+    associations = [{"urn": _term(term)} for term in terms]
+    return proposal(urn, "glossaryTerms", {"terms": associations, "auditStamp": STAMP})
 
 
 def _owned(urn: str, *owners: tuple[str, str]) -> Record:
     """Owners with their ownership types."""
     words = {_TECHNICAL: "TECHNICAL_OWNER", _BUSINESS: "BUSINESS_OWNER"}
-    found = [
+    owner_list = [
         {"owner": owner, "type": words.get(type, "CUSTOM"), "typeUrn": type}
         for owner, type in owners
     ]
-    return proposal(urn, "ownership", {"owners": found, "lastModified": STAMP})
+    return proposal(urn, "ownership", {"owners": owner_list, "lastModified": STAMP})
 
 
 def _people() -> Iterator[Record]:
@@ -253,8 +253,8 @@ def _raw_table(area: Area, table: str) -> Iterator[Record]:
         yield _with_terms(urn, "secret" if area.name == "people" else "confidential")
     if area.name == "finance":
         values = [{"string": "ten years"}]
-        kept = [{"propertyUrn": "urn:li:structuredProperty:retention", "values": values}]
-        yield proposal(urn, "structuredProperties", {"properties": kept})
+        properties = [{"propertyUrn": "urn:li:structuredProperty:retention", "values": values}]
+        yield proposal(urn, "structuredProperties", {"properties": properties})
     for column in COLUMNS.get(table, "").split():
         field = f"urn:li:schemaField:({urn},{column})"
         yield proposal(field, "status", {"removed": False})
@@ -504,8 +504,8 @@ def _editing() -> Iterator[Record]:
         ["EDIT_ENTITY", "EDIT_ENTITY_DOCS"], _of_groups("finance"),
         _where(_criterion("GLOSSARY", "urn:li:glossaryNode:finance-terms")),
     )  # fmt: skip
-    kept = {"propertyUrn": "urn:li:structuredProperty:retention", "values": ["ten years"]}
-    property = {**_criterion("STRUCTURED_PROPERTY"), "structuredPropertyValues": [kept]}
+    values = {"propertyUrn": "urn:li:structuredProperty:retention", "values": ["ten years"]}
+    property = {**_criterion("STRUCTURED_PROPERTY"), "structuredPropertyValues": [values]}
     yield _policy(
         "keep-ten-years", "Audit marks what has to be kept",
         ["EDIT_DEPRECATION_PRIVILEGE", "EDIT_ENTITY_STATUS"], _of_groups("audit"),

@@ -73,10 +73,10 @@ def _names(reply: Any, key: str, name: str = "name") -> list[str]:
     items = reply.get(key)
     if not isinstance(items, list):
         raise BadInput("expected a list", where=key)
-    found = [item.get(name) if isinstance(item, dict) else None for item in items]
-    if not all(isinstance(one, str) for one in found):
+    names = [item.get(name) if isinstance(item, dict) else None for item in items]
+    if not all(isinstance(one, str) for one in names):
         raise BadInput("expected objects with a name", where=key)
-    return [str(one) for one in found]
+    return [str(one) for one in names]
 
 
 def _texts(reply: Any, key: str) -> list[str]:

@@ -59,13 +59,13 @@ TYPES: Final = ("metalake", *_DOTTED, *sorted(_WHOLE))
 """Every type that can be named."""
 
 TYPE: Final = "type"
-"""The attribute of a catalog that tells what it holds: `relational`, `fileset` and so on."""
+"""The attribute of a catalog with its type: `relational`, `fileset` and so on."""
 
 IN_USE: Final = "in-use"
 """The attribute of a metalake or catalog; its one value `false` says that it is disabled."""
 
 DESCRIBED: Final = (TYPE, "provider", "comment")
-"""What else is told of a metalake or catalog, each as an attribute of that name."""
+"""Other properties of a metalake or catalog, each stored as an attribute of that name."""
 
 PROPERTY: Final = "property:"
 """How attributes that hold a property begin; its key follows."""
@@ -118,10 +118,10 @@ def entity(metalake: str, type: str, full_name: str) -> Entity:
     _check_metalake(metalake)
     word = lower_word(type)
     if word != "metalake":
-        found = parse(word, f"{metalake}:{full_name}")
+        parsed = parse(word, f"{metalake}:{full_name}")
         if word == _NESTED and full_name.count(".") >= len(_DOTTED[word]):
             raise _miscounted(_DOTTED[word], full_name, full_name.count(".") + 1)
-        return found
+        return parsed
     if full_name != metalake:
         raise BadInput(f"expected the metalake {quoted(metalake)}, got {quoted(full_name)}")
     return Entity(word, metalake)

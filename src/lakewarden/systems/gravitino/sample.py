@@ -231,7 +231,7 @@ def _metalakes() -> Iterator[Record]:
 
 def _catalogs() -> Iterator[Record]:
     for metalake in (LAKE, LAB):
-        found = [
+        catalogs = [
             _audited(
                 name=name,
                 type=type,
@@ -243,7 +243,7 @@ def _catalogs() -> Iterator[Record]:
             if lake == metalake
         ]
         path = f"{_below(metalake, 'catalogs')}?details=true"
-        yield exchange(path, _reply(catalogs=found))
+        yield exchange(path, _reply(catalogs=catalogs))
 
 
 def _contents() -> Iterator[tuple[str, str, Mapping[str, Sequence[str]]]]:
@@ -267,15 +267,15 @@ def _schemas() -> Iterator[Record]:
     contents |= {(LAKE, name): schemas for name, schemas in others.items()}
     for (metalake, catalog), schemas in contents.items():
         path = _below(metalake, "catalogs", catalog, "schemas")
-        found = [{"namespace": [metalake, catalog], "name": schema} for schema in schemas]
-        yield exchange(path, _reply(identifiers=found))
+        identifiers = [{"namespace": [metalake, catalog], "name": schema} for schema in schemas]
+        yield exchange(path, _reply(identifiers=identifiers))
 
 
 def _names(metalake: str, catalog: str, schema: str, kind: str, names: Sequence[str]) -> Record:
     """The reply to a listing of what a schema holds."""
     path = _below(metalake, "catalogs", catalog, "schemas", schema, kind)
-    found = [{"namespace": [metalake, catalog, schema], "name": name} for name in names]
-    return exchange(path, _reply(identifiers=found))
+    identifiers = [{"namespace": [metalake, catalog, schema], "name": name} for name in names]
+    return exchange(path, _reply(identifiers=identifiers))
 
 
 def _tables() -> Iterator[Record]:
@@ -337,7 +337,7 @@ def _roles() -> Iterator[Record]:
 
 
 def _objects(objects: Privileges) -> list[Record]:
-    found: list[Record] = []
+    objects_with_privileges: list[Record] = []
     for text, privileges in objects.items():
         type, _, name = text.partition(" ")
         bodies = [
@@ -347,8 +347,8 @@ def _objects(objects: Privileges) -> list[Record]:
             }
             for privilege in privileges
         ]
-        found.append({"fullName": name, "type": type, "privileges": bodies})
-    return found
+        objects_with_privileges.append({"fullName": name, "type": type, "privileges": bodies})
+    return objects_with_privileges
 
 
 def _policy(name: str) -> Record:
@@ -407,8 +407,8 @@ def _owners() -> Iterator[Record]:
 
 
 def _owner(metalake: str, type: str, name: str, owner: str | None) -> Record:
-    found = {} if owner is None else {"owner": {"name": owner, "type": "user"}}
-    return exchange(_below(metalake, "owners", type, name), _reply(**found))
+    body = {} if owner is None else {"owner": {"name": owner, "type": "user"}}
+    return exchange(_below(metalake, "owners", type, name), _reply(**body))
 
 
 _LAKE: Final = "table:quillmere:lake."

@@ -260,7 +260,7 @@ def test_a_secret_is_neither_kept_nor_read(service: DecisionService, aspect: str
     assert aspect not in values(service, ANA)
     with service.reading() as reading:
         document = reading.documents(HUB, [ANA])[ANA]
-    assert aspects.kept_in(document)[aspect].value == {"role": "x"}
+    assert aspects.stored_aspects(document)[aspect].value == {"role": "x"}
 
 
 def test_an_entity_of_an_unknown_type_has_no_key_but_is_there(service: DecisionService) -> None:

@@ -127,7 +127,7 @@ def _switched(handler: Handler) -> Handler:
     """
 
     @wraps(handler)
-    def asked(exchange: Exchange) -> Reply:
+    def serve(exchange: Exchange) -> Reply:
         options = exchange.services.of(Settings)
         if not options.security.enabled:
             raise not_enabled("authentication", "security.enabled")
@@ -135,4 +135,4 @@ def _switched(handler: Handler) -> Handler:
             raise not_enabled("authorization", "security.authorization.enabled")
         return handler(exchange)
 
-    return asked
+    return serve

@@ -47,11 +47,11 @@ from lakewarden.systems.cdap.http.running import refuse_running
 
 def listed_all(exchange: Exchange) -> Reply:
     """The applications of a namespace that are shown, a row for each version."""
-    found = listed(exchange, "application.list", namespace(exchange))
-    bodies = object_store.documents(exchange, found)
+    applications = listed(exchange, "application.list", namespace(exchange))
+    bodies = object_store.documents(exchange, applications)
     names = exchange.one("artifactName").split(",") if exchange.one("artifactName") else None
     version = exchange.one("artifactVersion")
-    rows = (row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body))
+    rows = (row for one, body in zip(applications, bodies, strict=True) for row in _rows(one, body))
     return ok([row for row in rows if _is_of(row, names, version)])
 
 
@@ -100,27 +100,31 @@ def delete_version(exchange: Exchange) -> Reply:
     """Deletes one version, and with the last one the application."""
     app, version = application(exchange), exchange.params["version"]
 
-    def task(transaction: WriteTransaction) -> None:
+    def drop_version(transaction: WriteTransaction) -> None:
         body = object_store.document_in(transaction, exchange.realm, app)
         version_of(app, body, version)
-        left = {name: kept for name, kept in versions_in(body).items() if name != version}
+        left = {
+            name: version_body
+            for name, version_body in versions_in(body).items()
+            if name != version
+        }
         if left:
             object_store.put(transaction, exchange.realm, app, **{VERSIONS: left})
         else:
             _delete(exchange, transaction, [app])
 
-    write(exchange, "application.delete", app, task, details={"version": version})
+    write(exchange, "application.delete", app, drop_version, details={"version": version})
     return done()
 
 
 def delete_all_of(exchange: Exchange) -> Reply:
     """Deletes all applications of a namespace."""
 
-    def task(transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
+    def drop_applications(transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
         _delete(exchange, transaction, apps)
 
     space = namespace(exchange)
-    return delete_all(exchange, "application.delete_all", space, "application", task)
+    return delete_all(exchange, "application.delete_all", space, "application", drop_applications)
 
 
 def _delete(exchange: Exchange, transaction: WriteTransaction, apps: Sequence[Entity]) -> None:
@@ -130,13 +134,13 @@ def _delete(exchange: Exchange, transaction: WriteTransaction, apps: Sequence[En
 
 
 def _rows(app: Entity, body: Json) -> Iterator[Json]:
-    for version, kept in sorted(versions_in(body).items()):
+    for version, version_body in sorted(versions_in(body).items()):
         yield present(
             type="App",
             name=last(app),
             version=version,
-            description=kept.get("description") or "",
-            artifact=kept.get("artifact"),
+            description=version_body.get("description") or "",
+            artifact=version_body.get("artifact"),
             principal=body.get(PRINCIPAL),
         )
 
@@ -147,25 +151,27 @@ def _is_of(row: Json, names: Sequence[str] | None, version: str) -> bool:
     return is_named and (not version or artifact.get("version") == version)
 
 
-def _detail(exchange: Exchange, app: Entity, body: Json, kept: Json) -> Json:
-    """What is told of an application; of its contents only what lists would show."""
+def _detail(exchange: Exchange, app: Entity, body: Json, version_body: Json) -> Json:
+    """The detail of an application; of its contents only what lists would show."""
     space, state = namespace_of(app), exchange.realm_state
 
     def named(type: str, member: str) -> list[Entity]:
-        declared = [inside(space, type, name) for name in cast("list[str]", kept.get(member) or [])]
+        declared = [
+            inside(space, type, name) for name in cast("list[str]", version_body.get(member) or [])
+        ]
         there = [one for one in declared if is_stored(state, one)]
         return visible(exchange, f"{type}.list", there)
 
     datasets = named("dataset", "datasets")
     types = object_store.documents(exchange, datasets)
     programs = visible(exchange, "program.list", contents(state, app, ["program"]))
-    told = object_store.documents(exchange, programs)
+    program_bodies = object_store.documents(exchange, programs)
     return present(
         name=last(app),
-        appVersion=kept.get("version") or UNVERSIONED,
-        description=kept.get("description") or "",
-        artifact=kept.get("artifact"),
-        configuration=kept.get("configuration") or "",
+        appVersion=version_body.get("version") or UNVERSIONED,
+        description=version_body.get("description") or "",
+        artifact=version_body.get("artifact"),
+        configuration=version_body.get("configuration") or "",
         streams=[{"name": last(one)} for one in named("stream", "streams")],
         datasets=[
             {"name": last(one), "type": kind.get("typeName") or ""}
@@ -178,7 +184,7 @@ def _detail(exchange: Exchange, app: Entity, body: Json, kept: Json) -> Json:
                 "name": last(one),
                 "description": what.get("description") or "",
             }
-            for one, what in zip(programs, told, strict=True)
+            for one, what in zip(programs, program_bodies, strict=True)
         ],
         plugins=[],
         principal=body.get(PRINCIPAL),

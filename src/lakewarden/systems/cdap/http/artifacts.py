@@ -59,17 +59,19 @@ _VERSION_CHARACTERS: Final = WORD | frozenset("-.")
 
 def listed(exchange: Exchange) -> Reply:
     """The versions of the artifacts of a namespace that are shown, and of those of the platform."""
-    found = shown(exchange, namespace(exchange))
-    bodies = object_store.documents(exchange, found)
-    return ok([row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body)])
+    artifacts = shown(exchange, namespace(exchange))
+    bodies = object_store.documents(exchange, artifacts)
+    return ok(
+        [row for one, body in zip(artifacts, bodies, strict=True) for row in _rows(one, body)]
+    )
 
 
 def versions(exchange: Exchange) -> Reply:
     """The versions of one artifact; 404 where none is shown."""
     name = artifact(exchange)
-    found = [one for one in shown(exchange, namespace(exchange)) if last(one) == last(name)]
-    bodies = object_store.documents(exchange, found)
-    rows = [row for one, body in zip(found, bodies, strict=True) for row in _rows(one, body)]
+    artifacts = [one for one in shown(exchange, namespace(exchange)) if last(one) == last(name)]
+    bodies = object_store.documents(exchange, artifacts)
+    rows = [row for one, body in zip(artifacts, bodies, strict=True) for row in _rows(one, body)]
     if not rows:
         raise not_found(name)
     return ok(rows)
@@ -84,18 +86,20 @@ def shown(exchange: Exchange, within: Entity) -> list[Entity]:
     places = [] if scope == SYSTEM_SCOPE and within != SYSTEM else [within]
     if scope != USER_SCOPE and within != SYSTEM:
         places.append(SYSTEM)
-    found = [one for place in places for one in contents(state, place, ["artifact"])]
-    return visible(exchange, "artifact.list", found)
+    artifacts = [one for place in places for one in contents(state, place, ["artifact"])]
+    return visible(exchange, "artifact.list", artifacts)
 
 
 def get(exchange: Exchange) -> Reply:
     """One version of an artifact."""
-    found = scoped(exchange)
-    allow(exchange, "artifact.get", found)
-    kept = version_of(found, object_store.document(exchange, found), exchange.params["version"])
-    classes = {"apps": [], "plugins": kept.get("plugins") or []}
-    row = _row(found, exchange.params["version"])
-    return ok({**row, "properties": texts(kept.get("properties")), "classes": classes})
+    target = scoped(exchange)
+    allow(exchange, "artifact.get", target)
+    version_body = version_of(
+        target, object_store.document(exchange, target), exchange.params["version"]
+    )
+    classes = {"apps": [], "plugins": version_body.get("plugins") or []}
+    row = _row(target, exchange.params["version"])
+    return ok({**row, "properties": texts(version_body.get("properties")), "classes": classes})
 
 
 def add(exchange: Exchange) -> Reply:
@@ -103,10 +107,10 @@ def add(exchange: Exchange) -> Reply:
     new = artifact(exchange)
     name, body = file_of(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_artifact(transaction: WriteTransaction) -> None:
         put_version(exchange, transaction, new, name, body)
 
-    write(exchange, "artifact.add", new, task, missing=None, details={"version": name})
+    write(exchange, "artifact.add", new, add_artifact, missing=None, details={"version": name})
     return said("Artifact added successfully")
 
 
@@ -127,33 +131,43 @@ def file_of(exchange: Exchange) -> tuple[str, Json]:
 
 
 def put_version(
-    exchange: Exchange, transaction: WriteTransaction, entity: Entity, version: str, kept: Json
+    exchange: Exchange,
+    transaction: WriteTransaction,
+    entity: Entity,
+    version: str,
+    version_body: Json,
 ) -> None:
     """Stores a version; raises `Failure` 409 for one that is there and may not be written over."""
     if not is_stored(transaction.realm(exchange.realm), entity):
-        body: Json = {VERSIONS: {version: kept}}
+        body: Json = {VERSIONS: {version: version_body}}
         object_store.add(exchange, transaction, "artifact.add", entity, body)
         return
     known = versions_in(object_store.document_in(transaction, exchange.realm, entity))
     if version in known and not version.endswith(SNAPSHOT):
         raise exists(f"{cdap.format_id(entity)}.{version}")
-    object_store.put(transaction, exchange.realm, entity, **{VERSIONS: {**known, version: kept}})
+    object_store.put(
+        transaction, exchange.realm, entity, **{VERSIONS: {**known, version: version_body}}
+    )
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes one version, and with the last one the artifact."""
-    found, version = artifact(exchange), exchange.params["version"]
+    target, version = artifact(exchange), exchange.params["version"]
 
-    def task(transaction: WriteTransaction) -> None:
-        body = object_store.document_in(transaction, exchange.realm, found)
-        version_of(found, body, version)
-        left = {name: kept for name, kept in versions_in(body).items() if name != version}
+    def drop_version(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, target)
+        version_of(target, body, version)
+        left = {
+            name: version_body
+            for name, version_body in versions_in(body).items()
+            if name != version
+        }
         if left:
-            object_store.put(transaction, exchange.realm, found, **{VERSIONS: left})
+            object_store.put(transaction, exchange.realm, target, **{VERSIONS: left})
         else:
-            object_store.drop(exchange, transaction, "artifact.delete", found)
+            object_store.drop(exchange, transaction, "artifact.delete", target)
 
-    write(exchange, "artifact.delete", found, task, details={"version": version})
+    write(exchange, "artifact.delete", target, drop_version, details={"version": version})
     return done()
 
 
@@ -166,7 +180,7 @@ def refresh(exchange: Exchange) -> Reply:
     """Loads the system artifacts anew: those of this release are there afterwards."""
     version = exchange.services.of(CdapSettings).version
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_system_artifacts(transaction: WriteTransaction) -> None:
         for name in SHIPPED:
             entity = inside(SYSTEM, "artifact", name)
             body = object_store.document_in(transaction, exchange.realm, entity)
@@ -174,33 +188,33 @@ def refresh(exchange: Exchange) -> Reply:
             if is_new or version not in versions_in(body):
                 put_version(exchange, transaction, entity, version, {"properties": {}})
 
-    write(exchange, "artifact.refresh_system", SYSTEM, task)
+    write(exchange, "artifact.refresh_system", SYSTEM, add_system_artifacts)
     return done()
 
 
 def properties(exchange: Exchange) -> Reply:
     """The properties of a version, or those that `keys` names."""
-    kept = texts(_kept(exchange).get("properties"))
+    values = texts(_version_body(exchange).get("properties"))
     wanted = exchange.one("keys")
     if wanted:
-        kept = {key: kept[key] for key in wanted.split(",") if key in kept}
-    return ok(kept)
+        values = {key: values[key] for key in wanted.split(",") if key in values}
+    return ok(values)
 
 
 def property_of(exchange: Exchange) -> Reply:
     """One property of a version, as text."""
     key = exchange.params["key"]
-    value = texts(_kept(exchange).get("properties")).get(key)
+    value = texts(_version_body(exchange).get("properties")).get(key)
     if value is None:
         raise not_found(f"{cdap.format_id(artifact(exchange))}.{key}")
     return said(value)
 
 
-def _kept(exchange: Exchange) -> Json:
+def _version_body(exchange: Exchange) -> Json:
     """What is kept of the version of the path, if the caller may read its properties."""
-    found = scoped(exchange)
-    allow(exchange, "artifact.get_property", found)
-    return version_of(found, object_store.document(exchange, found), exchange.params["version"])
+    target = scoped(exchange)
+    allow(exchange, "artifact.get_property", target)
+    return version_of(target, object_store.document(exchange, target), exchange.params["version"])
 
 
 def write_properties(exchange: Exchange) -> Reply:
@@ -212,7 +226,7 @@ def write_properties(exchange: Exchange) -> Reply:
 def write_property(exchange: Exchange) -> Reply:
     """Sets one property of a version to the text of the body."""
     key, value = exchange.params["key"], text_of(exchange)
-    return _change(exchange, "artifact.write_property", lambda kept: {**kept, key: value})
+    return _change(exchange, "artifact.write_property", lambda values: {**values, key: value})
 
 
 def delete_properties(exchange: Exchange) -> Reply:
@@ -226,7 +240,7 @@ def delete_property(exchange: Exchange) -> Reply:
     return _change(
         exchange,
         "artifact.delete_property",
-        lambda kept: {name: value for name, value in kept.items() if name != key},
+        lambda values: {name: value for name, value in values.items() if name != key},
     )
 
 
@@ -251,16 +265,16 @@ def check_version(version: str) -> None:
 
 def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
     """What is kept of each version, by version; of one brought in from elsewhere a single one."""
-    found = body.get(VERSIONS)
-    return {SNAPSHOT: {}} if found is None else dict(cast("Mapping[str, Json]", found))
+    versions = body.get(VERSIONS)
+    return {SNAPSHOT: {}} if versions is None else dict(cast("Mapping[str, Json]", versions))
 
 
 def version_of(entity: Entity, body: Mapping[str, object], version: str) -> Json:
-    """What is kept of one version; raises `Failure` 404."""
-    kept = versions_in(body).get(version)
-    if kept is None:
+    """The stored body of one version; raises `Failure` 404."""
+    version_body = versions_in(body).get(version)
+    if version_body is None:
         raise not_found(f"{cdap.format_id(entity)}.{version}")
-    return kept
+    return version_body
 
 
 def scope_of(entity: Entity) -> str:
@@ -272,21 +286,21 @@ def _change(
     exchange: Exchange, operation: str, change: Callable[[dict[str, str]], dict[str, str]]
 ) -> Reply:
     """Stores other properties of the version of the path."""
-    found, version = artifact(exchange), exchange.params["version"]
+    target, version = artifact(exchange), exchange.params["version"]
 
-    def task(transaction: WriteTransaction) -> None:
-        body = object_store.document_in(transaction, exchange.realm, found)
-        kept = version_of(found, body, version)
-        changed = {**kept, "properties": change(texts(kept.get("properties")))}
+    def change_properties(transaction: WriteTransaction) -> None:
+        body = object_store.document_in(transaction, exchange.realm, target)
+        version_body = version_of(target, body, version)
+        changed = {**version_body, "properties": change(texts(version_body.get("properties")))}
         known = {**versions_in(body), version: changed}
-        object_store.put(transaction, exchange.realm, found, **{VERSIONS: known})
+        object_store.put(transaction, exchange.realm, target, **{VERSIONS: known})
 
-    write(exchange, operation, found, task, details={"version": version})
+    write(exchange, operation, target, change_properties, details={"version": version})
     return done()
 
 
 def _plugins(header: str) -> list[object]:
-    """The plugins that a header tells, as JSON; raises `BadInput`, `Failure` 400."""
+    """The plugins of a header, as JSON; raises `BadInput`, `Failure` 400."""
     if not header:
         return []
     try:

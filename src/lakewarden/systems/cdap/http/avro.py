@@ -106,20 +106,20 @@ def _block(data: Data, header: _Header, most: int) -> tuple[int, bytes]:
     count, size = data.long(), data.long()
     if count < 0:
         raise BadInput("a block has a negative count")
-    kept = data.take(size)
+    content = data.take(size)
     if data.take(_SYNC_BYTES) != header.sync:
         raise BadInput("a block does not end with the mark of its file")
-    block = _inflated(kept, most) if header.codec == _DEFLATE else kept
+    block = _inflated(content, most) if header.codec == _DEFLATE else content
     if len(block) > most:
         raise LimitExceeded("the records of the file are too long together")
     return count, block
 
 
-def _inflated(kept: bytes, most: int) -> bytes:
+def _inflated(content: bytes, most: int) -> bytes:
     """What was compressed, or the first bytes of it where it is too long."""
     inflater = zlib.decompressobj(_RAW)
     try:
-        block = inflater.decompress(kept, most + 1)
+        block = inflater.decompress(content, most + 1)
     except zlib.error:
         raise BadInput("a block cannot be decompressed") from None
     if len(block) <= most and (not inflater.eof or inflater.unused_data):

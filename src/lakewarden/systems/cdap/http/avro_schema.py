@@ -41,22 +41,22 @@ class Data:
         end = self.at + count
         if count < 0 or end > len(self.content):
             raise BadInput("the file ends too early, or a length in it is wrong")
-        found = self.content[self.at : end]
+        taken = self.content[self.at : end]
         self.at = end
-        return found
+        return taken
 
     def long(self) -> int:
         """The next number: of seven bits a byte, the sign in the lowest bit."""
-        found = shift = 0
+        zigzag = shift = 0
         while True:
             (byte,) = self.take(1)
-            found |= (byte & 0x7F) << shift
+            zigzag |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
                 break
             if shift >= 7 * _LONGEST:
                 raise BadInput("a number has too many bytes")
-        number = (found >> 1) ^ -(found & 1)
+        number = (zigzag >> 1) ^ -(zigzag & 1)
         if not -_LONG <= number < _LONG:
             raise BadInput("a number has too many bits")
         return number
@@ -167,10 +167,10 @@ class _Reader:
         if name in _PRIMITIVES:
             return _PRIMITIVES[name]
         full = name if "." in name or not space else f"{space}.{name}"
-        found = self.named.get(full) or self.named.get(name)
-        if found is None:
+        shape = self.named.get(full) or self.named.get(name)
+        if shape is None:
             raise BadInput(f"the schema names the type {quoted(name)}, which it does not define")
-        return found
+        return shape
 
     def _union(self, schemas: list[object], space: str) -> Shape:
         if not schemas or any(isinstance(one, list) for one in schemas):
@@ -262,7 +262,7 @@ def _name_of(field: object) -> object:
     return field.get("name") if isinstance(field, dict) and "type" in field else None
 
 
-def _are_names(found: list[object]) -> bool:
+def _are_names(values: list[object]) -> bool:
     """Whether all of these are names, without dots, and no two the same."""
-    names = {one for one in found if isinstance(one, str) and _NAME.fullmatch(one)}
-    return len(names) == len(found) and not any("." in name for name in names)
+    names = {one for one in values if isinstance(one, str) and _NAME.fullmatch(one)}
+    return len(names) == len(values) and not any("." in name for name in names)

@@ -45,7 +45,7 @@ class Element(Body, rename="camel"):
     runtimeargs: dict[str, str] | None = None
 
 
-class Asked(NamedTuple):
+class BatchItem(NamedTuple):
     """An element of a call, and the program that it names."""
 
     element: Element
@@ -59,17 +59,17 @@ Outcome = Json | Failure
 def statuses(exchange: Exchange) -> Reply:
     """Whether each of the programs runs."""
 
-    def status(_: Asked, body: Json) -> Json:
+    def status(_: BatchItem, body: Json) -> Json:
         return {"status": programs.status_of(body)}
 
-    return _read(exchange, "program.get_status", status, told=False)
+    return _read(exchange, "program.get_status", status, denials_shown=False)
 
 
 def instances(exchange: Exchange) -> Reply:
     """How many instances each service, worker or flowlet has."""
 
-    def counted(asked: Asked, body: Json) -> Json:
-        type, flowlet = program_type(asked.program), asked.element.runnable_id
+    def counted(item: BatchItem, body: Json) -> Json:
+        type, flowlet = program_type(item.program), item.element.runnable_id
         if type == programs.FLOW:
             if flowlet is None:
                 raise bad("expected the flowlet of a flow as `runnableId`")
@@ -90,10 +90,10 @@ def counts(exchange: Exchange) -> Reply:
 def histories(exchange: Exchange) -> Reply:
     """The newest run of each of the programs."""
 
-    def newest_of(asked: Asked, _: Json) -> Json:
+    def newest_of(item: BatchItem, _: Json) -> Json:
         with exchange.service.reading() as reading:
-            newest = runs.latest(reading, exchange.realm, asked.program)
-        return {"runs": shown(exchange, asked.program, newest)}
+            newest = runs.latest(reading, exchange.realm, item.program)
+        return {"runs": shown(exchange, item.program, newest)}
 
     return _read(exchange, "program.get_history", newest_of)
 
@@ -101,9 +101,9 @@ def histories(exchange: Exchange) -> Reply:
 def start(exchange: Exchange) -> Reply:
     """Starts each of the programs."""
 
-    def started(transaction: WriteTransaction, asked: Asked) -> Json:
-        given = asked.element.runtimeargs or {}
-        return {"runId": programs.begin(exchange, transaction, asked.program, given)}
+    def started(transaction: WriteTransaction, item: BatchItem) -> Json:
+        given = item.element.runtimeargs or {}
+        return {"runId": programs.begin(exchange, transaction, item.program, given)}
 
     return _write(exchange, "program.start", started)
 
@@ -111,8 +111,8 @@ def start(exchange: Exchange) -> Reply:
 def stop(exchange: Exchange) -> Reply:
     """Stops each of the programs."""
 
-    def stopped(transaction: WriteTransaction, asked: Asked) -> Json:
-        runs.end(transaction, exchange.realm, asked.program)
+    def stopped(transaction: WriteTransaction, item: BatchItem) -> Json:
+        runs.end(transaction, exchange.realm, item.program)
         return {}
 
     return _write(exchange, "program.stop", stopped)
@@ -121,17 +121,19 @@ def stop(exchange: Exchange) -> Reply:
 def _read(
     exchange: Exchange,
     operation: str,
-    answer: Callable[[Asked, Json], Json],
+    answer: Callable[[BatchItem, Json], Json],
     *,
-    told: bool = True,
+    denials_shown: bool = True,
 ) -> Reply:
-    """What each element is answered; `told`: also that it is denied, else that ends the call."""
-    asked = _asked(exchange)
-    refused = {one.program: _refusal(exchange, operation, one.program, told) for one in asked}
+    """The outcome of each element; `denials_shown`: of a denial too, which else ends the call."""
+    items = _items(exchange)
+    refused = {
+        one.program: _refusal(exchange, operation, one.program, denials_shown) for one in items
+    }
     there = [program for program, failure in refused.items() if failure is None]
     bodies = dict(zip(there, object_store.documents(exchange, there), strict=True))
     rows = []
-    for one in asked:
+    for one in items:
         try:
             outcome: Outcome = refused[one.program] or answer(one, bodies[one.program])
         except Failure as failure:
@@ -140,39 +142,41 @@ def _read(
     return ok(rows)
 
 
-def _refusal(exchange: Exchange, operation: str, program: Entity, told: bool) -> Failure | None:
+def _refusal(
+    exchange: Exchange, operation: str, program: Entity, denials_shown: bool
+) -> Failure | None:
     try:
         allow(exchange, operation, program)
     except Failure as failure:
-        if failure.status == _DENIED and not told:
+        if failure.status == _DENIED and not denials_shown:
             raise
         return failure
     return None
 
 
 def _write(
-    exchange: Exchange, operation: str, act: Callable[[WriteTransaction, Asked], Json]
+    exchange: Exchange, operation: str, act: Callable[[WriteTransaction, BatchItem], Json]
 ) -> Reply:
     """Does something with each element, if it may be done with all of them."""
-    asked = _asked(exchange)
-    if not asked:
+    items = _items(exchange)
+    if not items:
         return ok([])
 
-    def task(transaction: WriteTransaction) -> list[Json]:
-        return [_row(one, _outcome(transaction, one)) for one in asked]
+    def perform_each(transaction: WriteTransaction) -> list[Json]:
+        return [_row(one, _outcome(transaction, one)) for one in items]
 
-    def _outcome(transaction: WriteTransaction, one: Asked) -> Outcome:
+    def _outcome(transaction: WriteTransaction, one: BatchItem) -> Outcome:
         try:
             require(transaction.realm(exchange.realm), one.program)
             return act(transaction, one)
         except Failure as failure:
             return failure
 
-    asks = [Ask(operation, program) for program in dict.fromkeys(one.program for one in asked)]
-    return ok(write_all(exchange, asks, task, ahead=True))
+    asks = [Ask(operation, program) for program in dict.fromkeys(one.program for one in items)]
+    return ok(write_all(exchange, asks, perform_each, ahead=True))
 
 
-def _asked(exchange: Exchange) -> Sequence[Asked]:
+def _items(exchange: Exchange) -> Sequence[BatchItem]:
     """The elements of the call; raises `Failure` 400, or `BadInput`."""
     space = namespace(exchange)
     elements = read(exchange, list[Element])
@@ -180,14 +184,14 @@ def _asked(exchange: Exchange) -> Sequence[Asked]:
     if len(elements) > most:
         raise bad(f"expected at most {most} programs")
     return [
-        Asked(one, of_application(app, one.program_type, one.program_id))
+        BatchItem(one, of_application(app, one.program_type, one.program_id))
         for one in elements
         for app in [inside(space, "application", one.app_id)]
     ]
 
 
-def _row(asked: Asked, outcome: Outcome) -> Json:
-    element, program = asked
+def _row(item: BatchItem, outcome: Outcome) -> Json:
+    element, program = item
     named = present(
         appId=element.app_id,
         programType=SHOWN[program_type(program)],

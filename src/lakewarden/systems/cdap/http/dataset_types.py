@@ -41,16 +41,16 @@ CORE: Final = Entity("dataset_module", "system.core")
 
 def modules(exchange: Exchange) -> Reply:
     """The modules of a namespace that the caller is shown."""
-    found = _listed(exchange, "dataset_module.list", [CORE])
-    bodies = object_store.documents(exchange, found)
-    return ok([_module(one, body) for one, body in zip(found, bodies, strict=True)])
+    stored = _listed(exchange, "dataset_module.list", [CORE])
+    bodies = object_store.documents(exchange, stored)
+    return ok([_module(one, body) for one, body in zip(stored, bodies, strict=True)])
 
 
 def get_module(exchange: Exchange) -> Reply:
     """One module."""
-    found = entity(exchange, "dataset_module")
-    _allow(exchange, "dataset_module.get", found, found == CORE)
-    return ok(_module(found, object_store.document(exchange, found)))
+    module = entity(exchange, "dataset_module")
+    _allow(exchange, "dataset_module.get", module, module == CORE)
+    return ok(_module(module, object_store.document(exchange, module)))
 
 
 def types(exchange: Exchange) -> Reply:
@@ -61,16 +61,16 @@ def types(exchange: Exchange) -> Reply:
 
 def get_type(exchange: Exchange) -> Reply:
     """One type."""
-    found = entity(exchange, "dataset_type")
-    _allow(exchange, "dataset_type.get", found, _is_built_in(found))
-    return ok(shown_type(exchange, found))
+    type = entity(exchange, "dataset_type")
+    _allow(exchange, "dataset_type.get", type, _is_built_in(type))
+    return ok(shown_type(exchange, type))
 
 
 def deploy(exchange: Exchange) -> Reply:
     """A new module with its type; nothing of what is sent is run, or kept."""
     new = entity(exchange, "dataset_module")
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_module(transaction: WriteTransaction) -> None:
         class_name = exchange.headers.get("x-class-name", "")
         if not class_name:
             raise bad("expected the header `X-Class-Name`")
@@ -82,16 +82,16 @@ def deploy(exchange: Exchange) -> Reply:
             raise conflict(f"the type '{class_name}' is built in")
         creating.put_module(exchange, transaction, "dataset_module.deploy", new, class_name)
 
-    write(exchange, "dataset_module.deploy", new, task, missing=None)
+    write(exchange, "dataset_module.deploy", new, add_module, missing=None)
     return done()
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes a module with its type, of which no dataset may be."""
-    found = entity(exchange, "dataset_module")
+    module = entity(exchange, "dataset_module")
     write(
-        *(exchange, "dataset_module.delete", found),
-        lambda transaction: _delete(exchange, transaction, [found]),
+        *(exchange, "dataset_module.delete", module),
+        lambda transaction: _delete(exchange, transaction, [module]),
     )
     return done()
 
@@ -99,11 +99,13 @@ def delete(exchange: Exchange) -> Reply:
 def delete_all_of(exchange: Exchange) -> Reply:
     """Deletes all modules of a namespace."""
 
-    def task(transaction: WriteTransaction, found: Sequence[Entity]) -> None:
-        _delete(exchange, transaction, found)
+    def delete_modules(transaction: WriteTransaction, modules: Sequence[Entity]) -> None:
+        _delete(exchange, transaction, modules)
 
     space = namespace(exchange)
-    return delete_all(exchange, "dataset_module.delete_all", space, "dataset_module", task)
+    return delete_all(
+        exchange, "dataset_module.delete_all", space, "dataset_module", delete_modules
+    )
 
 
 def built_in_type(name: str) -> Json:
@@ -116,9 +118,9 @@ def shown_type(exchange: Exchange, type: Entity) -> Json:
     if _is_built_in(type):
         return built_in_type(last(type))
     names = _names(object_store.document(exchange, type), "modules")
-    found = [inside(namespace_of(type), "dataset_module", name) for name in names]
-    bodies = object_store.documents(exchange, found)
-    rows = [_module(one, body) for one, body in zip(found, bodies, strict=True)]
+    modules = [inside(namespace_of(type), "dataset_module", name) for name in names]
+    bodies = object_store.documents(exchange, modules)
+    rows = [_module(one, body) for one, body in zip(modules, bodies, strict=True)]
     return {"name": last(type), "modules": rows}
 
 
@@ -133,25 +135,25 @@ def _listed(exchange: Exchange, operation: str, built_in: Sequence[Entity]) -> l
     return visible(exchange, operation, [*built_in, *others])
 
 
-def _allow(exchange: Exchange, operation: str, found: Entity, is_built_in: bool) -> None:
+def _allow(exchange: Exchange, operation: str, target: Entity, is_built_in: bool) -> None:
     if is_built_in:
-        allow(exchange, operation, found, missing=None)
+        allow(exchange, operation, target, missing=None)
     else:
-        allow(exchange, operation, found)
+        allow(exchange, operation, target)
 
 
 def _is_built_in(type: Entity) -> bool:
     return namespace_of(type) == SYSTEM and last(type) in BUILT_IN_TYPES
 
 
-def _delete(exchange: Exchange, transaction: WriteTransaction, found: Sequence[Entity]) -> None:
+def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence[Entity]) -> None:
     """Takes modules of a namespace away with their types.
 
     Raises `Failure` 409 where a dataset is of one of them.
     """
-    bodies = object_store.documents_in(transaction.store, exchange.realm, found)
-    used = _types_in_use(exchange, transaction, namespace_of(found[0])) if found else {}
-    for module, body in zip(found, bodies, strict=True):
+    bodies = object_store.documents_in(transaction.store, exchange.realm, modules)
+    used = _types_in_use(exchange, transaction, namespace_of(modules[0])) if modules else {}
+    for module, body in zip(modules, bodies, strict=True):
         for name in _names(body, "types"):
             if name in used:
                 raise conflict(
@@ -183,9 +185,11 @@ def _datasets(
     """The datasets that may be of types of a namespace: its own; for `system`, all there are."""
     if space == SYSTEM:
         return transaction.store.documents_of(exchange.realm, "dataset")
-    found = contents(transaction.realm(exchange.realm), space, ["dataset"])
+    datasets = contents(transaction.realm(exchange.realm), space, ["dataset"])
     return zip(
-        found, object_store.documents_in(transaction.store, exchange.realm, found), strict=True
+        datasets,
+        object_store.documents_in(transaction.store, exchange.realm, datasets),
+        strict=True,
     )
 
 

@@ -54,9 +54,9 @@ class DatasetBody(Body, rename="camel"):
 
 def listed_all(exchange: Exchange) -> Reply:
     """The datasets of a namespace that the caller is shown."""
-    found = listed(exchange, "dataset.list", namespace(exchange))
-    bodies = object_store.documents(exchange, found)
-    return ok([_row(one, body) for one, body in zip(found, bodies, strict=True)])
+    datasets = listed(exchange, "dataset.list", namespace(exchange))
+    bodies = object_store.documents(exchange, datasets)
+    return ok([_row(one, body) for one, body in zip(datasets, bodies, strict=True)])
 
 
 def create(exchange: Exchange) -> Reply:
@@ -71,7 +71,7 @@ def create(exchange: Exchange) -> Reply:
             yield Ask("dataset_type.use", deployment.type_entity(state, dataset, body.type_name))
         yield from owners.asks(owners.effective(state, dataset, body.principal))
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_dataset(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
         if is_stored(state, dataset):
             raise exists(dataset)
@@ -83,7 +83,7 @@ def create(exchange: Exchange) -> Reply:
         said = Said(body.properties or {}, body.description, body.principal)
         creating.put_dataset(exchange, transaction, "dataset.create", dataset, body.type_name, said)
 
-    write_all(exchange, lambda transaction: list(asks(transaction)), task, missing=None)
+    write_all(exchange, lambda transaction: list(asks(transaction)), add_dataset, missing=None)
     return done()
 
 
@@ -109,10 +109,10 @@ def update(exchange: Exchange) -> Reply:
     dataset = entity(exchange, "dataset")
     wanted = read(exchange, dict[str, str])
 
-    def task(transaction: WriteTransaction) -> None:
+    def put_properties(transaction: WriteTransaction) -> None:
         object_store.put(transaction, exchange.realm, dataset, **{PROPERTIES: wanted})
 
-    write(exchange, "dataset.update", dataset, task)
+    write(exchange, "dataset.update", dataset, put_properties)
     return done()
 
 
@@ -120,10 +120,10 @@ def drop(exchange: Exchange) -> Reply:
     """Drops a dataset."""
     dataset = entity(exchange, "dataset")
 
-    def task(transaction: WriteTransaction) -> None:
+    def drop_dataset(transaction: WriteTransaction) -> None:
         object_store.drop(exchange, transaction, "dataset.drop", dataset)
 
-    write(exchange, "dataset.drop", dataset, task)
+    write(exchange, "dataset.drop", dataset, drop_dataset)
     return done()
 
 
@@ -133,7 +133,7 @@ def drop_all(exchange: Exchange) -> Reply:
 
 
 def is_there(exchange: Exchange) -> Reply:
-    """Whether there is such a dataset, told to whoever would be shown it."""
+    """Whether there is such a dataset, for callers who may see it."""
     dataset = entity(exchange, "dataset")
     state = allow(exchange, "dataset.exists", dataset, missing=None)
     return ok({"result": is_stored(state, dataset)})

@@ -25,21 +25,21 @@ from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import (
     Ask,
-    asked,
     contents,
     event,
     filter_of,
     is_on,
+    question,
     refusal,
     require,
 )
 from lakewarden.systems.cdap.http.bodies import Json, done
 from lakewarden.systems.cdap.http.errors import Failure
-from lakewarden.systems.cdap.http.refusals import MOST_TOLD, denied_all, refusal_text
+from lakewarden.systems.cdap.http.refusals import MOST_LISTED, denied_all, refusal_text
 
 EACH: Final = "each"
 
-Task = Callable[[WriteTransaction, Sequence[Entity]], None]
+DeleteEntities = Callable[[WriteTransaction, Sequence[Entity]], None]
 
 
 class Judged(NamedTuple):
@@ -50,7 +50,11 @@ class Judged(NamedTuple):
 
 
 def delete_all(
-    exchange: Exchange, operation: str, within: Entity, type: str, task: Task | None = None
+    exchange: Exchange,
+    operation: str,
+    within: Entity,
+    type: str,
+    delete_each: DeleteEntities | None = None,
 ) -> Reply:
     """Deletes all entities of a type in a namespace: 200, 207 where something was left, or 403.
 
@@ -75,13 +79,13 @@ def delete_all(
         if judged.denied and EACH not in state.matrix.operation(operation).effects:
             return refuse_all(exchange, transaction, state, judged)
         record(exchange, transaction, operation, judged)
-        (task or plain)(transaction, judged.allowed)
+        (delete_each or plain)(transaction, judged.allowed)
         return judged
 
     outcome = exchange.write(write)
     if isinstance(outcome, Failure):
         raise outcome
-    return _told(exchange, outcome)
+    return _reply(exchange, outcome)
 
 
 def _begin(
@@ -89,7 +93,7 @@ def _begin(
 ) -> Failure | None:
     """Asks the operation itself; a refusal is recorded, and raises `Failure` 404."""
     state = transaction.realm(exchange.realm)
-    request = asked(exchange, state, Ask(operation, within), transaction.now)
+    request = question(exchange, state, Ask(operation, within), transaction.now)
     refused = refusal(exchange, state, request)
     if refused is not None:
         transaction.record(event(exchange, request, "deny", refused.message))
@@ -105,9 +109,11 @@ def judge(
     """Which of the entities the operation's filter lets go."""
     if not is_on(exchange) or not entities:
         return Judged(list(entities), [])
-    question = asked(exchange, state, Ask(filter_of(state, operation)), now)
-    passing = set(filtered(state.matrix, question, entities))
-    denied = [replace(question, target=one) for at, one in enumerate(entities) if at not in passing]
+    filter_request = question(exchange, state, Ask(filter_of(state, operation)), now)
+    passing = set(filtered(state.matrix, filter_request, entities))
+    denied = [
+        replace(filter_request, target=one) for at, one in enumerate(entities) if at not in passing
+    ]
     return Judged([entities[at] for at in sorted(passing)], denied)
 
 
@@ -118,7 +124,7 @@ def refuse_all(
     ids = [cdap.format_id(request.target) for request in judged.denied]
     first = refusal_text(state.matrix, judged.denied[0])
     transaction.record(
-        event(exchange, judged.denied[0], "deny", first, {"missing": ids[:MOST_TOLD]})
+        event(exchange, judged.denied[0], "deny", first, {"missing": ids[:MOST_LISTED]})
     )
     return denied_all(first, ids)
 
@@ -130,14 +136,14 @@ def record(
     state = transaction.realm(exchange.realm)
     filter = filter_of(state, operation)
     for entity in judged.allowed:
-        request = asked(exchange, state, Ask(filter, entity), transaction.now)
+        request = question(exchange, state, Ask(filter, entity), transaction.now)
         transaction.record(event(exchange, request, "allow", f"by `{operation}`"))
     for request in judged.denied:
         text = refusal_text(state.matrix, request)
         transaction.record(event(exchange, request, "deny", text))
 
 
-def _told(exchange: Exchange, judged: Judged) -> Reply:
+def _reply(exchange: Exchange, judged: Judged) -> Reply:
     if not judged.denied:
         return done()
     matrix = exchange.realm_state.matrix

@@ -138,16 +138,16 @@ def deploy_file(exchange: Exchange) -> Reply:
 
     def asks(transaction: WriteTransaction) -> Sequence[Ask]:
         state = transaction.realm(exchange.realm)
-        found = list(_asks(state, plan, "application.deploy_with_artifact"))
+        required = list(_asks(state, plan, "application.deploy_with_artifact"))
         if is_stored(state, app):
-            found.insert(1, _ask(plan, "application.update"))
-        return found
+            required.insert(1, _ask(plan, "application.update"))
+        return required
 
-    def task(transaction: WriteTransaction) -> None:
+    def deploy_plan(transaction: WriteTransaction) -> None:
         artifacts.put_version(exchange, transaction, artifact, version, file)
         _settle(exchange, transaction, plan)
 
-    write_all(exchange, asks, task, missing=None)
+    write_all(exchange, asks, deploy_plan, missing=None)
     return said("Deploy Complete")
 
 
@@ -204,7 +204,7 @@ def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> No
     body = object_store.document_in(transaction, realm, plan.app)
     is_new = not is_stored(transaction.realm(realm), plan.app)
     versions = {} if is_new else versions_in(body)
-    kept: Json = present(
+    version_body: Json = present(
         version=plan.version,
         artifact=_used(transaction, realm, plan),
         configuration=plan.config,
@@ -213,7 +213,7 @@ def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> No
         streams=[last(one) for one in plan.wanted.streams],
         deployed=transaction.now,
     )
-    after = {VERSIONS: {**versions, plan.version: kept}}
+    after = {VERSIONS: {**versions, plan.version: version_body}}
     if not is_new:
         owners.check_same("application.redeploy", plan.app, body.get(PRINCIPAL), plan.principal)
         if plan.version in versions and not plan.version.endswith(UNVERSIONED):
@@ -243,22 +243,24 @@ def _used(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:
 
 def versions_in(body: Mapping[str, object]) -> dict[str, Json]:
     """What is kept of each version, by version; of one brought in from elsewhere a single one."""
-    found = body.get(VERSIONS)
-    return {UNVERSIONED: {}} if found is None else dict(cast("Mapping[str, Json]", found))
+    versions = body.get(VERSIONS)
+    return {UNVERSIONED: {}} if versions is None else dict(cast("Mapping[str, Json]", versions))
 
 
 def version_of(app: Entity, body: Mapping[str, object], version: str) -> Json:
-    """What is kept of one version; raises `Failure` 404."""
-    kept = versions_in(body).get(version)
-    if kept is None:
+    """The stored body of one version; raises `Failure` 404."""
+    version_body = versions_in(body).get(version)
+    if version_body is None:
         raise not_found(f"{cdap.format_id(app)}.{version}")
-    return kept
+    return version_body
 
 
 def latest(body: Mapping[str, object]) -> Json:
     """The version that was deployed last; empty where nothing is kept of any."""
-    found = sorted(versions_in(body).values(), key=lambda kept: str(kept.get("deployed")))
-    return found[-1] if found else {}
+    versions = sorted(
+        versions_in(body).values(), key=lambda version_body: str(version_body.get("deployed"))
+    )
+    return versions[-1] if versions else {}
 
 
 def _artifact(app: Entity, given: ArtifactBody) -> Entity:

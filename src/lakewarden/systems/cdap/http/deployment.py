@@ -93,17 +93,17 @@ def read_config(config: str) -> Config:
 
 def read_contents(application: Entity, config: str) -> Contents:
     """What an application with this configuration is made of. Raises as `read_config`."""
-    found = read_config(config)
+    parsed = read_config(config)
     space = namespace_of(application)
-    datasets = [DatasetSpec(one) if isinstance(one, str) else one for one in found.datasets]
+    datasets = [DatasetSpec(one) if isinstance(one, str) else one for one in parsed.datasets]
     return Contents(
         programs={
             of_application(application, one.type, one.name): one.description
-            for one in found.programs
+            for one in parsed.programs
         },
         datasets={inside(space, "dataset", one.name): one.type for one in datasets},
-        streams=tuple(dict.fromkeys(inside(space, "stream", one) for one in found.streams)),
-        modules={inside(space, "dataset_module", m.name): m.class_name for m in found.modules},
+        streams=tuple(dict.fromkeys(inside(space, "stream", one) for one in parsed.streams)),
+        modules={inside(space, "dataset_module", m.name): m.class_name for m in parsed.modules},
     )
 
 

@@ -2,7 +2,7 @@
 
 Handlers raise `Failure`, made by one of the functions here, or let an error of the lower layers
 through; `failure_of` turns either into what is answered. The body is the plain text, but for
-401, which is JSON. Anything unforeseen is a 500 that tells nothing.
+401, which is JSON. Anything unforeseen is a 500 without details.
 SOURCE: cdap reference 4.1 and 4.2.
 """
 
@@ -119,8 +119,8 @@ def unauthorized(why: str, announced: Sequence[str]) -> Reply:
     if why != NO_CREDENTIALS:
         said = {"error": "invalid_token", "error_description": why}
         body |= said
-        told = ", ".join(f'{key}="{_in_quotes(value)}"' for key, value in said.items())
-        challenge = f"{challenge}, {told}"
+        attributes = ", ".join(f'{key}="{_in_quotes(value)}"' for key, value in said.items())
+        challenge = f"{challenge}, {attributes}"
     return Reply(401, msgspec.json.encode(body), headers={"WWW-Authenticate": challenge})
 
 

@@ -1,6 +1,6 @@
 """What programs ran: their runs one by one, how many, and the log levels of those that run.
 
-With what arguments a run was started is told to those only who may read the program's arguments.
+Only those who may read the program's arguments see the arguments of a run.
 SOURCE: cdap reference 2.5, 4.7; cdapio/cdap, ProgramLifecycleHttpHandler at v5.1.2.
 """
 
@@ -38,8 +38,8 @@ _ALL: Final = "ALL"
 
 def listed(exchange: Exchange) -> Reply:
     """The runs of a program, the newest first, by status and time."""
-    found = program(exchange)
-    allow(exchange, "program.get_history", found)
+    target = program(exchange)
+    allow(exchange, "program.get_history", target)
     status = (exchange.one("status") or _ALL).upper()
     if status not in runs.STATUSES:
         expected = ", ".join(runs.STATUSES)
@@ -47,30 +47,30 @@ def listed(exchange: Exchange) -> Reply:
     first, last = _seconds(exchange, "start", 0), _seconds(exchange, "end", _LATE)
     limit = _seconds(exchange, "limit", _PAGE)
     with exchange.service.reading() as reading:
-        rows = runs.of_program(reading, exchange.realm, found, first * 1_000, last * 1_000 - 1)
+        rows = runs.of_program(reading, exchange.realm, target, first * 1_000, last * 1_000 - 1)
     fitting = [row for row in rows if status in (_ALL, row.body["status"])]
-    return ok(shown(exchange, found, fitting[:limit]))
+    return ok(shown(exchange, target, fitting[:limit]))
 
 
 def one(exchange: Exchange) -> Reply:
     """One run."""
-    found = program(exchange)
-    allow(exchange, "program.get_history", found)
+    target = program(exchange)
+    allow(exchange, "program.get_history", target)
     with exchange.service.reading() as reading:
-        row = runs.require(reading, exchange.realm, found, exchange.params["run"])
-    return ok(shown(exchange, found, [row])[0])
+        row = runs.require(reading, exchange.realm, target, exchange.params["run"])
+    return ok(shown(exchange, target, [row])[0])
 
 
 def count(exchange: Exchange) -> Reply:
     """How often the program was started."""
-    found = program(exchange)
-    allow(exchange, "program.get_history", found)
-    return ok(runs.count(object_store.document(exchange, found)))
+    target = program(exchange)
+    allow(exchange, "program.get_history", target)
+    return ok(runs.count(object_store.document(exchange, target)))
 
 
-def shown(exchange: Exchange, found: Entity, rows: Sequence[ValueRow]) -> list[Json]:
-    """Runs of a program as the caller is told of them."""
-    if not may(exchange, "program.get_runtime_args", found):
+def shown(exchange: Exchange, target: Entity, rows: Sequence[ValueRow]) -> list[Json]:
+    """Runs of a program as the caller may see them."""
+    if not may(exchange, "program.get_runtime_args", target):
         return [runs.shown(row, {}) for row in rows]
     return [
         runs.shown(row, {"runtimeArgs": json.dumps(texts(row.body.get("arguments")))})
@@ -102,18 +102,18 @@ def reset_levels(exchange: Exchange) -> Reply:
 
 
 def _levels(exchange: Exchange, changed: Callable[[dict[str, str]], dict[str, str]]) -> Reply:
-    found, run = program(exchange), exchange.params["run"]
+    target, run = program(exchange), exchange.params["run"]
 
-    def task(transaction: WriteTransaction) -> None:
-        row = runs.require(transaction.store, exchange.realm, found, run)
-        if program_type(found) not in LEVELLED:
-            raise bad(f"the log levels of '{cdap.format_id(found)}' cannot be set")
+    def put_levels(transaction: WriteTransaction) -> None:
+        row = runs.require(transaction.store, exchange.realm, target, run)
+        if program_type(target) not in LEVELLED:
+            raise bad(f"the log levels of '{cdap.format_id(target)}' cannot be set")
         if row.body["status"] != RUNNING:
-            raise bad(f"the run '{run}' of '{cdap.format_id(found)}' is not running")
+            raise bad(f"the run '{run}' of '{cdap.format_id(target)}' is not running")
         levels = changed(texts(row.body.get("levels")))
-        runs.change(transaction, exchange.realm, found, run, levels=levels or None)
+        runs.change(transaction, exchange.realm, target, run, levels=levels or None)
 
-    write(exchange, "program.set_log_levels", found, task, details={"run": run})
+    write(exchange, "program.set_log_levels", target, put_levels, details={"run": run})
     return done()
 
 

@@ -1,4 +1,4 @@
-"""The entities that paths name, and how their last parts are told in replies.
+"""The entities that paths name, and their last parts in replies.
 
 Each parameter is checked by itself before the parts are put together, so that no dot of one
 part turns into the border between two. Raises `BadInput` for what is no name.

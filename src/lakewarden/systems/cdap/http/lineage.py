@@ -2,9 +2,9 @@
 
 An application says what it is made of; each of its programs is taken to work on each dataset and
 stream that it declares, from its deployment on. What a program does with them is not known, as
-nothing is executed: the access is told as `unknown`. A step of the way goes from data to the
+nothing is executed: the access is reported as `unknown`. A step of the way goes from data to the
 programs that work on it, and from there to all else that they work on; nothing that the caller
-is not shown is told or stepped through.
+is not visible is returned or stepped through.
 SOURCE: cdap reference 2.6, 2.7, 4.9; cdapio/cdap, LineageHandler at v5.1.2.
 """
 
@@ -103,7 +103,7 @@ def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
     """What the applications of a namespace declared before the span ends."""
     state = exchange.realm_state
     apps = contents(state, space, ["application"])
-    found = _Graph()
+    graph = _Graph()
     shown = frozenset(visible(exchange, "program.list", contents(state, space, ["program"])))
     data = _data_shown(exchange, space)
     for app, body in zip(apps, object_store.documents(exchange, apps), strict=True):
@@ -112,10 +112,10 @@ def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
         declared = [one for one in _declared(space, latest(body)) if one in data]
         for program in contents(state, app, ["program"]):
             if program in shown:
-                found.data[program] = declared
+                graph.data[program] = declared
                 for one in declared:
-                    found.programs.setdefault(one, []).append(program)
-    return found
+                    graph.programs.setdefault(one, []).append(program)
+    return graph
 
 
 def _data_shown(exchange: Exchange, space: Entity) -> frozenset[Entity]:
@@ -129,24 +129,24 @@ def _data_shown(exchange: Exchange, space: Entity) -> frozenset[Entity]:
 
 def _deployed(body: Json) -> int:
     """When an application was deployed, in milliseconds; 0 where that is not known."""
-    found = latest(body).get("deployed")
-    return int(found * 1_000) if isinstance(found, int | float) else 0
+    moment = latest(body).get("deployed")
+    return int(moment * 1_000) if isinstance(moment, int | float) else 0
 
 
-def _declared(space: Entity, kept: Json) -> list[Entity]:
+def _declared(space: Entity, version_body: Json) -> list[Entity]:
     names = (("dataset", "datasets"), ("stream", "streams"))
     return [
         inside(space, type, name)
         for type, member in names
-        for name in cast("list[str]", kept.get(member) or [])
+        for name in cast("list[str]", version_body.get(member) or [])
     ]
 
 
 def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[Entity, list[str]]:
     """The runs that went on in the span, of the programs of which the caller may know them."""
-    told = passing(exchange, "program.get_history", programs)
+    readable = passing(exchange, "program.get_history", programs)
     with exchange.service.reading() as reading:
-        return {one: _went_on(reading, exchange.realm, one, within) for one in told}
+        return {one: _went_on(reading, exchange.realm, one, within) for one in readable}
 
 
 def _went_on(reading: Reading, realm: str, program: Entity, within: Span) -> list[str]:

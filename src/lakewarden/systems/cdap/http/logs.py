@@ -60,7 +60,7 @@ def emit(exchange: Exchange) -> Reply:
     entity, run = program(exchange), exchange.params.get("run")
     limits = exchange.services.of(CdapSettings).limits
 
-    def task(transaction: WriteTransaction) -> None:
+    def append_lines(transaction: WriteTransaction) -> None:
         lines = text_of(exchange).splitlines()
         if not lines:
             raise bad("expected lines of text as the body")
@@ -77,7 +77,7 @@ def emit(exchange: Exchange) -> Reply:
         transaction.change(exchange.realm, *changes)
         timeseries.trimmed(transaction, exchange.realm, entity, LINES, limits.log_lines)
 
-    write(exchange, "program.emit_logs", entity, task)
+    write(exchange, "program.emit_logs", entity, append_lines)
     return done()
 
 
@@ -88,7 +88,7 @@ def _next_time(transaction: WriteTransaction, realm: str, entity: Entity) -> int
 
 
 def _mark(revision: int, index: int) -> str:
-    """What tells lines of one moment apart: of two the later one has the lesser mark.
+    """Orders lines of one moment: of two the later one has the lesser mark.
 
     The store gives values of one moment in order of their marks, and the newest values first.
     """
@@ -97,26 +97,26 @@ def _mark(revision: int, index: int) -> str:
 
 def view(exchange: Exchange) -> Reply:
     """The lines between `start` and `stop`, as text, the oldest first."""
-    found = _lines(exchange, span(exchange, "start", "stop"))
-    return Reply(200, "".join(f"{_shown(exchange, one)}\n" for one in found).encode(), TEXT)
+    lines = _lines(exchange, span(exchange, "start", "stop"))
+    return Reply(200, "".join(f"{_shown(exchange, one)}\n" for one in lines).encode(), TEXT)
 
 
 def following(exchange: Exchange) -> Reply:
     """The lines behind `fromOffset`; without it the newest."""
     most, after = _number(exchange), _offset(exchange)
     if after is None:
-        return _told(exchange, _lines(exchange, Span())[-most:])
-    found = _lines(exchange, Span(after[0]))
-    return _told(exchange, [one for one in found if one.place > after][:most])
+        return _lines_reply(exchange, _lines(exchange, Span())[-most:])
+    lines = _lines(exchange, Span(after[0]))
+    return _lines_reply(exchange, [one for one in lines if one.place > after][:most])
 
 
 def preceding(exchange: Exchange) -> Reply:
     """The lines before `fromOffset`; without it the newest."""
     most, before = _number(exchange), _offset(exchange)
-    found = _lines(exchange, Span() if before is None else Span(0, before[0] + 1))
+    lines = _lines(exchange, Span() if before is None else Span(0, before[0] + 1))
     if before is not None:
-        found = [one for one in found if one.place < before]
-    return _told(exchange, found[-most:])
+        lines = [one for one in lines if one.place < before]
+    return _lines_reply(exchange, lines[-most:])
 
 
 def _lines(exchange: Exchange, within: Span) -> list[Line]:
@@ -127,13 +127,13 @@ def _lines(exchange: Exchange, within: Span) -> list[Line]:
         if run is not None:
             runs.require(reading, exchange.realm, entity, run)
         first, last = within.start, within.end - 1
-        kept = exchange.services.of(CdapSettings).limits.log_lines
-        rows = reading.values(exchange.realm, entity, LINES, first, last, kept)
-    found = [
+        most_lines = exchange.services.of(CdapSettings).limits.log_lines
+        rows = reading.values(exchange.realm, entity, LINES, first, last, most_lines)
+    lines = [
         Line(row.time, row.mark, str(row.body["line"]), cast("str | None", row.body.get("run")))
         for row in reversed(rows)
     ]
-    return found if run is None else [one for one in found if one.run == run]
+    return lines if run is None else [one for one in lines if one.run == run]
 
 
 def _run_of_lines(
@@ -146,9 +146,9 @@ def _run_of_lines(
     return str(active[-1]) if isinstance(active, list) and active else None
 
 
-def _told(exchange: Exchange, lines: Sequence[Line]) -> Reply:
-    told: list[Json] = [{"log": _shown(exchange, one), "offset": one.offset} for one in lines]
-    return ok(told)
+def _lines_reply(exchange: Exchange, lines: Sequence[Line]) -> Reply:
+    rows: list[Json] = [{"log": _shown(exchange, one), "offset": one.offset} for one in lines]
+    return ok(rows)
 
 
 def _shown(exchange: Exchange, line: Line) -> str:

@@ -48,24 +48,24 @@ class Record(NamedTuple):
         return {"properties": dict(self.properties), "tags": list(self.tags)}
 
 
-def of_users(kept: Json) -> Record:
+def of_users(body: Json) -> Record:
     """What users said, as a document or a part of it keeps it."""
-    found = kept.get(METADATA)
-    if not isinstance(found, Mapping):
+    metadata = body.get(METADATA)
+    if not isinstance(metadata, Mapping):
         return Record()
-    tags = found.get("tags")
-    told = sorted(str(tag) for tag in tags) if isinstance(tags, list) else []
-    return Record(texts(found.get("properties")), tuple(told))
+    tags = metadata.get("tags")
+    tag_names = sorted(str(tag) for tag in tags) if isinstance(tags, list) else []
+    return Record(texts(metadata.get("properties")), tuple(tag_names))
 
 
-def of_platform(subject: Subject, kept: Json) -> Record:
+def of_platform(subject: Subject, body: Json) -> Record:
     """What the platform knows, from name and document."""
     properties = {ENTITY_NAME: subject.name}
     is_application = subject.entity.type == "application" and subject.part is None
-    told = latest(kept) if is_application else kept
+    members = latest(body) if is_application else body
     for member, name in (("description", "description"), ("typeName", "type")):
-        if told.get(member):
-            properties[name] = str(told[member])
+        if members.get(member):
+            properties[name] = str(members[member])
     is_program = subject.entity.type == "program"
     tags = (ids.SHOWN[ids.program_type(subject.entity)],) if is_program else ()
     return Record(properties, tags)
@@ -73,8 +73,8 @@ def of_platform(subject: Subject, kept: Json) -> Record:
 
 def records(subject: Subject, body: Json) -> dict[str, Record]:
     """The metadata of a subject by scope; raises `Failure` 404 for a part that is not there."""
-    kept = subject.kept(body)
-    return {USER: of_users(kept), SYSTEM: of_platform(subject, kept)}
+    subject_body = subject.document_part(body)
+    return {USER: of_users(subject_body), SYSTEM: of_platform(subject, subject_body)}
 
 
 class _Served(NamedTuple):
@@ -84,29 +84,29 @@ class _Served(NamedTuple):
 
     def all(self, exchange: Exchange) -> Reply:
         """All metadata, a record for each scope."""
-        subject, found = self._found(exchange)
+        subject, by_scope = self._records(exchange)
         id = subject.id()
-        return ok([{"entityId": id, "scope": s, **one.body()} for s, one in found.items()])
+        return ok([{"entityId": id, "scope": s, **one.body()} for s, one in by_scope.items()])
 
     def properties(self, exchange: Exchange) -> Reply:
         """The properties, of both scopes unless one is asked for; users win."""
-        found = self._found(exchange)[1]
+        by_scope = self._records(exchange)[1]
         merged: dict[str, str] = {}
-        for scope in reversed(list(found)):
-            merged |= found[scope].properties
+        for scope in reversed(list(by_scope)):
+            merged |= by_scope[scope].properties
         return ok(merged)
 
     def tags(self, exchange: Exchange) -> Reply:
         """The tags, of both scopes unless one is asked for."""
-        found = self._found(exchange)[1]
-        return ok(sorted({tag for one in found.values() for tag in one.tags}))
+        by_scope = self._records(exchange)[1]
+        return ok(sorted({tag for one in by_scope.values() for tag in one.tags}))
 
-    def _found(self, exchange: Exchange) -> tuple[Subject, dict[str, Record]]:
+    def _records(self, exchange: Exchange) -> tuple[Subject, dict[str, Record]]:
         subject = self.kind.named(exchange)
         allow(exchange, self.kind.reads, subject.entity)
         wanted = scopes_of(exchange)
-        found = records(subject, object_store.document(exchange, subject.entity))
-        return subject, {scope: found[scope] for scope in wanted}
+        by_scope = records(subject, object_store.document(exchange, subject.entity))
+        return subject, {scope: by_scope[scope] for scope in wanted}
 
     def add_properties(self, exchange: Exchange) -> Reply:
         """Sets properties; those that are not named stay."""
@@ -166,17 +166,17 @@ class _Served(NamedTuple):
     def _change(self, exchange: Exchange, change: Callable[[Record], Record]) -> Reply:
         subject = self.kind.named(exchange)
 
-        def task(transaction: WriteTransaction) -> None:
+        def put_record(transaction: WriteTransaction) -> None:
             if USER not in scopes_of(exchange):
                 raise bad("metadata of the scope `system` cannot be written")
             body = object_store.document_in(transaction, exchange.realm, subject.entity)
-            new = change(of_users(subject.kept(body)))
+            new = change(of_users(subject.document_part(body)))
             if max(len(new.properties), len(new.tags)) > MOST:
                 raise bad(f"at most {MOST} properties and {MOST} tags are kept of an entity")
             members = subject.changed(body, new.body())
             object_store.put(transaction, exchange.realm, subject.entity, **members)
 
-        write(exchange, self.kind.writes, subject.entity, task, details=_told(subject))
+        write(exchange, self.kind.writes, subject.entity, put_record, details=_details(subject))
         return done()
 
     def routes(self) -> Iterator[Route]:
@@ -211,7 +211,7 @@ def _check_word(what: str, text: str) -> None:
         )
 
 
-def _told(subject: Subject) -> dict[str, object] | None:
+def _details(subject: Subject) -> dict[str, object] | None:
     return None if subject.part is None else {subject.part.member: subject.part.name}
 
 

@@ -91,8 +91,8 @@ def search(exchange: Exchange) -> Reply:
     if target == "tag":
         return ok([{"name": key, "value": value} for key, value in _next_tags(entities, tags)])
     with exchange.service.reading() as reading:
-        found = {row.mark for row in counted(reading, exchange.realm, entities, TOTALS)}
-    return ok(sorted(found))
+        names = {row.mark for row in counted(reading, exchange.realm, entities, TOTALS)}
+    return ok(sorted(names))
 
 
 def _next_tags(entities: Iterable[Entity], tags: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -202,11 +202,11 @@ def _entities(exchange: Exchange, tags: Mapping[str, str]) -> list[Entity]:
     if exact is not None:
         allow(exchange, f"{exact.type}.view_metrics", exact)
         return [exact]
-    found = [one for one in _all(exchange, tags) if _fits(tags_of(one), tags)]
+    fitting = [one for one in _all(exchange, tags) if _fits(tags_of(one), tags)]
     return [
         one
         for type in TYPES
-        for one in passing(exchange, _view(type), [e for e in found if e.type == type])
+        for one in passing(exchange, _view(type), [e for e in fitting if e.type == type])
     ]
 
 

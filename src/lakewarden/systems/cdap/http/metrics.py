@@ -56,7 +56,7 @@ class Counted:
         """Adds the numbers of the body to the counters of these names."""
         entity, limits = self.named(exchange), exchange.services.of(CdapSettings).limits
 
-        def task(transaction: WriteTransaction) -> None:
+        def add_values(transaction: WriteTransaction) -> None:
             given, known = _read(exchange), totals(transaction.store, exchange.realm, entity)
             if given.keys() - known.keys() and len(known | given) > limits.metrics:
                 raise bad(f"an entity has at most {limits.metrics} metrics")
@@ -65,7 +65,7 @@ class Counted:
             _add(transaction, exchange.realm, entity, MINUTES, minute, given)
             timeseries.trimmed(transaction, exchange.realm, entity, MINUTES, limits.metric_minutes)
 
-        write(exchange, f"{self.type}.emit_metrics", entity, task)
+        write(exchange, f"{self.type}.emit_metrics", entity, add_values)
         return done()
 
     def view(self, exchange: Exchange) -> Reply:

@@ -33,18 +33,18 @@ class Span(NamedTuple):
 
 def span(exchange: Exchange, first: str = "start", last: str = "end") -> Span:
     """The span between two parameters; without them it is open. Raises `Failure` 400."""
-    found = Span(*(_moment(exchange, name, at) for name, at in ((first, 0), (last, LAST))))
-    if found.start > found.end:
+    parsed = Span(*(_moment(exchange, name, at) for name, at in ((first, 0), (last, LAST))))
+    if parsed.start > parsed.end:
         raise bad(f"`{first}` is later than `{last}`")
-    return found
+    return parsed
 
 
 def read_seconds(text: str, name: str, now: float) -> int:
-    """The moment that a text tells, in seconds since the epoch; raises `Failure` 400."""
-    found = _read(text, now)
-    if found is None or not 0 <= found <= _MOST_SECONDS:
+    """The moment of a text, in seconds since the epoch; raises `Failure` 400."""
+    moment = _read(text, now)
+    if moment is None or not 0 <= moment <= _MOST_SECONDS:
         raise bad(f"expected seconds since the epoch, or `now-1h`, as `{name}`, got {quoted(text)}")
-    return found
+    return moment
 
 
 def _moment(exchange: Exchange, name: str, otherwise: int) -> int:

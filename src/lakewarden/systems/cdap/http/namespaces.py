@@ -26,13 +26,13 @@ from lakewarden.systems.cdap.http.authorization import (
     event,
     is_stored,
     passing,
+    question,
     refusal,
     require,
     visible,
     write,
     write_all,
 )
-from lakewarden.systems.cdap.http.authorization import asked as question
 from lakewarden.systems.cdap.http.bodies import (
     Body,
     Json,
@@ -79,17 +79,17 @@ def listed(exchange: Exchange) -> Reply:
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
     stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
-    found = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
-    told = passing(exchange, "namespace.get", found)
-    bodies = dict(zip(told, object_store.documents(exchange, told), strict=True))
-    return ok([_shown(state, one, bodies[one]) if one in bodies else _named(one) for one in found])
+    shown = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
+    readable = passing(exchange, "namespace.get", shown)
+    bodies = dict(zip(readable, object_store.documents(exchange, readable), strict=True))
+    return ok([_shown(state, one, bodies[one]) if one in bodies else _named(one) for one in shown])
 
 
 def get(exchange: Exchange) -> Reply:
     """One namespace."""
-    found = namespace(exchange)
-    state = allow(exchange, "namespace.get", found)
-    return ok(_shown(state, found, object_store.document(exchange, found)))
+    target = namespace(exchange)
+    state = allow(exchange, "namespace.get", target)
+    return ok(_shown(state, target, object_store.document(exchange, target)))
 
 
 def create(exchange: Exchange) -> Reply:
@@ -110,70 +110,74 @@ def create(exchange: Exchange) -> Reply:
             return [Ask("namespace.recreate", new, targets)]
         return [Ask("namespace.create", new, targets), *owners.asks(_text(owner))]
 
-    def task(transaction: WriteTransaction) -> str:
+    def add_namespace(transaction: WriteTransaction) -> str:
         if is_stored(transaction.realm(exchange.realm), new):
             return f"Namespace '{name}' already exists."
         settings = {key: value for key, value in config.items() if key != PRINCIPAL}
-        kept: Json = {"description": body.description or "", "config": settings}
-        object_store.add(exchange, transaction, "namespace.create", new, kept)
+        document: Json = {"description": body.description or "", "config": settings}
+        object_store.add(exchange, transaction, "namespace.create", new, document)
         if owner is not None:
             row = RelationRow(owners.RELATION, new, owners.principal_entity(str(owner)))
             transaction.change(exchange.realm, RelationChanged(row, True))
         return f"Namespace '{name}' created successfully."
 
-    return said(write_all(exchange, asks, task, missing=None))
+    return said(write_all(exchange, asks, add_namespace, missing=None))
 
 
 def update(exchange: Exchange) -> Reply:
     """Another description or other settings; what a namespace is mapped to stays as it is."""
-    found = namespace(exchange)
+    target = namespace(exchange)
     body = read(exchange, NamespaceBody)
     wanted = _config(body.config or {})
 
-    def task(transaction: WriteTransaction) -> None:
-        known = object_store.document_in(transaction, exchange.realm, found)
-        config = _known(transaction.realm(exchange.realm), found, known)
+    def put_settings(transaction: WriteTransaction) -> None:
+        known = object_store.document_in(transaction, exchange.realm, target)
+        config = _known(transaction.realm(exchange.realm), target, known)
         for key in _MAPPINGS:
             if key in wanted and wanted[key] != config.get(key):
                 raise bad(f"`{key}` of a namespace cannot be changed")
         if KEYTAB in wanted and config.get(PRINCIPAL) is None:
             raise bad(f"a namespace without `{PRINCIPAL}` has no `{KEYTAB}`")
         description = body.description if body.description is not None else known.get("description")
-        kept = {key: value for key, value in {**config, **wanted}.items() if key != PRINCIPAL}
-        object_store.put(transaction, exchange.realm, found, description=description, config=kept)
+        settings = {key: value for key, value in {**config, **wanted}.items() if key != PRINCIPAL}
+        object_store.put(
+            transaction, exchange.realm, target, description=description, config=settings
+        )
 
-    write(exchange, "namespace.update", found, task)
-    return said(f"Updated properties for namespace '{last(found)}'.")
+    write(exchange, "namespace.update", target, put_settings)
+    return said(f"Updated properties for namespace '{last(target)}'.")
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes a namespace with all that is in it, if all of it may go."""
-    found = namespace(exchange)
-    _check_reset(exchange, "namespace.delete", found)
+    target = namespace(exchange)
+    _check_reset(exchange, "namespace.delete", target)
 
-    def task(transaction: WriteTransaction) -> Failure | None:
+    def delete_namespace(transaction: WriteTransaction) -> Failure | None:
         state = transaction.realm(exchange.realm)
-        asked = question(exchange, state, Ask("namespace.delete", found), transaction.now)
-        refused = refusal(exchange, state, asked)
-        judged = judge(exchange, state, "namespace.delete", contents(state, found), transaction.now)
+        deletion = question(exchange, state, Ask("namespace.delete", target), transaction.now)
+        refused = refusal(exchange, state, deletion)
+        judged = judge(
+            exchange, state, "namespace.delete", contents(state, target), transaction.now
+        )
         if refused is not None:
-            transaction.record(event(exchange, asked, "deny", refused.message))
+            transaction.record(event(exchange, deletion, "deny", refused.message))
             return refused
         if judged.denied:
             return refuse_all(exchange, transaction, state, judged)
-        require(state, found)
-        if found == SYSTEM:
+        require(state, target)
+        if target == SYSTEM:
             raise bad("the namespace 'system' cannot be deleted")
-        refuse_running(transaction, exchange.realm, [found])
-        transaction.record(event(exchange, asked, "allow", "allowed"))
+        refuse_running(transaction, exchange.realm, [target])
+        transaction.record(event(exchange, deletion, "allow", "allowed"))
         record(exchange, transaction, "namespace.delete", judged)
-        if found == DEFAULT:
-            object_store.empty(exchange, transaction, "namespace.delete", found)
+        if target == DEFAULT:
+            object_store.empty(exchange, transaction, "namespace.delete", target)
         else:
-            object_store.drop(exchange, transaction, "namespace.delete", found)
+            object_store.drop(exchange, transaction, "namespace.delete", target)
         return None
 
-    failure = exchange.write(task)
+    failure = exchange.write(delete_namespace)
     if failure is not None:
         raise failure
     return done()
@@ -181,9 +185,9 @@ def delete(exchange: Exchange) -> Reply:
 
 def drop_datasets(exchange: Exchange) -> Reply:
     """Drops all datasets of a namespace."""
-    found = namespace(exchange)
-    _check_reset(exchange, "dataset.drop_all", found)
-    return delete_all(exchange, "dataset.drop_all", found, "dataset")
+    target = namespace(exchange)
+    _check_reset(exchange, "dataset.drop_all", target)
+    return delete_all(exchange, "dataset.drop_all", target, "dataset")
 
 
 def may_reset(services: Services) -> bool:
@@ -199,15 +203,15 @@ def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
 
 def _config(given: Json) -> Json:
     """The settings of a namespace that are known; others are ignored, as everywhere."""
-    found: Json = {}
+    config: Json = {}
     for key in _KEYS:
         if given.get(key) is not None:
-            found[key] = convert(given[key], str, f"config.{key}")
+            config[key] = convert(given[key], str, f"config.{key}")
     if given.get(AS_PRINCIPAL) is not None:
-        found[AS_PRINCIPAL] = convert(given[AS_PRINCIPAL], bool, f"config.{AS_PRINCIPAL}")
-    if PRINCIPAL in found:
-        owners.principal_entity(str(found[PRINCIPAL]))
-    return found
+        config[AS_PRINCIPAL] = convert(given[AS_PRINCIPAL], bool, f"config.{AS_PRINCIPAL}")
+    if PRINCIPAL in config:
+        owners.principal_entity(str(config[PRINCIPAL]))
+    return config
 
 
 def _text(value: object) -> str | None:

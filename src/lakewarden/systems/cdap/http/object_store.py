@@ -42,8 +42,8 @@ def document(exchange: Exchange, entity: Entity) -> Json:
 
 def documents_in(reading: Reading, realm: str, entities: Sequence[Entity]) -> list[Json]:
     """The same, as a reading or a write has them."""
-    found = reading.documents(realm, list(entities))
-    return [dict(found.get(entity) or {}) for entity in entities]
+    documents_by_entity = reading.documents(realm, list(entities))
+    return [dict(documents_by_entity.get(entity) or {}) for entity in entities]
 
 
 def document_in(transaction: WriteTransaction, realm: str, entity: Entity) -> Json:
@@ -81,8 +81,8 @@ def put(transaction: WriteTransaction, realm: str, entity: Entity, **members: ob
     """Sets members of the entity's document; one that is None is gone."""
     ensure(transaction, realm, entity)
     body = {**document_in(transaction, realm, entity), **members}
-    kept = {name: value for name, value in body.items() if value is not None}
-    transaction.change(realm, DocumentChanged(entity, kept))
+    document = {name: value for name, value in body.items() if value is not None}
+    transaction.change(realm, DocumentChanged(entity, document))
 
 
 def drop(exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity) -> None:

@@ -35,8 +35,8 @@ def of_namespace(state: RealmState, namespace: Entity) -> str | None:
     id = coded.tree.find(namespace)
     if id is None or namespace == SYSTEM:
         return None
-    found = [coded.tree.entity(target).name for target, _ in coded.relations[RELATION].of(id)]
-    return found[0] if found else None
+    names = [coded.tree.entity(target).name for target, _ in coded.relations[RELATION].of(id)]
+    return names[0] if names else None
 
 
 def effective(state: RealmState, entity: Entity, given: str | None) -> str | None:

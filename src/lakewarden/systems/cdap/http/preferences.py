@@ -33,9 +33,9 @@ class Level:
 
     def get(self, exchange: Exchange) -> Reply:
         """The preferences set here, or with `resolved=true` all that count here."""
-        found = self.named(exchange)
-        allow(exchange, f"{self.type}.get_preference", found)
-        chain = [*_above(exchange, found), found] if is_on(exchange, RESOLVED) else [found]
+        target = self.named(exchange)
+        allow(exchange, f"{self.type}.get_preference", target)
+        chain = [*_above(exchange, target), target] if is_on(exchange, RESOLVED) else [target]
         merged: dict[str, str] = {}
         for body in object_store.documents(exchange, chain):
             merged |= texts(body.get(MEMBER))
@@ -50,12 +50,12 @@ class Level:
         return self._set(exchange, "delete_preference", None)
 
     def _set(self, exchange: Exchange, verb: str, wanted: dict[str, str] | None) -> Reply:
-        found = self.named(exchange)
+        target = self.named(exchange)
 
-        def task(transaction: WriteTransaction) -> None:
-            object_store.put(transaction, exchange.realm, found, **{MEMBER: wanted})
+        def put_preferences(transaction: WriteTransaction) -> None:
+            object_store.put(transaction, exchange.realm, target, **{MEMBER: wanted})
 
-        write(exchange, f"{self.type}.{verb}", found, task)
+        write(exchange, f"{self.type}.{verb}", target, put_preferences)
         return done()
 
     def routes(self) -> Iterator[Route]:

@@ -21,8 +21,8 @@ from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.authorization import (
     Ask,
     allow,
-    asked,
     is_stored,
+    question,
     write,
     write_all,
 )
@@ -71,10 +71,10 @@ def grant(exchange: Exchange) -> Reply:
         otherwise = not_found(anchor) if isinstance(anchor, Entity) else None
         return [first, Ask("privilege.grant_ahead", target, otherwise=otherwise)]
 
-    def task(transaction: WriteTransaction) -> None:
+    def write_grant(transaction: WriteTransaction) -> None:
         pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
 
-    write_all(exchange, asks, task, ahead=True, details=_told(to, actions))
+    write_all(exchange, asks, write_grant, ahead=True, details=_details(to, actions))
     return done()
 
 
@@ -89,11 +89,11 @@ def revoke(exchange: Exchange) -> Reply:
         raise bad("expected a `principal` from whom to take the `actions`")
     actions = None if body.actions is None else _actions(exchange.realm_state, body.actions)
 
-    def task(transaction: WriteTransaction) -> None:
+    def take_grant(transaction: WriteTransaction) -> None:
         pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
 
-    told = _told(holder, actions)
-    write(exchange, "privilege.revoke", _named(anchor), task, ahead=True, details=told)
+    details = _details(holder, actions)
+    write(exchange, "privilege.revoke", _named(anchor), take_grant, ahead=True, details=details)
     return done()
 
 
@@ -119,11 +119,11 @@ def allow_about(exchange: Exchange, operation: str, principal: Principal) -> Rea
 
 def acts_as(exchange: Exchange, state: RealmState, principal: Principal) -> frozenset[Principal]:
     """The principal with its groups and roles; the caller's own also with those that it brings."""
-    request = asked(exchange, state, Ask("privilege.list"), exchange.now)
+    request = question(exchange, state, Ask("privilege.list"), exchange.now)
     groups = request.groups if principal == request.principal else ()
     memberships = state.matrix.snapshot.coded.memberships
-    found = (memberships.principals[id] for id in memberships.acts_as(principal, groups))
-    return frozenset({principal, *groups, *(one for one in found if one.kind != IMPLIED)})
+    principals = (memberships.principals[id] for id in memberships.acts_as(principal, groups))
+    return frozenset({principal, *groups, *(one for one in principals if one.kind != IMPLIED)})
 
 
 def principal_of_path(exchange: Exchange) -> Principal:
@@ -180,7 +180,7 @@ def _actions(state: RealmState, words: Sequence[str] | None) -> frozenset[str]:
     return frozenset(words)
 
 
-def _told(principal: Principal | None, actions: frozenset[str] | None) -> Mapping[str, object]:
+def _details(principal: Principal | None, actions: frozenset[str] | None) -> Mapping[str, object]:
     """What the audit trail says of a grant or revocation."""
     return {
         "principal": "" if principal is None else f"{principal.kind}:{principal.name}",

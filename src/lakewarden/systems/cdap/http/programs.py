@@ -71,52 +71,52 @@ def debug(exchange: Exchange) -> Reply:
 
 
 def _start(exchange: Exchange, operation: str) -> Reply:
-    found = program(exchange)
+    target = program(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def begin_run(transaction: WriteTransaction) -> None:
         given = read_optional(exchange, dict[str, str])
-        begin(exchange, transaction, found, given)
+        begin(exchange, transaction, target, given)
 
-    write(exchange, operation, found, task)
+    write(exchange, operation, target, begin_run)
     return done()
 
 
 def begin(
-    exchange: Exchange, transaction: WriteTransaction, found: Entity, given: dict[str, str]
+    exchange: Exchange, transaction: WriteTransaction, target: Entity, given: dict[str, str]
 ) -> str:
-    """Starts a program with its own arguments and those given, and tells the id of the run."""
-    own = texts(object_store.document_in(transaction, exchange.realm, found).get(ARGUMENTS))
-    return runs.begin(transaction, exchange.realm, found, own | given)
+    """Starts a program with its own arguments and those given, and returns the id of the run."""
+    own = texts(object_store.document_in(transaction, exchange.realm, target).get(ARGUMENTS))
+    return runs.begin(transaction, exchange.realm, target, own | given)
 
 
 def stop(exchange: Exchange) -> Reply:
     """Stops all runs of a program."""
-    found = program(exchange)
+    target = program(exchange)
     write(
         exchange,
         "program.stop",
-        found,
-        lambda transaction: runs.end(transaction, exchange.realm, found),
+        target,
+        lambda transaction: runs.end(transaction, exchange.realm, target),
     )
     return done()
 
 
 def stop_run(exchange: Exchange) -> Reply:
     """Stops one run of a program."""
-    found, run = program(exchange), exchange.params["run"]
+    target, run = program(exchange), exchange.params["run"]
 
-    def task(transaction: WriteTransaction) -> None:
-        runs.end(transaction, exchange.realm, found, run)
+    def end_run(transaction: WriteTransaction) -> None:
+        runs.end(transaction, exchange.realm, target, run)
 
-    write(exchange, "program.stop", found, task, details={"run": run})
+    write(exchange, "program.stop", target, end_run, details={"run": run})
     return done()
 
 
 def status(exchange: Exchange) -> Reply:
     """Whether a program runs."""
-    found = program(exchange)
-    allow(exchange, "program.get_status", found)
-    return ok({"status": status_of(object_store.document(exchange, found))})
+    target = program(exchange)
+    allow(exchange, "program.get_status", target)
+    return ok({"status": status_of(object_store.document(exchange, target))})
 
 
 def status_of(body: Json) -> str:
@@ -126,10 +126,10 @@ def status_of(body: Json) -> str:
 
 def specification(exchange: Exchange) -> Reply:
     """What a program is; of its code nothing is known."""
-    found = program(exchange)
-    allow(exchange, "program.get_specification", found)
-    description = object_store.document(exchange, found).get("description") or ""
-    names = {"className": "", "name": last(found), "description": description}
+    target = program(exchange)
+    allow(exchange, "program.get_specification", target)
+    description = object_store.document(exchange, target).get("description") or ""
+    names = {"className": "", "name": last(target), "description": description}
     return ok({**names, "properties": {}})
 
 
@@ -138,60 +138,60 @@ def listed(word: str) -> Handler:
 
     def handler(exchange: Exchange) -> Reply:
         shown = listed_in(exchange, "program.list", namespace(exchange))
-        found = [one for one in shown if program_type(one) == BY_WORD[word]]
-        bodies = object_store.documents(exchange, found)
-        return ok([_row(one, body) for one, body in zip(found, bodies, strict=True)])
+        fitting = [one for one in shown if program_type(one) == BY_WORD[word]]
+        bodies = object_store.documents(exchange, fitting)
+        return ok([_row(one, body) for one, body in zip(fitting, bodies, strict=True)])
 
     return handler
 
 
-def _row(found: Entity, body: Json) -> Json:
+def _row(target: Entity, body: Json) -> Json:
     return {
-        "type": SHOWN[program_type(found)],
-        "app": found.name.split(".")[1],
-        "name": last(found),
+        "type": SHOWN[program_type(target)],
+        "app": target.name.split(".")[1],
+        "name": last(target),
         "description": body.get("description") or "",
     }
 
 
 def arguments(exchange: Exchange) -> Reply:
     """The arguments with which a program is always started."""
-    found = program(exchange)
-    allow(exchange, "program.get_runtime_args", found)
-    return ok(texts(object_store.document(exchange, found).get(ARGUMENTS)))
+    target = program(exchange)
+    allow(exchange, "program.get_runtime_args", target)
+    return ok(texts(object_store.document(exchange, target).get(ARGUMENTS)))
 
 
 def set_arguments(exchange: Exchange) -> Reply:
     """Sets all of these arguments; what was set before is gone."""
-    found = program(exchange)
+    target = program(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def put_arguments(transaction: WriteTransaction) -> None:
         given = read_optional(exchange, dict[str, str])
-        object_store.put(transaction, exchange.realm, found, **{ARGUMENTS: given})
+        object_store.put(transaction, exchange.realm, target, **{ARGUMENTS: given})
 
-    write(exchange, "program.set_runtime_args", found, task)
+    write(exchange, "program.set_runtime_args", target, put_arguments)
     return done()
 
 
 def instances(exchange: Exchange) -> Reply:
     """How many instances a service or worker has."""
-    found = program(exchange)
-    allow(exchange, "program.get_instances", found)
-    _check_scaled(found)
-    wanted, there = instances_of(object_store.document(exchange, found))
+    target = program(exchange)
+    allow(exchange, "program.get_instances", target)
+    _check_scaled(target)
+    wanted, there = instances_of(object_store.document(exchange, target))
     return ok({"instances": wanted, "requested": wanted, "provisioned": there})
 
 
 def set_instances(exchange: Exchange) -> Reply:
     """Sets how many instances a service or worker has."""
-    found = program(exchange)
+    target = program(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
-        _check_scaled(found)
+    def put_instances(transaction: WriteTransaction) -> None:
+        _check_scaled(target)
         given = read(exchange, InstancesBody)
-        object_store.put(transaction, exchange.realm, found, **{INSTANCES: given.instances})
+        object_store.put(transaction, exchange.realm, target, **{INSTANCES: given.instances})
 
-    write(exchange, "program.set_instances", found, task)
+    write(exchange, "program.set_instances", target, put_instances)
     return done()
 
 
@@ -208,7 +208,7 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
     """Sets how many instances a flowlet has."""
     flow = _flow(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def put_instances(transaction: WriteTransaction) -> None:
         flowlet = _flowlet(exchange)
         given = read(exchange, InstancesBody)
         known = flowlets_of(object_store.document_in(transaction, exchange.realm, flow))
@@ -221,7 +221,7 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
         exchange,
         "program.set_instances",
         flow,
-        task,
+        put_instances,
         details={"flowlet": exchange.params["flowlet"]},
     )
     return done()
@@ -241,10 +241,10 @@ def flowlets_of(body: Json) -> dict[str, int]:
     return dict(cast("dict[str, int]", body.get(FLOWLETS) or {}))
 
 
-def _check_scaled(found: Entity) -> None:
+def _check_scaled(target: Entity) -> None:
     """Raises `Failure` 404 for a type of which programs have no instances."""
-    if program_type(found) not in SCALED:
-        raise not_found(f"program:{found.name}/instances")
+    if program_type(target) not in SCALED:
+        raise not_found(f"program:{target.name}/instances")
 
 
 def _flow(exchange: Exchange) -> Entity:

@@ -41,7 +41,7 @@ Way = frozenset[Need]
 LISTING: Final = "privilege.list"
 """Whoever may do this may know who has which right."""
 
-MOST_TOLD: Final = 100
+MOST_LISTED: Final = 100
 """So many entities are named that stand in the way of a deletion."""
 
 _GRANTORS: Final = 3
@@ -56,8 +56,8 @@ def denied_all(first: str, ids: Sequence[str]) -> Failure:
     """The 403 of a request that was denied on several entities; `first` is about the first."""
     if len(ids) == 1:
         return forbidden(first)
-    left = f" and {len(ids) - MOST_TOLD} more" if len(ids) > MOST_TOLD else ""
-    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_TOLD])}{left}")
+    left = f" and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
+    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_LISTED])}{left}")
 
 
 def of_another_owner(operation: str, entity: Entity) -> Failure:
@@ -80,8 +80,8 @@ def irrevocable(operation: str, entity: Entity) -> Failure:
 def refusal_text(matrix: Matrix, request: Request) -> str:
     """The text of the 403 that a denied request is answered with."""
     text = _text(matrix, request)
-    told = [f"operation '{request.operation}'", *_office(matrix, request)]
-    return f"{text} ({'; '.join([*told, *_grantors(matrix, request)])})"
+    parts = [f"operation '{request.operation}'", *_office(matrix, request)]
+    return f"{text} ({'; '.join([*parts, *_grantors(matrix, request)])})"
 
 
 def _office(matrix: Matrix, request: Request) -> Iterable[str]:
@@ -92,13 +92,15 @@ def _office(matrix: Matrix, request: Request) -> Iterable[str]:
 def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
     """Who may grant privileges on the target, for who may know it."""
     model = matrix.snapshot.model
-    asked = Request(request.principal, LISTING, NO_RESOURCE, request.now, groups=request.groups)
-    if model.granting is None or not matrix.decide(asked).allow:
+    question = Request(request.principal, LISTING, NO_RESOURCE, request.now, groups=request.groups)
+    if model.granting is None or not matrix.decide(question).allow:
         return
-    found = sorted(who(matrix, replace(asked, operation=model.granting, target=request.target)))
-    if found:
-        names = ", ".join(f"'{shown(one.name)}'" for one in islice(found, _GRANTORS))
-        left = f" and {len(found) - _GRANTORS} more" if len(found) > _GRANTORS else ""
+    grantors = sorted(
+        who(matrix, replace(question, operation=model.granting, target=request.target))
+    )
+    if grantors:
+        names = ", ".join(f"'{shown(one.name)}'" for one in islice(grantors, _GRANTORS))
+        left = f" and {len(grantors) - _GRANTORS} more" if len(grantors) > _GRANTORS else ""
         yield f"can be granted by {names}{left}"
 
 
@@ -132,10 +134,10 @@ def _can_be_given(model: Model, way: Way) -> bool:
 
 
 def _first(ways: Iterable[Way], target: Entity) -> Entity:
-    found = [{need.entity for need in way} for way in ways]
-    if {target} in found:
+    entity_sets = [{need.entity for need in way} for way in ways]
+    if {target} in entity_sets:
         return target
-    return min(found[0], key=lambda one: (one != target, one))
+    return min(entity_sets[0], key=lambda one: (one != target, one))
 
 
 def _is_sight(model: Model, privilege: str) -> bool:
@@ -172,8 +174,8 @@ def _actions(model: Model, privilege: str) -> tuple[str, ...]:
 
 
 def _in_order(model: Model, privileges: Iterable[str]) -> str:
-    found = set(privileges)
-    return f"[{', '.join(name for name in model.privileges if name in found)}]"
+    wanted = set(privileges)
+    return f"[{', '.join(name for name in model.privileges if name in wanted)}]"
 
 
 def _of_operation(who: str, request: Request) -> str:

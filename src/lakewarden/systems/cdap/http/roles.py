@@ -29,12 +29,12 @@ def create(exchange: Exchange) -> Reply:
     role = _role(exchange)
     check_identifier(role.name, what="the name of the role", limit=MAX_USER_CHARACTERS)
 
-    def task(transaction: WriteTransaction) -> None:
+    def create_role(transaction: WriteTransaction) -> None:
         if is_known(transaction.realm(exchange.realm), role):
             raise exists(_id(role))
         transaction.change(exchange.realm, PrincipalChanged(role, True))
 
-    write(exchange, "role.create", NO_RESOURCE, task, details={"role": role.name})
+    write(exchange, "role.create", NO_RESOURCE, create_role, details={"role": role.name})
     return done()
 
 
@@ -42,7 +42,7 @@ def drop(exchange: Exchange) -> Reply:
     """Drops a role: nobody holds it any more, and nothing is granted to it."""
     role = _role(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def drop_role(transaction: WriteTransaction) -> None:
         state = _require(transaction, exchange, role)
         transaction.change(
             exchange.realm,
@@ -51,7 +51,7 @@ def drop(exchange: Exchange) -> Reply:
             PrincipalChanged(role, False),
         )
 
-    write(exchange, "role.drop", NO_RESOURCE, task, details={"role": role.name})
+    write(exchange, "role.drop", NO_RESOURCE, drop_role, details={"role": role.name})
     return done()
 
 
@@ -84,14 +84,14 @@ def _hold(exchange: Exchange, operation: str, present: bool) -> Reply:
     if holder.kind == ROLE:
         raise bad("a role is held by users and groups only")
 
-    def task(transaction: WriteTransaction) -> None:
+    def change_membership(transaction: WriteTransaction) -> None:
         state = _require(transaction, exchange, role)
         row = MembershipRow(holder, role)
         if (row in state.own.memberships) is not present:
             transaction.change(exchange.realm, MembershipChanged(row, present))
 
-    told = {"role": role.name, "holder": f"{holder.kind}:{holder.name}"}
-    write(exchange, operation, NO_RESOURCE, task, details=told)
+    details = {"role": role.name, "holder": f"{holder.kind}:{holder.name}"}
+    write(exchange, operation, NO_RESOURCE, change_membership, details=details)
     return done()
 
 

@@ -24,8 +24,8 @@ STOPPED: Final = "STOPPED"
 def running(transaction: WriteTransaction, realm: str, container: Entity) -> list[Entity]:
     """The programs in an application or namespace that run, by name."""
     programs = contents(transaction.realm(realm), container, ["program"])
-    found = documents_in(transaction.store, realm, programs)
-    return [one for one, body in zip(programs, found, strict=True) if body.get(STATUS) == RUNNING]
+    bodies = documents_in(transaction.store, realm, programs)
+    return [one for one, body in zip(programs, bodies, strict=True) if body.get(STATUS) == RUNNING]
 
 
 def refuse_running(transaction: WriteTransaction, realm: str, containers: Sequence[Entity]) -> None:

@@ -73,10 +73,10 @@ def time_of(id: str) -> int | None:
     1700000000123
     """
     try:
-        found = UUID(id)
+        parsed = UUID(id)
     except ValueError:
         return None
-    return None if str(found) != id else (found.time - _EPOCH) // _STEPS
+    return None if str(parsed) != id else (parsed.time - _EPOCH) // _STEPS
 
 
 def is_running(body: Json) -> bool:
@@ -92,7 +92,7 @@ def count(body: Json) -> int:
 def begin(
     transaction: WriteTransaction, realm: str, program: Entity, arguments: Mapping[str, str]
 ) -> str:
-    """Starts a program, and tells the id of the run; raises `Failure` 409 before any change."""
+    """Starts a program, and returns the id of the run; raises `Failure` 409 before any change."""
     body = object_store.document_in(transaction, realm, program)
     active = _active(body)
     id = cdap.format_id(program)
@@ -103,8 +103,8 @@ def begin(
     time = int(transaction.now * 1_000)
     run = new_id(time)
     active = [*active, run]
-    kept = {STATUS: RUNNING, ACTIVE: active, COUNT: count(body) + 1}
-    object_store.put(transaction, realm, program, **kept)
+    members = {STATUS: RUNNING, ACTIVE: active, COUNT: count(body) + 1}
+    object_store.put(transaction, realm, program, **members)
     value: Json = {"status": RUNNING, "arguments": dict(arguments)}
     transaction.change(realm, ValueChanged(program, ASPECT, time, run, value))
     for old in transaction.store.values(realm, program, ASPECT, FIRST, LAST, MOST_ACTIVE + 1, KEPT):
@@ -125,8 +125,8 @@ def end(transaction: WriteTransaction, realm: str, program: Entity, run: str | N
         raise bad(f"'{cdap.format_id(program)}' is not running")
     ended = active if run is None else [run]
     left = [one for one in active if one not in ended]
-    kept = {STATUS: RUNNING if left else STOPPED, ACTIVE: left or None}
-    object_store.put(transaction, realm, program, **kept)
+    members = {STATUS: RUNNING if left else STOPPED, ACTIVE: left or None}
+    object_store.put(transaction, realm, program, **members)
     for one in ended:
         change(
             transaction,
@@ -176,7 +176,7 @@ def latest(reading: Reading, realm: str, program: Entity) -> Sequence[ValueRow]:
 
 
 def shown(row: ValueRow, properties: Json) -> Json:
-    """A run as it is told; `properties` are what may be told of how it was started."""
+    """A run in a reply; `properties` are those of its start that the caller may read."""
     ended = cast("int | None", row.body.get("end"))
     return present(
         runid=row.mark,

@@ -45,15 +45,15 @@ def put(
 
 def one_of(app: Entity, known: Mapping[str, Json], name: str) -> Json:
     """The schedule of that name; raises `Failure` 404."""
-    kept = known.get(name)
-    if kept is None:
+    schedule = known.get(name)
+    if schedule is None:
         raise not_found(id_of(app, name))
-    return kept
+    return schedule
 
 
-def started_by(app: Entity, kept: Json) -> Entity:
+def started_by(app: Entity, schedule: Json) -> Entity:
     """The program that a schedule starts."""
-    return program_named(app, convert(kept["program"], ProgramBody))
+    return program_named(app, convert(schedule["program"], ProgramBody))
 
 
 def program_named(app: Entity, named: ProgramBody) -> Entity:
@@ -66,7 +66,9 @@ def forget(
 ) -> None:
     """Deletes the schedules that start programs which are there no more."""
     known = schedules_in(transaction, realm, app)
-    left = {name: kept for name, kept in known.items() if started_by(app, kept) not in gone}
+    left = {
+        name: schedule for name, schedule in known.items() if started_by(app, schedule) not in gone
+    }
     if left != known:
         put(transaction, realm, app, left)
 

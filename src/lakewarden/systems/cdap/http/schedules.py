@@ -77,7 +77,7 @@ def add(exchange: Exchange) -> Reply:
     """A new schedule, suspended."""
     app, name = application(exchange), exchange.params["schedule"]
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_schedule(transaction: WriteTransaction) -> None:
         body = _body(exchange)
         if not name or len(name) > MAX_USER_CHARACTERS or set(name) - WORD - {"-"}:
             raise bad(f"{quoted(name)} is no name of a schedule")
@@ -94,7 +94,7 @@ def add(exchange: Exchange) -> Reply:
         new = {"properties": {}, "constraints": [], "timeoutMillis": TIMEOUT, "status": SUSPENDED}
         put(transaction, exchange.realm, app, {**known, name: {**new, **_said(body)}})
 
-    write(exchange, "schedule.add", app, task, details={"schedule": name})
+    write(exchange, "schedule.add", app, add_schedule, details={"schedule": name})
     return done()
 
 
@@ -102,7 +102,7 @@ def update(exchange: Exchange) -> Reply:
     """Changes a schedule: what is not said stays, and so does the program."""
     app, name = application(exchange), exchange.params["schedule"]
 
-    def task(transaction: WriteTransaction) -> None:
+    def put_schedule(transaction: WriteTransaction) -> None:
         body = _body(exchange)
         known = schedules_in(transaction, exchange.realm, app)
         before = one_of(app, known, name)
@@ -110,7 +110,7 @@ def update(exchange: Exchange) -> Reply:
             raise bad("the program of a schedule cannot be changed")
         put(transaction, exchange.realm, app, {**known, name: {**before, **_said(body)}})
 
-    write(exchange, "schedule.update", app, task, details={"schedule": name})
+    write(exchange, "schedule.update", app, put_schedule, details={"schedule": name})
     return done()
 
 
@@ -118,13 +118,13 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a schedule."""
     app, name = application(exchange), exchange.params["schedule"]
 
-    def task(transaction: WriteTransaction) -> None:
+    def delete_schedule(transaction: WriteTransaction) -> None:
         known = schedules_in(transaction, exchange.realm, app)
         one_of(app, known, name)
-        left = {other: kept for other, kept in known.items() if other != name}
+        left = {other: schedule for other, schedule in known.items() if other != name}
         put(transaction, exchange.realm, app, left)
 
-    write(exchange, "schedule.delete", app, task, details={"schedule": name})
+    write(exchange, "schedule.delete", app, delete_schedule, details={"schedule": name})
     return done()
 
 
@@ -146,39 +146,39 @@ def _set(exchange: Exchange, operation: str, status: str) -> Reply:
         schedule = one_of(app, schedules_in(transaction, exchange.realm, app), name)
         return [Ask(operation, started_by(app, schedule))]
 
-    def task(transaction: WriteTransaction) -> None:
+    def set_status(transaction: WriteTransaction) -> None:
         known = schedules_in(transaction, exchange.realm, app)
         if known[name]["status"] == status:
             word = "resumed" if status == SCHEDULED else "suspended"
             raise conflict(f"'{id_of(app, name)}' is already {word}")
         put(transaction, exchange.realm, app, {**known, name: {**known[name], "status": status}})
 
-    write_all(exchange, asks, task, details={"schedule": name})
+    write_all(exchange, asks, set_status, details={"schedule": name})
     return ok("OK")
 
 
 def get(exchange: Exchange) -> Reply:
     """One schedule."""
     app = application(exchange)
-    kept = _found(exchange, "schedule.get", app)
+    schedule = _schedule(exchange, "schedule.get", app)
     version = latest(object_store.document(exchange, app)).get("version")
-    return ok(_shown(app, exchange.params["schedule"], kept, version))
+    return ok(_shown(app, exchange.params["schedule"], schedule, version))
 
 
 def status(exchange: Exchange) -> Reply:
     """Whether a schedule is suspended."""
-    kept = _found(exchange, "schedule.status", application(exchange))
-    return ok({"status": kept["status"]})
+    schedule = _schedule(exchange, "schedule.status", application(exchange))
+    return ok({"status": schedule["status"]})
 
 
-def _found(exchange: Exchange, operation: str, app: Entity) -> Json:
+def _schedule(exchange: Exchange, operation: str, app: Entity) -> Json:
     """A schedule of which the caller may know that; raises `Failure` 403 or 404."""
     allow(exchange, "schedule.list", app)
-    kept = one_of(
+    schedule = one_of(
         app, schedules_of(object_store.document(exchange, app)), exchange.params["schedule"]
     )
-    allow(exchange, operation, started_by(app, kept))
-    return kept
+    allow(exchange, operation, started_by(app, schedule))
+    return schedule
 
 
 def listed_all(exchange: Exchange) -> Reply:
@@ -189,9 +189,9 @@ def listed_all(exchange: Exchange) -> Reply:
 
 def listed_of_program(exchange: Exchange) -> Reply:
     """The schedules that start a program."""
-    found = program(exchange)
-    allow(exchange, "schedule.list.filter", found)
-    return _listed(exchange, application(exchange), [found])
+    target = program(exchange)
+    allow(exchange, "schedule.list.filter", target)
+    return _listed(exchange, application(exchange), [target])
 
 
 def _listed(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Reply:
@@ -199,7 +199,11 @@ def _listed(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Re
     version = latest(body).get("version")
     known = sorted(schedules_of(body).items())
     return ok(
-        [_shown(app, name, kept, version) for name, kept in known if started_by(app, kept) in shown]
+        [
+            _shown(app, name, schedule, version)
+            for name, schedule in known
+            if started_by(app, schedule) in shown
+        ]
     )
 
 
@@ -241,14 +245,14 @@ def _said(body: ScheduleBody) -> Json:
     )
 
 
-def _shown(app: Entity, name: str, kept: Json, version: object) -> Json:
+def _shown(app: Entity, name: str, schedule: Json, version: object) -> Json:
     return {
         "namespace": last(namespace_of(app)),
         "application": last(app),
         "applicationVersion": version or UNVERSIONED,
         "name": name,
         "description": "",
-        **{member: value for member, value in kept.items() if member != METADATA},
+        **{member: value for member, value in schedule.items() if member != METADATA},
     }
 
 

@@ -3,7 +3,7 @@
 Of what is found only what the caller is shown comes back, and everything that is told of the
 result (how much there is, where its pages begin) is told of what the caller is shown. CDAP
 counts what it leaves out; that would tell how many hidden things bear a word. Metadata that the
-caller may not read is neither searched nor told: of such an entity only the name is.
+caller may not read is neither searched nor returned: of such an entity only the name is.
 
 A query is words between spaces, any of which may match: `word`, `key:word`, `tags:word`,
 `properties:key`; a word that ends in `*` matches what begins with it, and `*` alone everything.
@@ -86,8 +86,8 @@ class Hit(NamedTuple):
 
     def body(self) -> Json:
         """As replies have it."""
-        told = {scope: one.body() for scope, one in self.metadata.items()}
-        return {"entityId": self.subject.id(), "metadata": told}
+        metadata = {scope: one.body() for scope, one in self.metadata.items()}
+        return {"entityId": self.subject.id(), "metadata": metadata}
 
 
 def search(exchange: Exchange) -> Reply:
@@ -137,8 +137,8 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
     """What the caller is shown of what matches."""
     state = exchange.realm_state
     inside = (one for space in spaces for one in contents(state, space, TARGETS))
-    found = [*(space for space in spaces if space != SYSTEM), *inside]
-    shown = visible(exchange, "namespace.search", found)
+    candidates = [*(space for space in spaces if space != SYSTEM), *inside]
+    shown = visible(exchange, "namespace.search", candidates)
     readable = _readable(exchange, shown)
     for entity, body in zip(shown, object_store.documents(exchange, shown), strict=True):
         check()
@@ -148,10 +148,10 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
                 continue
             if subject.part is not None and subject.part in hidden:
                 continue
-            told = records(subject, body) if entity in readable else _name_alone(subject)
-            score = _score(query.terms, _words(told))
+            metadata = records(subject, body) if entity in readable else _name_alone(subject)
+            score = _score(query.terms, _words(metadata))
             if score:
-                yield Hit(subject, told, _place(subject, told, query, score))
+                yield Hit(subject, metadata, _place(subject, metadata, query, score))
 
 
 def _readable(exchange: Exchange, entities: Sequence[Entity]) -> frozenset[Entity]:
@@ -168,7 +168,7 @@ def _hidden_schedules(exchange: Exchange, entity: Entity, body: Json) -> frozens
     """The schedules of an application that lists leave out: those of programs not shown."""
     if entity.type != "application":
         return frozenset()
-    started = {name: started_by(entity, kept) for name, kept in schedules_of(body).items()}
+    started = {name: started_by(entity, schedule) for name, schedule in schedules_of(body).items()}
     shown = set(passing(exchange, "schedule.list.filter", started.values()))
     return frozenset(Part(SCHEDULES, name) for name, one in started.items() if one not in shown)
 
@@ -201,11 +201,11 @@ def _matches(term: str, word: str) -> bool:
     return word.startswith(term[:-1]) if term.endswith("*") else word == term
 
 
-def _place(subject: Subject, told: Mapping[str, Record], query: Query, score: int) -> Place:
+def _place(subject: Subject, metadata: Mapping[str, Record], query: Query, score: int) -> Place:
     id = json.dumps(subject.id(), separators=(",", ":"))
     if query.order == _RELEVANCE:
         return Place(score, "", id)
-    return Place(0, told[OF_PLATFORM].properties.get(query.order, ""), id)
+    return Place(0, metadata[OF_PLATFORM].properties.get(query.order, ""), id)
 
 
 def _ordered(hits: Iterable[Hit], query: Query) -> list[Hit]:

@@ -1,7 +1,7 @@
 """Secure keys: secrets that are really kept, sealed, and read by whoever holds READ.
 
 A secret is in no reply but that of reading it, in no log line and no audit row; the document of
-a key holds what may be told. A key that is there is never written over.
+a key holds only what may be read. A key that is there is never written over.
 SOURCE: cdap reference 2.8, 4.4.
 """
 
@@ -41,7 +41,7 @@ def create(exchange: Exchange) -> Reply:
     """A new key; refused in the order that the contract says: 403, 400, 404, 409."""
     key = _key(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_key(transaction: WriteTransaction) -> None:
         body = read(exchange, KeyBody)
         if not body.data:
             raise bad("the data of a secure key cannot be empty")
@@ -50,15 +50,15 @@ def create(exchange: Exchange) -> Reply:
         if is_stored(state, key):
             raise exists(key)
         sealed = sealing(exchange).seal(body.data)
-        kept: Json = {
+        document: Json = {
             "description": body.description or "",
             "createdEpochMs": int(transaction.now * 1_000),
             "properties": body.properties or {},
         }
-        object_store.add(exchange, transaction, "secure_key.create", key, kept)
+        object_store.add(exchange, transaction, "secure_key.create", key, document)
         transaction.change(exchange.realm, SecretChanged(key, SECRET, sealed))
 
-    write(exchange, "secure_key.create", key, task, ahead=True)
+    write(exchange, "secure_key.create", key, add_key, ahead=True)
     return done()
 
 
@@ -74,7 +74,7 @@ def secret(exchange: Exchange) -> Reply:
 
 
 def metadata(exchange: Exchange) -> Reply:
-    """What may be told of a key."""
+    """The readable properties of a key."""
     key = _key(exchange)
     allow(exchange, "secure_key.read_metadata", key)
     return ok(_shown(key, object_store.document(exchange, key)))
@@ -82,10 +82,10 @@ def metadata(exchange: Exchange) -> Reply:
 
 def names(exchange: Exchange) -> Reply:
     """The names of the keys of a namespace, each with its description."""
-    found = listed(exchange, "secure_key.list", namespace(exchange))
-    bodies = object_store.documents(exchange, found)
+    keys = listed(exchange, "secure_key.list", namespace(exchange))
+    bodies = object_store.documents(exchange, keys)
     return ok(
-        {last(key): body.get("description") or "" for key, body in zip(found, bodies, strict=True)}
+        {last(key): body.get("description") or "" for key, body in zip(keys, bodies, strict=True)}
     )
 
 
@@ -93,19 +93,19 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a key with its secret."""
     key = _key(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def drop_key(transaction: WriteTransaction) -> None:
         object_store.drop(exchange, transaction, "secure_key.delete", key)
 
-    write(exchange, "secure_key.delete", key, task)
+    write(exchange, "secure_key.delete", key, drop_key)
     return done()
 
 
 def sealing(exchange: Exchange) -> Sealing:
     """What seals and opens; raises `Failure` 501 where the server has no key for secrets."""
-    found = exchange.services.sealing
-    if found is None:
+    configured = exchange.services.sealing
+    if configured is None:
         raise Failure(501, "the server has no key for secrets, so it keeps no secure keys")
-    return found
+    return configured
 
 
 def _key(exchange: Exchange) -> Entity:

@@ -93,13 +93,18 @@ def read(exchange: Exchange) -> Reply:
     now = int(exchange.now * 1_000)
     start = span.start if ttl is None else max(span.start, now - int(ttl) * 1_000)
     until = min(span.end - 1, timeseries.LAST)
-    kept = exchange.services.of(CdapSettings).limits.stream_events
+    stored_events = exchange.services.of(CdapSettings).limits.stream_events
     with exchange.service.reading() as reading:
         rows = reading.values(
-            exchange.realm, stream, ASPECT, min(start, until + 1), until, kept + _step(kept)
+            exchange.realm,
+            stream,
+            ASPECT,
+            min(start, until + 1),
+            until,
+            stored_events + _step(stored_events),
         )
-    found = [_shown(row) for row in reversed(rows)][: span.limit]
-    return ok(found) if found else Reply(204, b"", TEXT)
+    events = [_shown(row) for row in reversed(rows)][: span.limit]
+    return ok(events) if events else Reply(204, b"", TEXT)
 
 
 def clear(transaction: WriteTransaction, realm: str, stream: Entity) -> None:
@@ -117,7 +122,7 @@ def _take(exchange: Exchange, operation: str, status: int) -> Reply:
     is_ready = is_stored(exchange.realm_state, stream) and may(exchange, operation, stream)
     ready = _events(exchange, operation, stream) if is_ready else None
 
-    def task(transaction: WriteTransaction) -> None:
+    def append_events(transaction: WriteTransaction) -> None:
         events = ready or _events(exchange, operation, stream)
         _keep(
             transaction,
@@ -127,24 +132,24 @@ def _take(exchange: Exchange, operation: str, status: int) -> Reply:
             exchange.services.of(CdapSettings).limits.stream_events,
         )
 
-    write(exchange, operation, stream, task)
+    write(exchange, operation, stream, append_events)
     return Reply(status, b"", TEXT)
 
 
 def _events(exchange: Exchange, operation: str, stream: Entity) -> Events:
     """What the request brings; raises `Failure` 400, 406 or 413, or `BadInput`."""
     limits = exchange.services.of(CdapSettings).limits
-    found = Events([exchange.body], _headers(exchange, stream))
+    events = Events([exchange.body], _headers(exchange, stream))
     if operation == "stream.batch":
-        found = _batch(exchange, found.headers)
-        if len(found.bodies) > limits.batch_events:
+        events = _batch(exchange, events.headers)
+        if len(events.bodies) > limits.batch_events:
             raise Failure(413, f"a batch has {limits.batch_events} events at most")
-        kept = found._replace(bodies=found.bodies[-limits.stream_events :])
-        if _size(kept) > limits.batch_bytes:
+        remaining = events._replace(bodies=events.bodies[-limits.stream_events :])
+        if _size(remaining) > limits.batch_bytes:
             raise Failure(413, f"the events of a batch have {limits.batch_bytes} bytes at most")
-    if max(map(len, found.bodies), default=0) > limits.event_bytes:
+    if max(map(len, events.bodies), default=0) > limits.event_bytes:
         raise Failure(413, f"an event has {limits.event_bytes} bytes at most")
-    return found
+    return events
 
 
 def _batch(exchange: Exchange, headers: Mapping[str, str]) -> Events:
@@ -161,11 +166,11 @@ def _batch(exchange: Exchange, headers: Mapping[str, str]) -> Events:
 def _of_avro(exchange: Exchange, headers: Mapping[str, str]) -> Events:
     limits = exchange.services.of(CdapSettings).limits
     try:
-        found = avro.read(exchange.body, avro.Bounds(limits.batch_events, limits.avro_bytes))
+        decoded = avro.read(exchange.body, avro.Bounds(limits.batch_events, limits.avro_bytes))
     except LimitExceeded as error:
         raise Failure(413, str(error)) from None
-    hash = md5(found.schema.encode(), usedforsecurity=False).hexdigest()
-    return Events(found.records, {**headers, SCHEMA: found.schema, HASH: hash})
+    hash = md5(decoded.schema.encode(), usedforsecurity=False).hexdigest()
+    return Events(decoded.records, {**headers, SCHEMA: decoded.schema, HASH: hash})
 
 
 def _size(events: Events) -> int:
@@ -177,8 +182,8 @@ def _size(events: Events) -> int:
 def _headers(exchange: Exchange, stream: Entity) -> dict[str, str]:
     """The headers of the request that are the event's: those that begin with the stream's name."""
     prefix = f"{last(stream)}.".lower()
-    found = exchange.headers.items()
-    return {name.removeprefix(prefix): value for name, value in found if name.startswith(prefix)}
+    headers = exchange.headers.items()
+    return {name.removeprefix(prefix): value for name, value in headers if name.startswith(prefix)}
 
 
 def _keep(
@@ -188,10 +193,10 @@ def _keep(
     rows = transaction.store.values(realm, stream, ASPECT, timeseries.FIRST, timeseries.LAST, 1)
     number = _number(rows[0]) + 1 if rows else 0
     time = max([int(transaction.now * 1_000), *(row.time for row in rows)])
-    kept, step = events.bodies[-most:], _step(most)
-    if number // step != (number + len(kept)) // step:
-        timeseries.trimmed(transaction, realm, stream, ASPECT, most - len(kept))
-    transaction.change(realm, *_values(stream, time, number, kept, events.headers))
+    bodies, step = events.bodies[-most:], _step(most)
+    if number // step != (number + len(bodies)) // step:
+        timeseries.trimmed(transaction, realm, stream, ASPECT, most - len(bodies))
+    transaction.change(realm, *_values(stream, time, number, bodies, events.headers))
 
 
 def _step(most: int) -> int:

@@ -44,7 +44,7 @@ def put(exchange: Exchange) -> Reply:
     """A new view (201), or another format for one that is there."""
     stream, name = entity(exchange, "stream"), _name(exchange)
 
-    def task(transaction: WriteTransaction) -> bool:
+    def put_view(transaction: WriteTransaction) -> bool:
         body = read(exchange, ViewBody)
         if body.format is None:
             raise bad(f"expected `{FORMAT}`")
@@ -54,7 +54,7 @@ def put(exchange: Exchange) -> Reply:
         object_store.put(transaction, exchange.realm, stream, **{MEMBER: views})
         return name not in known
 
-    is_new = write(exchange, "stream_view.create", stream, task)
+    is_new = write(exchange, "stream_view.create", stream, put_view)
     return Reply(201, b"", TEXT) if is_new else said("")
 
 
@@ -62,24 +62,24 @@ def get(exchange: Exchange) -> Reply:
     """One view."""
     stream, name = entity(exchange, "stream"), _name(exchange)
     allow(exchange, "stream_view.get", stream)
-    found = _views(object_store.document(exchange, stream)).get(name)
-    if found is None:
+    view = _views(object_store.document(exchange, stream)).get(name)
+    if view is None:
         raise not_found(_id(stream, name))
-    return ok({"id": name, FORMAT: found[FORMAT]})
+    return ok({"id": name, FORMAT: view[FORMAT]})
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes a view."""
     stream, name = entity(exchange, "stream"), _name(exchange)
 
-    def task(transaction: WriteTransaction) -> None:
+    def delete_view(transaction: WriteTransaction) -> None:
         known = _views(object_store.document_in(transaction, exchange.realm, stream))
         if name not in known:
             raise not_found(_id(stream, name))
         left = {other: view for other, view in known.items() if other != name}
         object_store.put(transaction, exchange.realm, stream, **{MEMBER: left or None})
 
-    write(exchange, "stream_view.delete", stream, task)
+    write(exchange, "stream_view.delete", stream, delete_view)
     return done()
 
 

@@ -83,8 +83,8 @@ class StreamBody(Body):
             raise bad(f"`{THRESHOLD}` is not a number above 0")
         if self.format is not None:
             check_format(self.format)
-        found = {TTL: self.ttl, FORMAT: self.format, THRESHOLD: self.threshold}
-        return present(**found)
+        values = {TTL: self.ttl, FORMAT: self.format, THRESHOLD: self.threshold}
+        return present(**values)
 
 
 def check_format(format: Json) -> None:
@@ -108,13 +108,13 @@ def create(exchange: Exchange) -> Reply:
         owner = owners.effective(transaction.realm(exchange.realm), stream, body.principal)
         return [Ask("stream.create", stream), *owners.asks(owner)]
 
-    def task(transaction: WriteTransaction) -> None:
+    def create_stream(transaction: WriteTransaction) -> None:
         if is_stored(transaction.realm(exchange.realm), stream):
             _check_owner(exchange, transaction, "stream.create", stream, body.principal)
         else:
             creating.put_stream(exchange, transaction, "stream.create", stream, said)
 
-    write_all(exchange, asks, task, missing=None)
+    write_all(exchange, asks, create_stream, missing=None)
     return done()
 
 
@@ -131,17 +131,17 @@ def update(exchange: Exchange) -> Reply:
     body = read(exchange, StreamBody)
     wanted = body.properties()
 
-    def task(transaction: WriteTransaction) -> None:
+    def put_properties(transaction: WriteTransaction) -> None:
         _check_owner(exchange, transaction, "stream.update_properties", stream, body.principal)
         known = object_store.document_in(transaction, exchange.realm, stream)
-        told = body.description
-        description = known.get("description") if told is None else told
+        new_description = body.description
+        description = known.get("description") if new_description is None else new_description
         properties = {**properties_of(known), **wanted}
         object_store.put(
             transaction, exchange.realm, stream, properties=properties, description=description
         )
 
-    write(exchange, "stream.update_properties", stream, task)
+    write(exchange, "stream.update_properties", stream, put_properties)
     return done()
 
 
@@ -149,10 +149,10 @@ def truncate(exchange: Exchange) -> Reply:
     """Takes all events of a stream away."""
     stream = entity(exchange, "stream")
 
-    def task(transaction: WriteTransaction) -> None:
+    def drop_events(transaction: WriteTransaction) -> None:
         stream_events.clear(transaction, exchange.realm, stream)
 
-    write(exchange, "stream.truncate", stream, task)
+    write(exchange, "stream.truncate", stream, drop_events)
     return done()
 
 
@@ -160,10 +160,10 @@ def delete(exchange: Exchange) -> Reply:
     """Deletes a stream with its events and views."""
     stream = entity(exchange, "stream")
 
-    def task(transaction: WriteTransaction) -> None:
+    def drop_stream(transaction: WriteTransaction) -> None:
         object_store.drop(exchange, transaction, "stream.delete", stream)
 
-    write(exchange, "stream.delete", stream, task)
+    write(exchange, "stream.delete", stream, drop_stream)
     return done()
 
 

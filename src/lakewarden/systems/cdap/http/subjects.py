@@ -42,21 +42,21 @@ class Subject:
     entity: Entity
     part: Part | None = None
 
-    def kept(self, body: Json) -> Json:
+    def document_part(self, body: Json) -> Json:
         """The object that holds its metadata; raises `Failure` 404 for a part that is not there."""
         if self.part is None:
             return body
-        found = _parts(body, self.part.member).get(self.part.name)
-        if found is None:
+        part_body = _parts(body, self.part.member).get(self.part.name)
+        if part_body is None:
             raise not_found(f"{cdap.format_id(self.entity)}.{self.part.name}")
-        return found
+        return part_body
 
     def changed(self, body: Json, metadata: Json) -> Json:
         """The members of the document that are others once this is its metadata."""
         if self.part is None:
             return {METADATA: metadata}
         member, name = self.part
-        known = {**_parts(body, member), name: {**self.kept(body), METADATA: metadata}}
+        known = {**_parts(body, member), name: {**self.document_part(body), METADATA: metadata}}
         return {member: known}
 
     @property
@@ -123,8 +123,8 @@ def subjects_of(entity: Entity, body: Json) -> Iterator[Subject]:
 def _parts(body: Json, member: str) -> dict[str, Json]:
     if member == VERSIONS:
         return versions_in(body)
-    found = body.get(member)
-    return dict(cast("Mapping[str, Json]", found)) if isinstance(found, Mapping) else {}
+    parts = body.get(member)
+    return dict(cast("Mapping[str, Json]", parts)) if isinstance(parts, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,14 +86,14 @@ def set_instances(exchange: Exchange) -> Reply:
     """Sets how many instances are wanted."""
     name = exchange.params["service"]
 
-    def task(transaction: WriteTransaction) -> None:
+    def put_instances(transaction: WriteTransaction) -> None:
         most = _known(name).most
         wanted = read(exchange, InstancesBody).instances
         if not 1 <= wanted <= most:
             raise bad(f"expected 1 to {most} instances of {quoted(name)}, got {wanted}")
         object_store.put(transaction, exchange.realm, _entity(name), **{INSTANCES: wanted})
 
-    _change(exchange, task)
+    _change(exchange, put_instances)
     return done()
 
 
@@ -110,38 +110,38 @@ def restart_instance(exchange: Exchange) -> Reply:
 def _restart(exchange: Exchange, one: str | None) -> Reply:
     name = exchange.params["service"]
 
-    def task(transaction: WriteTransaction) -> None:
+    def record_restart(transaction: WriteTransaction) -> None:
         _known(name)
         there = _wanted(object_store.document_in(transaction, exchange.realm, _entity(name)))
         ids = [str(id) for id in range(there)]
         if one is not None and one not in ids:
             raise not_found(f"system_service:{name}/instances/{one}")
         now = int(transaction.now * 1_000)
-        told: Json = {
+        restart: Json = {
             "serviceName": name,
             "startTimeInMs": now,
             "endTimeInMs": now,
             "status": "SUCCESS",
             "instanceIds": [int(id) for id in (ids if one is None else [one])],
         }
-        object_store.put(transaction, exchange.realm, _entity(name), **{RESTARTED: told})
+        object_store.put(transaction, exchange.realm, _entity(name), **{RESTARTED: restart})
 
-    _change(exchange, task)
+    _change(exchange, record_restart)
     return done()
 
 
 def latest_restart(exchange: Exchange) -> Reply:
     """The restart before now; 404 where there was none."""
-    found = _seen(exchange).get(RESTARTED)
-    if found is None:
+    restart = _seen(exchange).get(RESTARTED)
+    if restart is None:
         raise not_found(f"system_service:{exchange.params['service']}/latest-restart")
-    return ok(found)
+    return ok(restart)
 
 
-def _change(exchange: Exchange, task: Callable[[WriteTransaction], None]) -> None:
+def _change(exchange: Exchange, change_service: Callable[[WriteTransaction], None]) -> None:
     entity = cdap.parse("system_service", exchange.params["service"])
     targets = {"instance": instance(exchange)}
-    write(exchange, "system_service.change", entity, task, targets=targets)
+    write(exchange, "system_service.change", entity, change_service, targets=targets)
 
 
 def _seen(exchange: Exchange) -> Json:
@@ -154,15 +154,15 @@ def _seen(exchange: Exchange) -> Json:
 
 def _known(name: str) -> Service:
     """The service of that name; raises `Failure` 404."""
-    found = SERVICES.get(name)
-    if found is None:
+    service = SERVICES.get(name)
+    if service is None:
         raise not_found(f"system_service:{name}")
-    return found
+    return service
 
 
 def _wanted(body: Json) -> int:
-    found = body.get(INSTANCES)
-    return found if isinstance(found, int) else 1
+    instances = body.get(INSTANCES)
+    return instances if isinstance(instances, int) else 1
 
 
 def _entity(name: str) -> Entity:

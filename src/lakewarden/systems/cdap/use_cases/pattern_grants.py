@@ -41,14 +41,16 @@ def grantable(model: Model) -> frozenset[str]:
 def given(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
     """What any of these was given by itself, as far as it is in force and can be handed out."""
     known, wanted = grantable(state.system.model), frozenset(holders)
-    found: set[PatternGrant] = set()
+    grants: set[PatternGrant] = set()
     for statement in state.matrix.snapshot.table.statements.values():
         anchor = _anchor(statement)
         if anchor is None or not statement.applies(now):
             continue
         if statement.effect is Effect.ALLOW and not wanted.isdisjoint(statement.principals):
-            found |= {PatternGrant(anchor, privilege) for privilege in statement.privileges & known}
-    return found
+            grants |= {
+                PatternGrant(anchor, privilege) for privilege in statement.privileges & known
+            }
+    return grants
 
 
 def give(
@@ -110,26 +112,26 @@ def _take_from(
 ) -> None:
     state = transaction.realm(realm)
     statement = state.matrix.snapshot.table.statements[id]
-    kept = frozenset[str]() if gone is None else statement.privileges - gone
-    if kept == statement.privileges:
+    remaining = frozenset[str]() if gone is None else statement.privileges - gone
+    if remaining == statement.privileges:
         return
-    transaction.change(realm, *_less(state, statement, holder, kept))
+    transaction.change(realm, *_less(state, statement, holder, remaining))
 
 
 def _less(
-    state: RealmState, statement: Statement, holder: Principal, kept: frozenset[str]
+    state: RealmState, statement: Statement, holder: Principal, remaining: frozenset[str]
 ) -> Iterator[Change]:
     """The changes after which the statement gives `holder` only `kept`, and others all of it."""
     others = statement.principals - {holder}
     if others:
         yield StatementAdded(replace(statement, principals=others))
         anchor = _anchor(statement)
-        if kept and anchor is not None:
+        if remaining and anchor is not None:
             id = _free_id(state, holder, anchor)
-            alone = replace(statement, id=id, privileges=kept, principals=frozenset({holder}))
+            alone = replace(statement, id=id, privileges=remaining, principals=frozenset({holder}))
             yield StatementAdded(alone)
-    elif kept:
-        yield StatementAdded(replace(statement, privileges=kept))
+    elif remaining:
+        yield StatementAdded(replace(statement, privileges=remaining))
     else:
         yield StatementRemoved(statement.id)
 
@@ -146,8 +148,8 @@ def _anchor(statement: Statement) -> Anchor | None:
 
 def _on(state: RealmState, anchor: Anchor) -> list[Statement]:
     """The statements on exactly this anchor, by id."""
-    found = state.matrix.snapshot.table.statements.values()
-    return sorted((s for s in found if _anchor(s) == anchor), key=lambda s: s.id)
+    statements = state.matrix.snapshot.table.statements.values()
+    return sorted((s for s in statements if _anchor(s) == anchor), key=lambda s: s.id)
 
 
 def _is_plain(statement: Statement, to: Principal) -> bool:

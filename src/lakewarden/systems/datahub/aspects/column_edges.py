@@ -81,11 +81,11 @@ class ColumnEdges:
 
 
 def _empty(path: _Path) -> dict[str, Any]:
-    found: dict[str, Any] = {**_SAID, "upstreams": [], "downstreams": [path.downstream]}
+    edge: dict[str, Any] = {**_SAID, "upstreams": [], "downstreams": [path.downstream]}
     if path.query != _NONE:
-        found["query"] = path.query
-    found["transformOperation"] = path.transformation
-    return found
+        edge["query"] = path.query
+    edge["transformOperation"] = path.transformation
+    return edge
 
 
 def _paths(member: Mapping[str, Any]) -> Iterator[_Path]:
@@ -98,5 +98,5 @@ def _paths(member: Mapping[str, Any]) -> Iterator[_Path]:
 
 
 def _urns(member: Mapping[str, Any], key: str) -> list[str]:
-    found = untagged(member.get(key))
-    return [str(untagged(one)) for one in found] if isinstance(found, list) else []
+    values = untagged(member.get(key))
+    return [str(untagged(one)) for one in values] if isinstance(values, list) else []

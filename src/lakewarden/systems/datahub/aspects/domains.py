@@ -32,8 +32,8 @@ def aligned(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> d
     if is_listed_anew and after.values(ASSOCIATED) == before.values(ASSOCIATED):
         return {**new, ASSOCIATED: _associations(after, listed)}
     if is_listed_anew and listed and set(listed) != set(associated):
-        told = f"expected the domains of `{ASSOCIATED}`, or none"
-        raise BadInput(told, where=after.at(LISTED))
+        message = f"expected the domains of `{ASSOCIATED}`, or none"
+        raise BadInput(message, where=after.at(LISTED))
     return {**new, LISTED: list(dict.fromkeys(associated))}
 
 
@@ -44,6 +44,6 @@ def _named(value: Fields) -> list[str]:
 def _associations(value: Fields, listed: Iterable[str]) -> list[object]:
     """The associations of the listed domains: those that are there, and plain ones."""
     there = value.objects(ASSOCIATED)
-    kept: list[object] = [one.everything() for one in there if one.text("domain") in listed]
+    remaining: list[object] = [one.everything() for one in there if one.text("domain") in listed]
     named = set(_named(value))
-    return [*kept, *({"domain": urn} for urn in listed if urn not in named)]
+    return [*remaining, *({"domain": urn} for urn in listed if urn not in named)]

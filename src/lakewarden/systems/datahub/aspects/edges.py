@@ -161,8 +161,8 @@ def _columns(holder: Mapping[str, Any], key: str) -> Iterator[str]:
 
 
 def _listed(holder: Mapping[str, Any], key: str) -> Sequence[Any]:
-    found = untagged(holder.get(key))
-    return [untagged(one) for one in found] if isinstance(found, list) else ()
+    values = untagged(holder.get(key))
+    return [untagged(one) for one in values] if isinstance(values, list) else ()
 
 
 def _at(

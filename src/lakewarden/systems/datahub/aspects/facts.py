@@ -102,8 +102,8 @@ def _owned(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
 def _attributes(is_meant: Callable[[str], bool]) -> Finder:
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         id = snapshot.coded.tree.find(entity)
-        found = {} if id is None else snapshot.coded.attributes.get(id, {})
-        for attribute, values in found.items():
+        attributes = {} if id is None else snapshot.coded.attributes.get(id, {})
+        for attribute, values in attributes.items():
             if is_meant(attribute):
                 yield from (AttributeRow(entity, attribute, text) for text in values)
 

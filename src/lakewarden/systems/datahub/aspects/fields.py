@@ -89,12 +89,12 @@ class Fields:
 
     def texts(self, key: str) -> list[str]:
         """A list of strings; empty where absent."""
-        found: list[str] = []
+        items: list[str] = []
         for index, item in enumerate(self.values(key)):
             if not isinstance(item, str):
                 raise BadInput("expected a string", where=f"{self.at(key)}[{index}]")
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     def objects(self, key: str) -> list[Fields]:
         """A list of objects; empty where absent."""

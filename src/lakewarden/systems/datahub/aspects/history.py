@@ -100,15 +100,15 @@ _CATEGORIES: Final[Mapping[str, Mapping[str, Any]]] = {
 CATEGORIES: Final = tuple(_CATEGORIES)
 
 
-def transactions(urn: str, kept: Iterable[Written], categories: Iterable[str]) -> list[Value]:
+def transactions(urn: str, writes: Iterable[Written], categories: Iterable[str]) -> list[Value]:
     """The writes that are known, the oldest first, with what each of them added."""
     wanted = {
         aspect: (category, read)
         for category in categories
         for aspect, read in _CATEGORIES[category].items()
     }
-    found = [_transaction(urn, one, *wanted[one.aspect]) for one in kept if one.aspect in wanted]
-    return sorted(found, key=lambda one: (one["timestamp"], one["versionStamp"]))
+    values = [_transaction(urn, one, *wanted[one.aspect]) for one in writes if one.aspect in wanted]
+    return sorted(values, key=lambda one: (one["timestamp"], one["versionStamp"]))
 
 
 def _transaction(urn: str, one: Written, category: str, read: Any) -> Value:

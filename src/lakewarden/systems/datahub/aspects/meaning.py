@@ -63,10 +63,10 @@ def _ownership(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
 def _edge(kind: str, entity: Entity, urn: str, at: At) -> Row:
     """An edge of a declared kind; rejected when the model has none between such types."""
     relation = at.model.relations[kind]
-    found, problem = target(urn, relation.targets)
+    linked, problem = target(urn, relation.targets)
     if relation.sources and entity.type not in relation.sources:
         problem = f"`{kind}` does not lead from a {quoted(entity.type)}"
-    return _judged(relation_row(kind, entity, found, at.place), problem)
+    return _judged(relation_row(kind, entity, linked, at.place), problem)
 
 
 def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -85,8 +85,8 @@ def _parent(key: str, type: str) -> Reader:
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         urn = value.text_or_none(key)
         if urn is not None:
-            found, problem = target(urn, frozenset({type}))
-            yield _judged(placement_row(entity, found, at.place), problem)
+            parent, problem = target(urn, frozenset({type}))
+            yield _judged(placement_row(entity, parent, at.place), problem)
 
     return read
 
@@ -97,8 +97,8 @@ def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     declared = at.model.types.get(entity.type)
     placed = declared is not None and "container" in declared.parents
     if placed and datahub.parent(entity) is None:
-        found, problem = target(urn, frozenset({"container"}))
-        yield _judged(placement_row(entity, found, at.place), problem)
+        container, problem = target(urn, frozenset({"container"}))
+        yield _judged(placement_row(entity, container, at.place), problem)
     else:
         yield _edge("container", entity, urn, at)
 
@@ -194,13 +194,13 @@ def target(urn: str, types: frozenset[str]) -> tuple[Entity, str]:
 @lru_cache(maxsize=65_536)
 def _actor(urn: str, *kinds: str) -> tuple[Principal, str]:
     try:
-        found = datahub.actor(urn)
+        principal = datahub.actor(urn)
     except BadInput as error:
         return Principal("", urn), error.message
-    if found.kind in kinds:
-        return found, ""
+    if principal.kind in kinds:
+        return principal, ""
     expected = " or ".join(_KIND_WORDS[kind] for kind in kinds)
-    return found, f"expected the URN of a {expected}, got {quoted(urn)}"
+    return principal, f"expected the URN of a {expected}, got {quoted(urn)}"
 
 
 def _judged(row: Row, problem: str) -> Row:

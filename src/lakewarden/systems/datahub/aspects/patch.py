@@ -245,8 +245,8 @@ class Patched:
         there = node[name]
         is_known = isinstance(there, (_Members, ColumnEdges))
         if is_known and there.keys == keys:
-            found: _Members | ColumnEdges = there
-            return found
+            known: _Members | ColumnEdges = there
+            return known
         plain = there.plain() if is_known else there
         is_of_columns = name == column_edges.NAME and not keys
         members = ColumnEdges(plain) if is_of_columns else _Members(plain, keys)
@@ -340,10 +340,10 @@ def _read(patch: object, where: str, most: int | None) -> Iterator[_Step]:
     """The operations of a patch. Raises `BadInput` for anything else, and for none at all."""
     whole = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
     naming = _naming(whole) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
-    found = whole.values("patch")
-    if not found:
+    operations = whole.values("patch")
+    if not operations:
         raise BadInput("expected a list of operations, at least one", where=whole.at("patch"))
-    if most is not None and len(found) > most:
+    if most is not None and len(operations) > most:
         raise BadInput(f"expected no more than {most} operations", where=whole.at("patch"))
     return iter([_operation(item, naming) for item in whole.objects("patch")])
 
@@ -358,13 +358,13 @@ def _naming(whole: Fields) -> _Naming:
 
 def _keys(given: Fields, name: str) -> Keys:
     """COST: bounded, since each member of a list is looked at for each of its keys."""
-    found = given.texts(name)
-    if len(found) > _MOST_KEYS:
+    keys = given.texts(name)
+    if len(keys) > _MOST_KEYS:
         raise BadInput(f"expected no more than {_MOST_KEYS} keys", where=given.at(name))
-    if any(len(key) > _LONGEST_KEY for key in found):
-        told = f"expected keys of no more than {_LONGEST_KEY} characters"
-        raise BadInput(told, where=given.at(name))
-    return tuple(found)
+    if any(len(key) > _LONGEST_KEY for key in keys):
+        message = f"expected keys of no more than {_LONGEST_KEY} characters"
+        raise BadInput(message, where=given.at(name))
+    return tuple(keys)
 
 
 def _operation(item: Fields, naming: _Naming) -> _Step:
@@ -386,8 +386,8 @@ def _operation(item: Fields, naming: _Naming) -> _Step:
 
 def _key(member: Mapping[str, object], key: str) -> str:
     """The member's key; what it does not have counts as empty."""
-    found: object = member
+    value: object = member
     for step in key.split(_INSIDE):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    found = untagged(found)
-    return "" if found is None else str(found)
+        value = value.get(step) if isinstance(value, Mapping) else None
+    value = untagged(value)
+    return "" if value is None else str(value)

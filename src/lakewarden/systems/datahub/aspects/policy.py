@@ -81,41 +81,41 @@ def inactive(row: Row) -> Row:
 
 
 def _privileges(value: Fields, model: Model, notes: list[str]) -> list[str]:
-    found: list[str] = []
+    privileges: list[str] = []
     for word in value.texts("privileges"):
         try:
             grantable = model.privilege(word).grantable
         except Unknown:
             grantable = False
         if grantable:
-            found.append(word)
+            privileges.append(word)
         else:
             notes.append(f"privilege {quoted(word)}")
-    return sorted(set(found))
+    return sorted(set(privileges))
 
 
 def _actors(value: Fields, notes: list[str]) -> list[str]:
     actors = value.object_or_none("actors")
     if actors is None:
         raise BadInput("expected an object", where=value.at("actors"))
-    found: list[str] = []
+    texts: list[str] = []
     for key, kind in (("users", USER), ("groups", GROUP), ("roles", ROLE)):
         for urn in actors.texts(key):
             text = _actor(urn, kind)
             if text:
-                found.append(text)
+                texts.append(text)
             else:
                 notes.append(f"actor {quoted(urn)} among the {key}")
     if actors.flag("allUsers"):
-        found.append(principal_text(ALL_USERS))
+        texts.append(principal_text(ALL_USERS))
     if actors.flag("allGroups"):
-        found.append(principal_text(ANY_GROUP))
+        texts.append(principal_text(ANY_GROUP))
     types = actors.texts("resourceOwnersTypes")
     if actors.flag("resourceOwners"):
         typed = "resourceOwnersTypes" in actors
         # A list that is there and empty matches no owner.
-        found += [f"owners:{type}" for type in types if type] if typed else ["owners"]
-    return sorted(set(found))
+        texts += [f"owners:{type}" for type in types if type] if typed else ["owners"]
+    return sorted(set(texts))
 
 
 def _actor(urn: str, kind: str) -> str:

@@ -119,8 +119,8 @@ def _named(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fie
 def _problem(urn: str, type: str, *, exact: bool) -> str:
     """Why the URN does not name an entity of the type; empty when it does."""
     try:
-        found = datahub.urn_type(urn)
+        actual = datahub.urn_type(urn)
     except BadInput as error:
         return error.message
-    same = found == type if exact else found.casefold() == type.casefold()
+    same = actual == type if exact else actual.casefold() == type.casefold()
     return "" if same else f"expected a URN of type {quoted(type)}, got {quoted(urn)}"

@@ -246,7 +246,7 @@ def aspect_name(class_name: str) -> str:
     ('globalTags', 'mlModelProperties')
     """
     known = _BY_RECORD.get(class_name)
-    return known or _FIRST_WORD.sub(lambda found: found[0].lower(), class_name)
+    return known or _FIRST_WORD.sub(lambda match: match[0].lower(), class_name)
 
 
 def is_timed(aspect: str) -> bool:

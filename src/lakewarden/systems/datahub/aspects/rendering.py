@@ -48,7 +48,7 @@ def agreed(
         return value
     if not facts and value is None:
         return None
-    return _RENDERERS[aspect](Found(entity, dict(value or {}), facts, model))
+    return _RENDERERS[aspect](RenderInput(entity, dict(value or {}), facts, model))
 
 
 def _stated(entity: Entity, aspect: str, value: Value | None, model: Model) -> frozenset[Fact]:
@@ -60,7 +60,7 @@ def _stated(entity: Entity, aspect: str, value: Value | None, model: Model) -> f
         return frozenset()
 
 
-class Found(NamedTuple):
+class RenderInput(NamedTuple):
     """What an aspect is made of: what was written (a copy), and what is stored."""
 
     entity: Entity
@@ -69,21 +69,21 @@ class Found(NamedTuple):
     model: Model
 
 
-Renderer = Callable[[Found], Value]
+Renderer = Callable[[RenderInput], Value]
 
 
 def _list(aspect: str, key: str, made: Callable[[Fact], object]) -> Renderer:
     """A list whose members state a fact each: those that hold stay, the others come and go."""
 
-    def render(found: Found) -> Value:
-        kept, left = [], set(found.facts)
-        members = untagged(found.value.get(key))
+    def render(given: RenderInput) -> Value:
+        remaining, left = [], set(given.facts)
+        members = untagged(given.value.get(key))
         for member in members if isinstance(members, list) else ():
-            facts = _stated(found.entity, aspect, {key: [member]}, found.model)
+            facts = _stated(given.entity, aspect, {key: [member]}, given.model)
             if facts and facts <= left:
-                kept.append(member)
+                remaining.append(member)
                 left -= facts
-        return {**found.value, key: [*kept, *(made(fact) for fact in sorted(left, key=repr))]}
+        return {**given.value, key: [*remaining, *(made(fact) for fact in sorted(left, key=repr))]}
 
     return render
 
@@ -111,14 +111,14 @@ def _owner(fact: Fact) -> object:
     raise AssertionError(fact)
 
 
-def _ownership(found: Found) -> Value:
-    value = _list("ownership", "owners", _owner)(found)
+def _ownership(given: RenderInput) -> Value:
+    value = _list("ownership", "owners", _owner)(given)
     value.pop("ownerTypes", None)
     return {"lastModified": _NEVER, **value}
 
 
-def _domains(found: Found) -> Value:
-    edges = [fact for fact in found.facts if isinstance(fact, RelationRow)]
+def _domains(given: RenderInput) -> Value:
+    edges = [fact for fact in given.facts if isinstance(fact, RelationRow)]
     names = sorted({edge.target.name for edge in edges if edge.kind == "domain"})
     of_product = sorted({edge.target.name for edge in edges if edge.kind != "domain"})
     value: Value = {"domains": names}
@@ -127,42 +127,42 @@ def _domains(found: Found) -> Value:
     return value
 
 
-def _terms(found: Found) -> Value:
-    return {"auditStamp": _NEVER, **_list("glossaryTerms", "terms", _under("urn"))(found)}
+def _terms(given: RenderInput) -> Value:
+    return {"auditStamp": _NEVER, **_list("glossaryTerms", "terms", _under("urn"))(given)}
 
 
 def _one(key: str) -> Renderer:
     """A field that names the one entity; what else the aspect holds stays."""
 
-    def render(found: Found) -> Value:
-        found.value.pop(key, None)
-        for fact in found.facts:
+    def render(given: RenderInput) -> Value:
+        given.value.pop(key, None)
+        for fact in given.facts:
             named = fact.parent.name if isinstance(fact, Placed) else _text_of(fact)
-            found.value[key] = named
-        return found.value
+            given.value[key] = named
+        return given.value
 
     return render
 
 
-def _instance(found: Found) -> Value:
-    value = _one("instance")(found)
+def _instance(given: RenderInput) -> Value:
+    value = _one("instance")(given)
     if "platform" not in value and "instance" in value:
         value["platform"] = datahub.key_parts(value["instance"])[0]
     return value
 
 
-def _logical(found: Found) -> Value:
-    parents = [{"destinationUrn": _text_of(fact)} for fact in found.facts]
+def _logical(given: RenderInput) -> Value:
+    parents = [{"destinationUrn": _text_of(fact)} for fact in given.facts]
     return {"parent": parents[0]} if parents else {}
 
 
-def _status(found: Found) -> Value:
-    return {**found.value, "removed": bool(found.facts)}
+def _status(given: RenderInput) -> Value:
+    return {**given.value, "removed": bool(given.facts)}
 
 
-def _properties(found: Found) -> Value:
+def _properties(given: RenderInput) -> Value:
     values: dict[str, list[object]] = {}
-    for fact in sorted(found.facts, key=repr):
+    for fact in sorted(given.facts, key=repr):
         if isinstance(fact, AttributeRow):
             values.setdefault(fact.attribute, []).append({"string": fact.value})
     return {"properties": [{"propertyUrn": urn, "values": v} for urn, v in values.items()]}
@@ -221,11 +221,11 @@ def _criterion(criterion: Criterion) -> Value:
     }
 
 
-def _policy(found: Found) -> Value:
-    for fact in found.facts:
+def _policy(given: RenderInput) -> Value:
+    for fact in given.facts:
         if isinstance(fact, Statement):
-            return {**found.value, **policy_of(fact, found.model)}
-    return {**found.value, "state": "INACTIVE"}
+            return {**given.value, **policy_of(fact, given.model)}
+    return {**given.value, "state": "INACTIVE"}
 
 
 _RENDERERS: Final[Mapping[str, Renderer]] = {

@@ -139,24 +139,28 @@ def shown_name(entity: Entity, aspects: Values) -> str:
 
 def fields(aspects: Values) -> dict[str, list[str]]:
     """The values of `FIELDS`, as far as the aspects give any."""
-    found: dict[str, list[str]] = {name: [] for name in FIELDS}
-    found["typeNames"] += _strings(aspects.get("subTypes", {}).get("typeNames"))
+    values_by_field: dict[str, list[str]] = {name: [] for name in FIELDS}
+    values_by_field["typeNames"] += _strings(aspects.get("subTypes", {}).get("typeNames"))
     platform = aspects.get("dataPlatformInstance", {}).get("platform")
-    found["platform"] += _strings([platform])
+    values_by_field["platform"] += _strings([platform])
     for value in aspects.values():
-        found["description"] += [text for text in _strings([value.get("description")]) if text]
-        found["env"] += _strings([value.get("env")])
-        found["email"] += [text for text in _strings([value.get("email")]) if text]
+        values_by_field["description"] += [
+            text for text in _strings([value.get("description")]) if text
+        ]
+        values_by_field["env"] += _strings([value.get("env")])
+        values_by_field["email"] += [text for text in _strings([value.get("email")]) if text]
         properties = value.get("customProperties")
         if isinstance(properties, Mapping):
-            found["customProperties"] += [f"{k}={v}" for k, v in properties.items()]
+            values_by_field["customProperties"] += [f"{k}={v}" for k, v in properties.items()]
     steps = [name for name, _ in browse_path(aspects)]
-    found["browsePathV2"] += [path_text(steps[: end + 1]) for end in range(len(steps))]
+    values_by_field["browsePathV2"] += [path_text(steps[: end + 1]) for end in range(len(steps))]
     for column in _columns(aspects):
-        found["fieldPaths"] += _strings([column.get("fieldPath")])
-        found["fieldTags"] += _associated(column, "globalTags", "tags", "tag")
-        found["fieldGlossaryTerms"] += _associated(column, "glossaryTerms", "terms", "urn")
-    return {name: list(dict.fromkeys(values)) for name, values in found.items()}
+        values_by_field["fieldPaths"] += _strings([column.get("fieldPath")])
+        values_by_field["fieldTags"] += _associated(column, "globalTags", "tags", "tag")
+        values_by_field["fieldGlossaryTerms"] += _associated(
+            column, "glossaryTerms", "terms", "urn"
+        )
+    return {name: list(dict.fromkeys(values)) for name, values in values_by_field.items()}
 
 
 def browse_path(aspects: Values) -> list[tuple[str, str]]:
@@ -165,14 +169,14 @@ def browse_path(aspects: Values) -> list[tuple[str, str]]:
     Empty where that is the containers that it lies in, or nobody says.
     """
     listed = untagged(aspects.get("browsePathsV2", {}).get("path"))
-    found = []
+    steps = []
     for step in listed if isinstance(listed, list) else ():
         name = untagged(step.get("id")) if isinstance(step, Mapping) else None
         if isinstance(name, str) and name:
             urn = untagged(step.get("urn"))
-            found.append((name, urn if isinstance(urn, str) else ""))
-    is_of_containers = all(name.startswith(CONTAINER) for name, _ in found)
-    return [] if is_of_containers else found[:MOST_STEPS]
+            steps.append((name, urn if isinstance(urn, str) else ""))
+    is_of_containers = all(name.startswith(CONTAINER) for name, _ in steps)
+    return [] if is_of_containers else steps[:MOST_STEPS]
 
 
 def path_text(steps: Iterable[str]) -> str:
@@ -194,9 +198,9 @@ def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
     return terms
 
 
-def _add(terms: dict[str, None], found: Iterable[str]) -> None:
+def _add(terms: dict[str, None], words: Iterable[str]) -> None:
     """Adds the words that are in no name."""
-    for word in found:
+    for word in words:
         if f"n{word}" not in terms:
             terms[f"w{word}"] = None
 
@@ -261,8 +265,8 @@ def _associated(holder: Mapping[str, Any], of: str, list_key: str, key: str) -> 
     value = untagged(holder.get(of))
     items = value.get(list_key) if isinstance(value, Mapping) else None
     listed = items if isinstance(items, list) else ()
-    found = [item.get(key) for item in listed if isinstance(item, Mapping)]
-    return _strings(found)
+    values = [item.get(key) for item in listed if isinstance(item, Mapping)]
+    return _strings(values)
 
 
 def _strings(values: object) -> list[str]:

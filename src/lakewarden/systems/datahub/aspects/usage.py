@@ -113,11 +113,11 @@ def together(values: Sequence[Value]) -> dict[str, object]:
 
 
 def _summed(values: Iterable[Value], list: str, key: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for value in values:
         for one in _objects(value.get(list)):
-            found[str(one.get(key))] += _whole(one.get("count"))
-    return found
+            counts[str(one.get(key))] += _whole(one.get("count"))
+    return counts
 
 
 def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:

@@ -92,10 +92,10 @@ class DatahubFile:
         per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(
             written_to(place)
         )
-        found = spark.read.schema(_SPARK_SCHEMA).parquet(read_from(place))
+        parsed = spark.read.schema(_SPARK_SCHEMA).parquet(read_from(place))
         refuse_errors(
             (row.place, row.error)
-            for row in found.filter("error is not null")
+            for row in parsed.filter("error is not null")
             .orderBy("file", "record")
             .select("place", "error")
             .collect()
@@ -104,12 +104,12 @@ class DatahubFile:
         meaningless = "ignored is not null or (value = '' and change <> 'delete' and problem = '')"
         ignored = {
             row["what"]: row["count"]
-            for row in found.filter(meaningless).groupBy(what.alias("what")).count().collect()
+            for row in parsed.filter(meaningless).groupBy(what.alias("what")).count().collect()
         }
         progress("read", 2, _STEPS, f"{sum(ignored.values())} aspects without meaning here")
         member = F.struct("file", "record", "part", *Write._fields)
         rows = (
-            found.filter("ignored is null")
+            parsed.filter("ignored is null")
             .groupBy("urn")
             .agg(F.sort_array(F.collect_list(member)).alias("writes"))
             .select("writes")
@@ -183,11 +183,11 @@ def _read(number: int, file: File, model: Model) -> Iterator[_Line]:
     index = -1
     try:
         for index, record in enumerate(records(file.path, file.name)):
-            for part, found in enumerate(writes(record, file.name, model)):
-                if isinstance(found, str):
-                    yield _Line(number, index, part, ignored=found)
+            for part, part_of_record in enumerate(writes(record, file.name, model)):
+                if isinstance(part_of_record, str):
+                    yield _Line(number, index, part, ignored=part_of_record)
                 else:
-                    yield _Line(number, index, part, found)
+                    yield _Line(number, index, part, part_of_record)
     except BadInput as error:
         yield _Line(number, index + 1, 0, place=error.where, error=error.message)
 
@@ -228,7 +228,7 @@ def replayer(settings: tuple[tuple[str, str], ...]) -> Callable[[Batches], Batch
 
 def _replayed(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> Iterator[Row]:
     for group in groups:
-        found = [
+        writes_in_order = [
             Write(
                 **{name: member[name] for name in Write._fields if name != "change"},
                 change=Change(member["change"]),
@@ -236,7 +236,7 @@ def _replayed(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> It
             for member in group
         ]
         try:
-            yield from list(replay.rows(found, model))
+            yield from list(replay.rows(writes_in_order, model))
         except BadInput as error:
             yield error_row(error.message, error.where)
 

@@ -63,7 +63,7 @@ _OCTAL = re.compile(r"\\[1-7][0-7]{2}")
 _COLUMNS = ("type", "name", "owner_kind", "owner_name")
 _GIVEN = ", ".join(f"{column} string" for column in _COLUMNS)
 _SEMANTICS: Mapping[str, object] = {OVERWRITE: None, PATCH: None}
-_FOUND = "array<struct<kind: string, name: string>>"
+_OWNERS_TYPE = "array<struct<kind: string, name: string>>"
 
 
 class Rule(NamedTuple):
@@ -113,14 +113,14 @@ def read(path: Path, semantics: str | None = None) -> Ownership:
     if replaces and semantics == PATCH:
         message = f"expected false: `{PATCH}` keeps the owners that are there"
         raise BadInput(message, where=section.at("replace_existing"))
-    found = Ownership(
+    ownership = Ownership(
         rules=tuple(_rule(table) for table in section.tables("rule")),
         ownership=_ownership(section),
         semantics=semantics,
         replace_existing=replaces,
     )
     section.close()
-    return found
+    return ownership
 
 
 def _ownership(section: Section) -> str:
@@ -186,13 +186,13 @@ def read_otherwise(pattern: str) -> str:
 
 def _owner(text: str, section: Section) -> Principal:
     try:
-        found = datahub.actor(text)
+        principal = datahub.actor(text)
     except BadInput as error:
         raise BadInput(error.message, where=section.at("owners")) from None
-    if found.kind not in (USER, GROUP):
+    if principal.kind not in (USER, GROUP):
         message = f"expected the URN of a user or group, got {quoted(text)}"
         raise BadInput(message, where=section.at("owners"))
-    return found
+    return principal
 
 
 def java_pattern(pattern: str) -> str:
@@ -221,14 +221,14 @@ def owners_expression(urn: Column, rules: tuple[Rule, ...]) -> Column:
     """The owners that the first matching rule gives for a URN; null where none matches."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    expression = F.when(F.lit(False), F.lit(None).cast(_FOUND))
+    expression = F.when(F.lit(False), F.lit(None).cast(_OWNERS_TYPE))
     for rule in rules:
         owners = [
             F.struct(F.lit(kind).alias("kind"), F.lit(name).alias("name"))
             for kind, name in rule.owners
         ]
         is_match = urn.rlike(java_pattern(rule.pattern))
-        expression = expression.when(is_match, F.array(*owners).cast(_FOUND))
+        expression = expression.when(is_match, F.array(*owners).cast(_OWNERS_TYPE))
     return expression
 
 
@@ -238,12 +238,12 @@ def apply(owners: DataFrame, entities: DataFrame, ownership: Ownership) -> DataF
 
     datasets = entities.filter(F.col("type") == _DATASET).select("type", "name")
     given = _given(datasets, ownership).withColumn("ownership", F.lit(ownership.ownership))
-    kept = owners
+    remaining = owners
     if ownership.semantics == PATCH:
-        kept = owners.join(given, ["type", "name", "owner_kind", "owner_name"], "left_anti")
+        remaining = owners.join(given, ["type", "name", "owner_kind", "owner_name"], "left_anti")
     elif ownership.replace_existing:
-        kept = owners.filter(F.col("type") != _DATASET)
-    return kept.unionByName(given).dropDuplicates()
+        remaining = owners.filter(F.col("type") != _DATASET)
+    return remaining.unionByName(given).dropDuplicates()
 
 
 def _given(datasets: DataFrame, ownership: Ownership) -> DataFrame:
@@ -253,10 +253,10 @@ def _given(datasets: DataFrame, ownership: Ownership) -> DataFrame:
     is_plain = F.col("name").rlike(_PLAIN)
     if not all(rule.pattern.isascii() for rule in ownership.rules):
         is_plain = F.lit(False)
-    found = datasets.filter(is_plain).select(
+    plain = datasets.filter(is_plain).select(
         "type", "name", F.explode(owners_expression(F.col("name"), ownership.rules)).alias("o")
     )
-    by_java = found.select(
+    by_java = plain.select(
         "type",
         "name",
         F.col("o.kind").alias("owner_kind"),

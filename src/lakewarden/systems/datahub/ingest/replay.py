@@ -97,15 +97,15 @@ def _living(entity: Entity, state: dict[str, _Aspect], place: str, model: Model)
     kind = model.principal_kind(entity)
     if kind is not None:
         yield principal_row(Principal(*kind), place)
-    found = [
+    rows = [
         row
         for name, (value, at) in sorted(state.items())
         if name in meaning.READERS and value is not None
         for row in meaning.rows(entity, name, Fields(value, at), at, model)
     ]
     # A policy that is deleted softly is found by nobody, the original's engine included.
-    removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in found)
-    for row in found:
+    removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in rows)
+    for row in rows:
         yield inactive(row) if removed and row.table == STATEMENTS else row
     if removed and entity.type == _POLICY:
         yield Row(DELETED, (entity.name,))

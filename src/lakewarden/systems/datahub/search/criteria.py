@@ -59,15 +59,15 @@ class Criteria:
 
     def fitting(self, groups: Iterable[Iterable[Criterion]]) -> BitMap:
         """What fits all criteria of some group; everything where there is no group."""
-        found = [self._all(group) for group in groups]
-        return BitMap.union(*found) if found else self._among
+        sets = [self._all(group) for group in groups]
+        return BitMap.union(*sets) if sets else self._among
 
     def _all(self, group: Iterable[Criterion]) -> BitMap:
-        found = self._among
+        ids = self._among
         for criterion in group:
             hit = self._fitting(criterion)
-            found = found - hit if criterion.negated else found & hit
-        return found
+            ids = ids - hit if criterion.negated else ids & hit
+        return ids
 
     def _fitting(self, criterion: Criterion) -> BitMap:
         field = criterion.field.removesuffix(_KEYWORD)
@@ -94,12 +94,12 @@ class Criteria:
         wanted = {value.lower() for value in criterion.values}
         if criterion.condition is Condition.EXISTS:
             return there
-        found = BitMap()
+        ids = BitMap()
         if "true" in wanted:
-            found |= there
+            ids |= there
         if "false" in wanted:
-            found |= self._among - there
-        return found
+            ids |= self._among - there
+        return ids
 
     def _linked(self, links: Links, criterion: Criterion) -> BitMap:
         if criterion.condition is Condition.EXISTS:
@@ -130,13 +130,13 @@ class Criteria:
     def _structured(self, name: str, criterion: Criterion) -> BitMap:
         attribute = f"{PROPERTY}{name}"
         fits = comparison(criterion)
-        found = BitMap()
+        ids = BitMap()
         for id, attributes in checked(self._index.coded.attributes.items()):
             values = attributes.get(attribute, ())
             is_there = criterion.condition is Condition.EXISTS and values
             if is_there or any(map(fits, values)):
-                found.add(id)
-        return found
+                ids.add(id)
+        return ids
 
     def _stated(self, field: str, criterion: Criterion) -> BitMap:
         """A field that only aspects state."""
@@ -174,10 +174,8 @@ class Criteria:
         if criterion.condition is Condition.EXISTS:
             return self._among
         if criterion.condition in IS_EQUAL:
-            found = (
-                index.get(value) for index in tree.named.values() for value in criterion.values
-            )
-            return BitMap([id for id in found if id is not None])
+            ids = (index.get(value) for index in tree.named.values() for value in criterion.values)
+            return BitMap([id for id in ids if id is not None])
         fits = comparison(criterion)
         return BitMap([id for id in checked(self._among) if fits(tree.names[id])])
 
@@ -204,19 +202,19 @@ class Criteria:
     def _platform(self, criterion: Criterion) -> BitMap:
         said = self._index.urns.platforms
         values = tuple(_platform_urn(value, criterion.condition) for value in criterion.values)
-        asked = Criterion("platform", values, criterion.condition)
+        platforms = Criterion("platform", values, criterion.condition)
         if criterion.condition in IS_EQUAL:
-            found = BitMap.union(BitMap(), *(said.having(value) for value in values))
+            ids = BitMap.union(BitMap(), *(said.having(value) for value in values))
         else:
-            found = self._said(said.texts, said.numbered, asked)
-        return found | self._stated("platform", asked)
+            ids = self._said(said.texts, said.numbered, platforms)
+        return ids | self._stated("platform", platforms)
 
     def _environment(self, criterion: Criterion) -> BitMap:
         said = self._index.urns.environments
-        found = self._said(said.texts, said.numbered, criterion)
+        ids = self._said(said.texts, said.numbered, criterion)
         if criterion.field == "env":
-            found |= self._stated("env", criterion)
-        return found
+            ids |= self._stated("env", criterion)
+        return ids
 
     def _said(
         self, texts: tuple[str, ...], having: Callable[[int], BitMap], criterion: Criterion
@@ -241,15 +239,15 @@ class Criteria:
         links = self._index.links("container")
         if criterion.condition is Condition.EXISTS:
             return own | links.leading_to(links.distinct())
-        found = BitMap()
+        ids = BitMap()
         for value in criterion.values:
             is_whole = value.startswith(searched.STEP)
             steps = value.removeprefix(searched.STEP).split(searched.STEP)
-            found |= self._texts().having([[Term(value_term(_PATH, searched.path_text(steps)))]])
+            ids |= self._texts().having([[Term(value_term(_PATH, searched.path_text(steps)))]])
             if all(step.startswith(searched.CONTAINER) for step in steps):
                 inside = self._inside(steps[-1])
-                found |= inside - own if is_whole else inside
-        return found & self._index.tree.stored
+                ids |= inside - own if is_whole else inside
+        return ids & self._index.tree.stored
 
     def _inside(self, container: str) -> BitMap:
         """What lies in a container, however deep."""

@@ -18,13 +18,13 @@ USUAL: Final = (
     *("_entityType", "platform", "origin", "domains", "container", "owners", "tags"),
     "glossaryTerms",
 )
-"""The facets that are told where none are named."""
+"""The facets returned where none are named."""
 
 FACETS: Final = frozenset((*USUAL, *LINKS, *searched.FIELDS, "removed")) - {"description"}
 """The facets that there are."""
 
 MOST: Final = 20
-"""Values of a facet that are told, unless another number is asked for."""
+"""Values of a facet that are returned by default."""
 
 
 class Count(NamedTuple):
@@ -58,8 +58,8 @@ class Facets:
     def _counted(self, field: str, ids: BitMap) -> Iterable[Count]:
         if field == "_entityType":
             kinds = (kind for kind in self._index.tree.kinds if kind)
-            found = ((kind, self._index.of_type(kind)) for kind in kinds)
-            return [Count(kind, ids.intersection_cardinality(own)) for kind, own in found]
+            ids_by_kind = ((kind, self._index.of_type(kind)) for kind in kinds)
+            return [Count(kind, ids.intersection_cardinality(own)) for kind, own in ids_by_kind]
         if field == "platform":
             return self._platforms(ids)
         if field in ("origin", "env"):
@@ -92,7 +92,7 @@ class Facets:
         return [Count(text, count) for text, count in counts.items() if text.startswith(PLATFORM)]
 
     def _stated(self, field: str, ids: BitMap) -> list[Count]:
-        """A field that only aspects state; nothing is told where too many have it."""
+        """A field that only aspects state; nothing is returned where too many have it."""
         has = self._texts().having([[Term(field_term(field))]]) & ids
         if len(has) > LOOKED_THROUGH:
             return []

@@ -38,8 +38,8 @@ class Links(NamedTuple):
 
     def distinct(self) -> list[int]:
         """Everything that anything is linked to."""
-        found: list[int] = np.unique(self.targets).tolist()
-        return found
+        ids: list[int] = np.unique(self.targets).tolist()
+        return ids
 
     def counts(self, ids: BitMap, size: int) -> dict[int, int]:
         """How many of the ids are linked to each target; `size`: no id is as high."""
@@ -100,8 +100,8 @@ def _entities(coded: Coded, sources: Ints, targets: Ints) -> Links:
     tree = coded.tree
 
     def find(name: str) -> list[int]:
-        found = (index.get(name) for index in tree.named.values())
-        return [id for id in found if id is not None]
+        ids = (index.get(name) for index in tree.named.values())
+        return [id for id in ids if id is not None]
 
     return Links(sources, targets, lambda id: tree.names[id], find, are_entities=True)
 
@@ -119,11 +119,11 @@ def _pairs(edges: Edges) -> tuple[Ints, Ints]:
     sources = np.repeat(np.arange(len(edges.offsets) - 1, dtype=np.int32), np.diff(edges.offsets))
     targets = edges.targets
     if edges.changed:
-        kept = ~np.isin(sources, np.fromiter(edges.changed, np.int32))
+        unchanged = ~np.isin(sources, np.fromiter(edges.changed, np.int32))
         more = [(s, target) for s, pairs in edges.changed.items() for target, _ in pairs]
         late = np.array(more, dtype=np.int32).reshape(-1, 2)
-        sources = np.concatenate((sources[kept], late[:, 0]))
-        targets = np.concatenate((targets[kept], late[:, 1]))
+        sources = np.concatenate((sources[unchanged], late[:, 0]))
+        targets = np.concatenate((targets[unchanged], late[:, 1]))
     return sources, targets
 
 
@@ -131,8 +131,8 @@ def _once(sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
     """Each pair once: who owns a thing in two ways is one owner."""
     if not len(sources):
         return sources, targets
-    found = np.unique(np.stack((sources, targets), axis=1), axis=0)
-    return found[:, 0], found[:, 1]
+    pairs = np.unique(np.stack((sources, targets), axis=1), axis=0)
+    return pairs[:, 0], pairs[:, 1]
 
 
 LINKS: Final[dict[str, Callable[[Coded], Links]]] = {

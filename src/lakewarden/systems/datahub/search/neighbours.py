@@ -70,7 +70,9 @@ class Neighbours:
     ) -> dict[Entity, list[Step]]:
         """The steps along edges that lead on, and back along those that lead to the entities."""
         wanted = {one.name: one for one in entities}
-        found: dict[Entity, dict[tuple[str, Entity], Step]] = {one: {} for one in entities}
+        steps_by_entity: dict[Entity, dict[tuple[str, Entity], Step]] = {
+            one: {} for one in entities
+        }
         ids = BitMap()
         if leads_on is not None:
             ids |= self._leading_on(entities)
@@ -78,10 +80,12 @@ class Neighbours:
             ids |= self._having(edges.term(type, one.name) for one in entities for type in types)
         for edge in self._of(ids):
             if leads_on is not None and edge.source in wanted and leads_on(edge):
-                _take(found[wanted[edge.source]], edge, edge.target)
+                _take(steps_by_entity[wanted[edge.source]], edge, edge.target)
             if leads_back is not None and edge.target in wanted and leads_back(edge):
-                _take(found[wanted[edge.target]], edge, edge.source)
-        return {one: [steps[key] for key in sorted(steps)] for one, steps in found.items()}
+                _take(steps_by_entity[wanted[edge.target]], edge, edge.source)
+        return {
+            one: [steps[key] for key in sorted(steps)] for one, steps in steps_by_entity.items()
+        }
 
     def _leading_on(self, entities: Iterable[Entity]) -> BitMap:
         known = (self._tree.find(one) for one in entities)
@@ -90,8 +94,8 @@ class Neighbours:
         return ids | self._having(columns)
 
     def _having(self, terms: Iterable[str]) -> BitMap:
-        asked = [Term(term) for term in terms]
-        return self._texts.having([asked]) if asked else BitMap()
+        clause = [Term(term) for term in terms]
+        return self._texts.having([clause]) if clause else BitMap()
 
     def _of(self, ids: BitMap) -> Iterator[Edge]:
         unread = BitMap([id for id in ids if id not in self._stated])

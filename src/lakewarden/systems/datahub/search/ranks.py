@@ -67,10 +67,10 @@ class Ranks:
         late, places = self._merged(ids, settled)
         end = min(start + count, len(settled) + len(late))
         first, last = bisect_left(places, start), bisect_left(places, end)
-        found = list(settled[start - first : max(end - last, start - first)])
+        ids_of_page = list(settled[start - first : max(end - last, start - first)])
         for index in range(first, last):
-            found.insert(places[index] - start, late[index])
-        return found
+            ids_of_page.insert(places[index] - start, late[index])
+        return ids_of_page
 
     def after(self, ids: BitMap, key: Key) -> int:
         """How many of the ids come no later than the key."""

@@ -32,9 +32,9 @@ class Place(NamedTuple):
 
 
 def digest(question: Question, *asker: str) -> str:
-    """What tells questions apart, by whom they are asked included."""
-    told = json.dumps([asdict(question), asker], sort_keys=True, default=_plain)
-    return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    """Identifies a question and who asks it."""
+    text = json.dumps([asdict(question), asker], sort_keys=True, default=_plain)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _plain(value: object) -> object:
@@ -43,8 +43,8 @@ def _plain(value: object) -> object:
 
 def written(digest: str, place: Place) -> str:
     """The scroll id of a place."""
-    told = json.dumps([_VERSION, digest, place.part, place.key], separators=(",", ":"))
-    return base64.urlsafe_b64encode(told.encode("utf-8", "surrogatepass")).decode()
+    text = json.dumps([_VERSION, digest, place.part, place.key], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
 def read(text: str, digest: str) -> Place:
@@ -52,8 +52,8 @@ def read(text: str, digest: str) -> Place:
     try:
         if len(text) > _LONGEST:
             raise ValueError
-        told = json.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
-        version, of, part, key = told
+        cells = json.loads(base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True))
+        version, of, part, key = cells
         names = tuple((str(name), str(kind)) for name, kind in key)
     except (ValueError, TypeError, binascii.Error, RecursionError):
         raise BadInput(_REFUSED, where="scrollId") from None

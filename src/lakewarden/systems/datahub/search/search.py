@@ -63,8 +63,8 @@ class Search:
             self._visible(type) & self._index.of_type(type)
             for type in dict.fromkeys(self._question.types)
         ]
-        found = BitMap.union(BitMap(), *shown)
-        return found if self._question.looks_at_removed else found - self._index.removed
+        visible = BitMap.union(BitMap(), *shown)
+        return visible if self._question.looks_at_removed else visible - self._index.removed
 
     @cached_property
     def parts(self) -> Sequence[BitMap]:
@@ -76,11 +76,11 @@ class Search:
             return [self._filtered(self._called(self._question.query.strip()))]
         if not wanted.starting:
             return []
-        found = self._filtered(self._having(wanted))
-        named = found & self._named(wanted)
+        matching = self._filtered(self._having(wanted))
+        named = matching & self._named(wanted)
         one = whole(self._question.query.rstrip("*"))
         exact = named & self._texts().having([[Term(one)]]) if one and named else BitMap()
-        return [exact, named - exact, found - named]
+        return [exact, named - exact, matching - named]
 
     @cached_property
     def results(self) -> BitMap:
@@ -95,9 +95,9 @@ class Search:
         left, place = start, None
         for number, part in enumerate(self.parts):
             if left < len(part) and len(ids) < count:
-                found = self._index.ranks.page(part, left, count - len(ids))
-                ids += found
-                place = Place(number, self._index.tree.key(found[-1])) if found else place
+                page_ids = self._index.ranks.page(part, left, count - len(ids))
+                ids += page_ids
+                place = Place(number, self._index.tree.key(page_ids[-1])) if page_ids else place
             left = max(0, left - len(part))
         return self._page(ids, start + len(ids), place)
 
@@ -163,17 +163,17 @@ class Search:
                 return ranked.__getitem__
 
     def _filtered(self, ids: BitMap) -> BitMap:
-        found = ids & self.among
+        fitting = ids & self.among
         if not any(self._question.filters):
-            return found
+            return fitting
         for any_of in self._question.filters:
             check()
-            found = Criteria(self._index, self._texts, found).fitting(any_of)
-        return found
+            fitting = Criteria(self._index, self._texts, fitting).fitting(any_of)
+        return fitting
 
     def _called(self, urn: str) -> BitMap:
-        found = (index.get(urn) for index in self._index.tree.named.values())
-        return BitMap([id for id in found if id is not None])
+        ids = (index.get(urn) for index in self._index.tree.named.values())
+        return BitMap([id for id in ids if id is not None])
 
     def _having(self, wanted: Sought) -> BitMap:
         if self._question.named:

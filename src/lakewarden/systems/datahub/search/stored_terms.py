@@ -1,4 +1,4 @@
-"""What the store is told that an entity of DataHub is found by."""
+"""The search terms of an entity of DataHub, for the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import Document
 from lakewarden.service.search_terms import Indexed
 from lakewarden.systems.datahub.aspects import searched
-from lakewarden.systems.datahub.use_cases.aspects import kept_in
+from lakewarden.systems.datahub.use_cases.aspects import stored_aspects
 
 
 class _Terms:
@@ -18,7 +18,9 @@ class _Terms:
     def terms(self, entity: Entity, document: Document | None) -> Indexed:
         if document is None:
             return searched.by_name(entity)
-        aspects: dict[str, Any] = {name: one.value for name, one in kept_in(document).items()}
+        aspects: dict[str, Any] = {
+            name: one.value for name, one in stored_aspects(document).items()
+        }
         values = {name: value for name, value in aspects.items() if isinstance(value, dict)}
         return searched.indexed(entity, values)
 

@@ -21,7 +21,7 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.search_terms import Term
 from lakewarden.systems.datahub.aspects.searched import name_in_urn
 from lakewarden.systems.datahub.search.index import Index
-from lakewarden.systems.datahub.use_cases.aspects import kept_in
+from lakewarden.systems.datahub.use_cases.aspects import stored_aspects
 
 FEW: Final = 2_000
 """So many ids are looked up one by one."""
@@ -47,12 +47,12 @@ class Texts:
 
     def having(self, clauses: Clauses) -> BitMap:
         """The ids of what has of every clause one of the terms."""
-        # Not every revision makes a snapshot: what is only told makes none.
+        # Not every revision makes a snapshot: descriptions alone make none.
         key = (self.reading.revision, tuple(map(tuple, clauses)))
         known = self.index.remembered.get(key)
         if known is None:
-            found = np.array(self.reading.found(self._realm, clauses), dtype=np.int64)
-            known = BitMap(self._places(found).astype(np.uint32))
+            numbers = np.array(self.reading.found(self._realm, clauses), dtype=np.int64)
+            known = BitMap(self._places(numbers).astype(np.uint32))
             self.index.remember(key, known)
         return known
 
@@ -68,13 +68,13 @@ class Texts:
             stored = self.reading.ids(self._realm, list(entities))
             place = {number: entities[entity] for entity, number in stored.items()}
             rows = self.reading.shown_names(self._realm, list(place))
-            found = {place[number]: name for number, name in rows}
+            names_by_id = {place[number]: name for number, name in rows}
         else:
             numbers, names = _apart(self.reading.shown_names(self._realm))
             places = self._places_or_none(numbers).tolist()
-            found = {id: name for id, name in zip(places, names, strict=True) if id in ids}
-        missing = (id for id in ids if id not in found)
-        return found | {id: name_in_urn(tree.entity(id)) for id in missing}
+            names_by_id = {id: name for id, name in zip(places, names, strict=True) if id in ids}
+        missing = (id for id in ids if id not in names_by_id)
+        return names_by_id | {id: name_in_urn(tree.entity(id)) for id in missing}
 
     def aspects(self, ids: BitMap) -> Mapping[int, Mapping[str, Any]]:
         """The aspects as they are kept, by id. Raises `LimitExceeded` for too many."""
@@ -87,26 +87,28 @@ class Texts:
         entities = {tree.entity(id): id for id in ids}
         documents = self.reading.documents(self._realm, list(entities))
         return {
-            id: {name: aspect.value for name, aspect in kept_in(documents.get(entity)).items()}
+            id: {
+                name: aspect.value for name, aspect in stored_aspects(documents.get(entity)).items()
+            }
             for entity, id in entities.items()
         }
 
     def _places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Our ids of these, without those that are none of ours."""
-        found = self._places_or_none(numbers)
-        return found[found >= 0]
+        places = self._places_or_none(numbers)
+        return places[places >= 0]
 
     def _places_or_none(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Our id for each of these, -1 where it is none of ours."""
         if len(numbers) <= FEW:
             return self._looked_up(numbers)
-        found = _at(self._all(), numbers)
-        late = np.flatnonzero(found < 0)
+        places = _at(self._all(), numbers)
+        late = np.flatnonzero(places < 0)
         if len(late) > FEW and len(late) > self._of_others(numbers[late]):
             return _at(self._all(anew=True), numbers)
         if 0 < len(late) <= FEW:
-            found[late] = self._looked_up(numbers[late])
-        return found
+            places[late] = self._looked_up(numbers[late])
+        return places
 
     def _of_others(self, numbers: NDArray[np.int64]) -> int:
         """How many of these were there, and none of ours, when everything was read."""
@@ -115,11 +117,11 @@ class Texts:
 
     def _looked_up(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         tree = self.index.tree
-        found: dict[int, int] = {}
+        id_by_number: dict[int, int] = {}
         for number, entity in self.reading.stored(self._realm, numbers.tolist()):
             id = tree.find(entity)
-            found[number] = -1 if id is None else id
-        return np.fromiter((found.get(n, -1) for n in numbers.tolist()), np.int64)
+            id_by_number[number] = -1 if id is None else id
+        return np.fromiter((id_by_number.get(n, -1) for n in numbers.tolist()), np.int64)
 
     def _all(self, *, anew: bool = False) -> _Places:
         """Everything that is stored: made once for a numbering."""
@@ -148,5 +150,5 @@ def _at(places: _Places, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _apart(rows: Iterable[tuple[int, Any]]) -> tuple[NDArray[np.int64], list[Any]]:
-    kept = list(rows)
-    return np.fromiter((row[0] for row in kept), np.int64), [row[1] for row in kept]
+    pairs = list(rows)
+    return np.fromiter((row[0] for row in pairs), np.int64), [row[1] for row in pairs]

@@ -102,8 +102,8 @@ def _read(urn: str) -> tuple[str, str]:
         platform = urn[len(_DATASET) : urn.find(",")]
         environment = urn[urn.rfind(",") + 1 : -1]
         return platform, environment
-    found = _PLATFORM.search(urn)
-    platform = found[0] if found else ""
+    match = _PLATFORM.search(urn)
+    platform = match[0] if match else ""
     if not platform:
         tool = _TOOL.match(urn)
         platform = f"{PLATFORM}{tool[1]}" if tool else ""

@@ -44,9 +44,9 @@ def refusal_of(
     return "" if is_there or user == ROOT else f"`{user}` does not exist"
 
 
-def is_known_user(found: RealmState, user: str) -> bool:
+def is_known_user(realm_state: RealmState, user: str) -> bool:
     """Whether the user of this URN is stored in the realm, or known to its directory."""
-    coded = found.matrix.snapshot.coded
+    coded = realm_state.matrix.snapshot.coded
     if coded.is_known(Entity(TYPE, user)):
         return True
     return coded.memberships.ids.get(Principal(USER, user)) in coded.memberships.stored

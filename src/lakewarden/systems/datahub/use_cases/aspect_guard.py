@@ -80,10 +80,10 @@ class Guard:
         self, operation: str, target: Entity | None = None, **parts: Unpack[Parts]
     ) -> Request:
         """The caller's question; about the entity itself where no target is named."""
-        found = self._desk.realm(self._realm)
+        realm_state = self._desk.realm(self._realm)
         on = self._entity if target is None else target
         plain = self._desk.actor.request(
-            found.realm, found.system, operation, on, now=self._desk.now
+            realm_state.realm, realm_state.system, operation, on, now=self._desk.now
         )
         return replace(plain, **parts) if parts else plain
 
@@ -240,11 +240,11 @@ def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:
     if aspect == "globalTags":
         return {"": _tag_urns(value)}
     key = "fields" if aspect == "schemaMetadata" else "editableSchemaFieldInfo"
-    found: dict[str, set[str]] = {}
+    tags_by_path: dict[str, set[str]] = {}
     for field in _objects(value.get(key)):
         path = str(untagged(field.get("fieldPath", "")))
-        found.setdefault(path, set()).update(_tag_urns(field.get("globalTags")))
-    return found
+        tags_by_path.setdefault(path, set()).update(_tag_urns(field.get("globalTags")))
+    return tags_by_path
 
 
 def _tag_urns(tags: object) -> set[str]:
@@ -255,6 +255,6 @@ def _tag_urns(tags: object) -> set[str]:
 
 def _objects(members: object) -> list[Mapping[str, Any]]:
     """The objects of a list, in whichever of the two spellings it comes."""
-    found = untagged(members)
-    inner = (untagged(one) for one in found) if isinstance(found, list) else ()
+    values = untagged(members)
+    inner = (untagged(one) for one in values) if isinstance(values, list) else ()
     return [one for one in inner if isinstance(one, Mapping)]

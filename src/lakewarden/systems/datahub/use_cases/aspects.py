@@ -98,21 +98,21 @@ def is_there(entity: Entity, snapshot: Snapshot) -> bool:
 
 
 def _aspects(entity: Entity, document: Document | None, snapshot: Snapshot) -> dict[str, Aspect]:
-    kept = kept_in(document)
+    stored = stored_aspects(document)
     key = keys.key_of(entity)
-    found = {} if key is None else {key[0]: Aspect(key[1], {}, {})}
-    found |= {name: aspect for name, aspect in kept.items() if name not in SECRETS}
+    all_aspects = {} if key is None else {key[0]: Aspect(key[1], {}, {})}
+    all_aspects |= {name: aspect for name, aspect in stored.items() if name not in SECRETS}
     for aspect in READERS:
-        value = kept[aspect].value if aspect in kept else None
-        agreed = _read_as(entity, aspect, kept, snapshot)
+        value = stored[aspect].value if aspect in stored else None
+        agreed = _read_as(entity, aspect, stored, snapshot)
         if agreed is None:
-            found.pop(aspect, None)
+            all_aspects.pop(aspect, None)
         elif agreed is not value:
-            found[aspect] = Aspect(agreed, {}, {})
-    return found
+            all_aspects[aspect] = Aspect(agreed, {}, {})
+    return all_aspects
 
 
-def kept_in(document: Document | None) -> dict[str, Aspect]:
+def stored_aspects(document: Document | None) -> dict[str, Aspect]:
     """The aspects that an entity's document keeps, as they were written."""
     aspects: Any = {} if document is None else document.get(ASPECTS, {})
     return {
@@ -122,16 +122,16 @@ def kept_in(document: Document | None) -> dict[str, Aspect]:
 
 
 def _own_facts(
-    entity: Entity, aspect: str, kept: Mapping[str, Aspect], snapshot: Snapshot
+    entity: Entity, aspect: str, written_aspects: Mapping[str, Aspect], snapshot: Snapshot
 ) -> frozenset[Fact]:
     """The stored facts that this aspect states, and not the other one of their kind."""
     facts = stored(entity, aspect, snapshot)
     other = SHARED.get(aspect)
     if other is None or not facts:
         return facts
-    own = _stated(entity, aspect, kept, snapshot)
+    own = _stated(entity, aspect, written_aspects, snapshot)
     if aspect == _FIRST:
-        return facts - (_stated(entity, other, kept, snapshot) - own)
+        return facts - (_stated(entity, other, written_aspects, snapshot) - own)
     return facts & own
 
 
@@ -140,11 +140,11 @@ _FIRST: Final = "groupMembership"
 
 
 def _stated(
-    entity: Entity, aspect: str, kept: Mapping[str, Aspect], snapshot: Snapshot
+    entity: Entity, aspect: str, stored: Mapping[str, Aspect], snapshot: Snapshot
 ) -> frozenset[Fact]:
-    if aspect not in kept:
+    if aspect not in stored:
         return frozenset()
-    return stated(entity, aspect, kept[aspect].value, snapshot.model, datahub)
+    return stated(entity, aspect, stored[aspect].value, snapshot.model, datahub)
 
 
 def write(
@@ -177,7 +177,7 @@ def write(
 
 
 def _write_in_time(
-    transaction: WriteTransaction, realm: str, writes: list[Write], kept: int
+    transaction: WriteTransaction, realm: str, writes: list[Write], most_values: int
 ) -> None:
     for one in writes:
         if one.value is None:
@@ -185,7 +185,7 @@ def _write_in_time(
         else:
             timeseries.written(transaction, realm, one.entity, one.aspect, one.value, one.system)
     for entity, aspect in dict.fromkeys((one.entity, one.aspect) for one in writes):
-        timeseries.trimmed(transaction, realm, entity, aspect, kept)
+        timeseries.trimmed(transaction, realm, entity, aspect, most_values)
 
 
 class _Batch:
@@ -223,7 +223,7 @@ class _Batch:
 
     def write(self, entity: Entity, document: Document | None, writes: Iterable[Write]) -> None:
         """Writes aspects of an entity, of which `document` is kept."""
-        kept = kept_in(document)
+        stored = stored_aspects(document)
         seen: set[str | None] = set()
         for one in writes:
             other = SHARED.get(one.aspect)
@@ -231,44 +231,44 @@ class _Batch:
                 self.flush()
                 seen.clear()
             seen |= {one.aspect} if other is None else {one.aspect, other}
-            before, after = self._facts(one, kept)
+            before, after = self._facts(one, stored)
             for fact in sorted(after - before, key=repr):
                 if isinstance(fact, Placed):
                     self.add(fact.parent)
             self._waiting += _effects(entity, before, after)
-        body = {name: _kept(aspect) for name, aspect in kept.items()}
+        body = {name: _aspect_body(aspect) for name, aspect in stored.items()}
         self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
 
     def _facts(
-        self, one: Write, kept: dict[str, Aspect]
+        self, one: Write, written_aspects: dict[str, Aspect]
     ) -> tuple[frozenset[Fact], frozenset[Fact]]:
-        """The facts before and after an aspect is written, which is put among those `kept`."""
+        """The facts before and after an aspect is written, which joins `written_aspects`."""
         entity, aspect = one.entity, one.aspect
         snapshot = self._desk.realm(self._realm).matrix.snapshot
         before = stored(entity, aspect, snapshot)
         other = SHARED.get(aspect)
         after = frozenset[Fact]()
         if other is not None:
-            after = _own_facts(entity, other, kept, snapshot)
+            after = _own_facts(entity, other, written_aspects, snapshot)
         if one.value is None:
-            kept.pop(aspect, None)
+            written_aspects.pop(aspect, None)
             return before, after
-        if _read_as(entity, aspect, kept, snapshot) == one.value:
+        if _read_as(entity, aspect, written_aspects, snapshot) == one.value:
             after |= before  # unchanged: also where facts say more than the aspect can
         else:
             after |= stated(entity, aspect, one.value, snapshot.model, datahub)
-        kept[aspect] = Aspect(_open(aspect, one.value), dict(one.system), self._time)
+        written_aspects[aspect] = Aspect(_open(aspect, one.value), dict(one.system), self._time)
         return before, after
 
 
 def _read_as(
-    entity: Entity, aspect: str, kept: Mapping[str, Aspect], snapshot: Snapshot
+    entity: Entity, aspect: str, stored: Mapping[str, Aspect], snapshot: Snapshot
 ) -> Value | None:
     """What is read now of an aspect that states facts; None: there is none, or it states none."""
     if aspect not in READERS:
         return None
-    value = kept[aspect].value if aspect in kept else None
-    own = _own_facts(entity, aspect, kept, snapshot)
+    value = stored[aspect].value if aspect in stored else None
+    own = _own_facts(entity, aspect, stored, snapshot)
     return rendering.agreed(entity, aspect, value, own, snapshot.model)
 
 
@@ -304,7 +304,7 @@ def _holds(value: Any, member: str) -> bool:
     return isinstance(value, list) and any(_holds(one, member) for one in value)
 
 
-def _kept(aspect: Aspect) -> Value:
+def _aspect_body(aspect: Aspect) -> Value:
     return {"value": aspect.value, "system": aspect.system, "created": aspect.created}
 
 
@@ -342,10 +342,10 @@ def _of_attributes(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[
         {(f.entity, f.attribute): set[str]() for f in facts if isinstance(f, AttributeRow)}
         for facts in (before, after)
     )
-    for facts, found in ((before, there), (after, wanted)):
+    for facts, values in ((before, there), (after, wanted)):
         for fact in facts:
             if isinstance(fact, AttributeRow):
-                found[fact.entity, fact.attribute].add(fact.value)
+                values[fact.entity, fact.attribute].add(fact.value)
     for key in sorted(there.keys() | wanted.keys()):
         if there.get(key) != wanted.get(key):
             yield AttributeChanged(*key, tuple(sorted(wanted.get(key, ()))))

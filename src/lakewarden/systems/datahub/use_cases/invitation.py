@@ -82,16 +82,16 @@ def shown(
 
 def find(reading: Reading, realm: str, word: str, now: float) -> Invitation | None:
     """The invitation that has this word, if it is good."""
-    found = reading.credential(realm, _entity(word), INVITATION)
-    if found is None or not found.is_good(now):
+    credential = reading.credential(realm, _entity(word), INVITATION)
+    if credential is None or not credential.is_good(now):
         return None
-    return _read(found)
+    return _read(credential)
 
 
 def named(reading: Reading, realm: str, now: float) -> list[str]:
     """The URNs of the users whom invitations that are good name."""
-    found = (one for one in reading.credentials(realm, INVITATION) if one.is_good(now))
-    return [there.user for there in map(_read, found) if there.user]
+    valid = (one for one in reading.credentials(realm, INVITATION) if one.is_good(now))
+    return [there.user for there in map(_read, valid) if there.user]
 
 
 def use(transaction: WriteTransaction, realm: str, invited: Invitation) -> None:
@@ -106,8 +106,8 @@ def _entity(word: str) -> Entity:
 
 
 def _read(credential: Credential) -> Invitation:
-    kept = json.loads(credential.value)
-    role, user = kept.get("role"), kept.get("user")
+    body = json.loads(credential.value)
+    role, user = body.get("role"), body.get("user")
     return Invitation(
         credential.entity,
         role if isinstance(role, str) else "",

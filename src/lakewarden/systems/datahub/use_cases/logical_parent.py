@@ -33,13 +33,13 @@ _SHIPPED: Final = frozenset(("urn:li:dataPlatform:logical", "urn:li:dataPlatform
 SOURCE: datahub-project/datahub, bootstrap_mcps/data-platforms.yaml.
 """
 
-Found = Mapping[Entity, Mapping[str, Aspect]]
+AspectsByEntity = Mapping[Entity, Mapping[str, Aspect]]
 
 
 def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) -> None:
     """Raises `BadInput` for a write of a parent that is none. Judged by what is stored.
 
-    To be asked after authorization, for it tells what is there.
+    To be called after authorization, for its errors show what is there.
     """
     edges = [edge for write in writes if (edge := _edge(transaction, realm, write)) is not None]
     if not edges:
@@ -51,10 +51,10 @@ def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) ->
         model = _dataset(parent)
         platform = datahub.parse("dataPlatform", datahub.key_parts(model.name)[0])
         wanted |= {model, platform, *((_dataset(child),) if child.type == "schemaField" else ())}
-    found = aspects.read(transaction.store, transaction.realm(realm), sorted(wanted))
-    columns = {one: _columns(kept) for one, kept in found.items()}
+    aspects_by_entity = aspects.read(transaction.store, transaction.realm(realm), sorted(wanted))
+    columns = {one: _columns(of_entity) for one, of_entity in aspects_by_entity.items()}
     for child, parent in edges:
-        _check_platform(found, parent)
+        _check_platform(aspects_by_entity, parent)
         for column in (parent, child) if parent.type == "schemaField" else ():
             _check_column(columns, column)
 
@@ -72,25 +72,25 @@ def _edge(transaction: WriteTransaction, realm: str, write: Write) -> tuple[Enti
 
 def _dataset(entity: Entity) -> Entity:
     """The dataset itself, or the one that a column is of."""
-    found = datahub.parent(entity) if entity.type == "schemaField" else entity
-    if found is None or found.type != "dataset":
+    dataset = datahub.parent(entity) if entity.type == "schemaField" else entity
+    if dataset is None or dataset.type != "dataset":
         message = f"expected a dataset or a column of one, got {quoted(entity.name)}"
         raise BadInput(message, where=_WHERE)
-    return found
+    return dataset
 
 
-def _check_platform(found: Found, parent: Entity) -> None:
+def _check_platform(aspects_by_entity: AspectsByEntity, parent: Entity) -> None:
     platform = datahub.parse("dataPlatform", datahub.key_parts(_dataset(parent).name)[0])
-    info = found.get(platform, {}).get("dataPlatformInfo")
+    info = aspects_by_entity.get(platform, {}).get("dataPlatformInfo")
     is_logical = platform.name in _SHIPPED if info is None else untagged(info.value.get("logical"))
     if is_logical is not True:
         message = f"expected a parent on a logical platform, got {quoted(parent.name)}"
         raise BadInput(message, where=_WHERE)
 
 
-def _columns(kept: Mapping[str, Aspect]) -> set[object]:
+def _columns(stored: Mapping[str, Aspect]) -> set[object]:
     """The field paths of a dataset's schema."""
-    schema = kept.get("schemaMetadata")
+    schema = stored.get("schemaMetadata")
     fields = None if schema is None else untagged(schema.value.get("fields"))
     members = fields if isinstance(fields, list) else []
     return {untagged(one.get("fieldPath")) for one in members if isinstance(one, Mapping)}

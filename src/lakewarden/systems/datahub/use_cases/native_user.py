@@ -77,14 +77,14 @@ class Form(NamedTuple):
 # Signing in
 
 
-def password_of(reading: Reading, found: RealmState, user: str) -> str | None:
+def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | None:
     """The hash of a user's password; None for whoever has none, or may not come in."""
     entity = Entity(TYPE, user)
-    credential = reading.credential(found.realm.name, entity, PASSWORD)
-    values = aspects.read(reading, found, [entity]).get(entity, {})
-    told = (values[name].value if name in values else {} for name in SAYING)
-    there = is_known_user(found, user)
-    if credential is None or refusal_of(user, *told, is_there=there):
+    credential = reading.credential(realm_state.realm.name, entity, PASSWORD)
+    values = aspects.read(reading, realm_state, [entity]).get(entity, {})
+    account_values = (values[name].value if name in values else {} for name in SAYING)
+    there = is_known_user(realm_state, user)
+    if credential is None or refusal_of(user, *account_values, is_there=there):
         return None
     return credential.value
 
@@ -94,11 +94,11 @@ def enter(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> 
 
     Raises `Refused` where it is no longer the user's, or the user may no longer come in.
     """
-    found = transaction.realm(realm)
-    if password_of(transaction.store, found, user) != hashed:
+    realm_state = transaction.realm(realm)
+    if password_of(transaction.store, realm_state, user) != hashed:
         raise Refused("invalid credentials")
     _record(transaction, realm, "user.log_in", user, "allow", "password")
-    return session.begin(transaction, realm, directory_name(found.realm, user))
+    return session.begin(transaction, realm, directory_name(realm_state.realm, user))
 
 
 def turn_down(transaction: WriteTransaction, realm: str, operation: str, user: str) -> None:
@@ -108,11 +108,11 @@ def turn_down(transaction: WriteTransaction, realm: str, operation: str, user: s
 
 def leave(transaction: WriteTransaction, realm: str) -> None:
     """Ends the session with which the caller came, if it came with one."""
-    found = session.of(transaction.state, transaction.actor)
-    if found is not None and found.realm == realm:
-        user = datahub.user_urn(found.user)
+    own_session = session.of(transaction.state, transaction.actor)
+    if own_session is not None and own_session.realm == realm:
+        user = datahub.user_urn(own_session.user)
         _record(transaction, realm, "user.log_out", user, "allow", "session")
-        session.end(transaction, transaction.realm(realm).realm, [found])
+        session.end(transaction, transaction.realm(realm).realm, [own_session])
 
 
 # Signing up
@@ -132,18 +132,18 @@ def check(
     `reserved` are names of the directory that are somebody's in any case. Raises `BadInput`, and
     `Conflict` for a name that is taken, or that the invitation does not give.
     """
-    found = state.realm(realm)
+    realm_state = state.realm(realm)
     check_new(form.user)
     for what, text in (("full name", form.full_name), ("title", form.title)):
         _check_text(text, f"the {what}")
     _check_text(form.email, "the email")
     if "@" not in form.email:
         raise BadInput("expected an email address", where="email")
-    directory_name(found.realm, form.user)
+    directory_name(realm_state.realm, form.user)
     name = datahub.name_of(form.user)
     if invited.user not in ("", form.user):
         raise Conflict("the invitation is for another name")
-    if not may_claim(state, found, form.user, reserved, invited=bool(invited.user)):
+    if not may_claim(state, realm_state, form.user, reserved, invited=bool(invited.user)):
         raise Conflict(f"the name `{name}` is taken")
     if not invited.user and _reads_like(name, invitation.named(reading, realm, now)):
         raise Conflict(f"the name `{name}` is taken")
@@ -159,7 +159,7 @@ def check_new(user: str) -> None:
 
 def may_claim(
     state: State,
-    found: RealmState,
+    realm_state: RealmState,
     user: str,
     reserved: Iterable[str] = (),
     *,
@@ -170,14 +170,14 @@ def may_claim(
     `invited`: by an invitation that names it. Then what is said in this realm of just this name
     stands in nobody's way.
     """
-    name, directory = datahub.name_of(user), found.realm.directory
+    name, directory = datahub.name_of(user), realm_state.realm.directory
     nobodys = (*map(datahub.name_of, _NOBODYS), ANONYMOUS, *reserved)
-    if folded_name(name).startswith(SERVICE) or is_known_user(found, user):
+    if folded_name(name).startswith(SERVICE) or is_known_user(realm_state, user):
         return False
     if reserved_names.is_taken(state, directory, name, nobodys):
         return False
     said = reserved_names.spoken_about(state, directory, name)
-    return not said or (invited and said == {found.realm.name: {name}})
+    return not said or (invited and said == {realm_state.realm.name: {name}})
 
 
 def _reads_like(name: str, users: Iterable[str]) -> bool:
@@ -216,8 +216,8 @@ def sign_up(
     aspects.write(transaction, realm, writes, form.user)
     transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
     invitation.use(transaction, realm, invited)
-    told = {"invitation": invited.entity.name, "role": invited.role}
-    _record(transaction, realm, "user.sign_up", form.user, "allow", "invitation", **told)
+    details = {"invitation": invited.entity.name, "role": invited.role}
+    _record(transaction, realm, "user.sign_up", form.user, "allow", "invitation", **details)
     return session.begin(
         transaction, realm, directory_name(transaction.realm(realm).realm, form.user)
     )
@@ -241,14 +241,14 @@ def let_choose(transaction: WriteTransaction, realm: str, user: str) -> str:
 
 
 def who_may_choose(
-    reading: Reading, found: RealmState, word: str, email: str, now: float
+    reading: Reading, realm_state: RealmState, word: str, email: str, now: float
 ) -> str | None:
     """The URN of the user whose word it is, called by its email address or its name."""
     digest = tokens.digest(word)
-    for credential in reading.credentials(found.realm.name, RESET):
+    for credential in reading.credentials(realm_state.realm.name, RESET):
         if credential.is_good(now) and hmac.compare_digest(credential.value, digest):
             entity = credential.entity
-            info = aspects.read(reading, found, [entity]).get(entity, {}).get("corpUserInfo")
+            info = aspects.read(reading, realm_state, [entity]).get(entity, {}).get("corpUserInfo")
             called = {datahub.name_of(entity.name)}
             if info is not None:
                 called.add(str(info.value.get("email")))
@@ -261,12 +261,12 @@ def choose(transaction: WriteTransaction, realm: str, word: str, email: str, has
 
     Raises `Refused` where the word is good no more, or the user may not come in.
     """
-    found = transaction.realm(realm)
-    user = who_may_choose(transaction.store, found, word, email, transaction.now)
-    if user is None or password_of(transaction.store, found, user) is None:
+    realm_state = transaction.realm(realm)
+    user = who_may_choose(transaction.store, realm_state, word, email, transaction.now)
+    if user is None or password_of(transaction.store, realm_state, user) is None:
         raise Refused("the word is not valid")
     put(transaction, realm, user, hashed, "word")
-    return session.begin(transaction, realm, directory_name(found.realm, user))
+    return session.begin(transaction, realm, directory_name(realm_state.realm, user))
 
 
 def put(transaction: WriteTransaction, realm: str, user: str, hashed: str, why: str) -> None:
@@ -278,10 +278,10 @@ def put(transaction: WriteTransaction, realm: str, user: str, hashed: str, why: 
     _record(transaction, realm, "user.password", user, "allow", why, sessions_ended=ended)
 
 
-def known(found: RealmState, name: str) -> str:
+def known(realm_state: RealmState, name: str) -> str:
     """The URN of somebody who may be given a password by the operator; raises `Unknown`."""
     user = datahub.user_urn(name)
-    if user == SYSTEM or (user != ROOT and not is_known_user(found, user)):
+    if user == SYSTEM or (user != ROOT and not is_known_user(realm_state, user)):
         raise Unknown("user", name)
     return user
 
@@ -302,9 +302,9 @@ def among(reading: Reading, realm: str, entities: Iterable[Entity]) -> frozenset
     return reading.with_credential(realm, PASSWORD, list(entities))
 
 
-def is_of_directory(state: State, found: RealmState, user: str) -> bool:
+def is_of_directory(state: State, realm_state: RealmState, user: str) -> bool:
     """Whether the directory of the realm has the user of this URN."""
-    people = state.people.get(found.realm.directory, People())
+    people = state.people.get(realm_state.realm.directory, People())
     names = (datahub.name_of(user), user)
     return any(Principal(USER, name) in people.principals for name in names)
 
@@ -314,14 +314,14 @@ def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
 
     What is good elsewhere is the directory's.
     """
-    found = transaction.realm(realm).realm
+    realm_row = transaction.realm(realm).realm
     theirs = [
         token
         for token in transaction.state.tokens.values()
         if token.realm == realm
-        and datahub.user_urn(found.spellings.get(token.user, token.user)) == user
+        and datahub.user_urn(realm_row.spellings.get(token.user, token.user)) == user
     ]
-    session.end(transaction, found, theirs)
+    session.end(transaction, realm_row, theirs)
     for token in theirs:
         aspects.drop(transaction, realm, Entity(CREDENTIAL, f"{CREDENTIAL_PREFIX}{token.id}"))
 
@@ -347,7 +347,7 @@ def _record(
     user: str,
     outcome: str,
     reason: str,
-    **told: object,
+    **proof: object,
 ) -> None:
     actor = transaction.actor
     transaction.record(
@@ -361,6 +361,6 @@ def _record(
             realm=realm,
             wire=actor.wire,
             request_id=actor.request_id,
-            details={**actor.proof, **told},
+            details={**actor.proof, **proof},
         )
     )

@@ -35,8 +35,8 @@ class Edit:
         self, transaction: WriteTransaction, realm: str, actor: Entity, switches: Switches
     ) -> None:
         self.actor = actor
-        self.asked: list[Request] = []
-        self._asked: set[tuple[str, Entity]] = set()
+        self.requests: list[Request] = []
+        self._decided: set[tuple[str, Entity]] = set()
         self._desk = transaction
         self._realm = realm
         self._switches = switches
@@ -56,22 +56,22 @@ class Edit:
 
     def ask(self, operation: str, target: Entity = NO_RESOURCE, **parts: Unpack[Parts]) -> None:
         """Goes on if the caller may; raises `NotAllowed`, and then the edit must be given up."""
-        if not parts and (operation, target) in self._asked:
+        if not parts and (operation, target) in self._decided:
             return
         guard = Guard(self._desk, self._realm, target, self._switches)
         request = guard.ask(operation, target, **parts)
-        if (operation, target) not in self._asked:
-            self.asked.append(request)
+        if (operation, target) not in self._decided:
+            self.requests.append(request)
         if not parts:
-            self._asked.add((operation, target))
+            self._decided.add((operation, target))
 
     def read(self, entities: Iterable[Entity]) -> None:
         """Reads the aspects of many entities at once, for `value` to find."""
         unread = [one for one in dict.fromkeys(entities) if one not in self._read]
-        found = aspects.read(self._desk.store, self.state, unread) if unread else {}
+        aspects_by_entity = aspects.read(self._desk.store, self.state, unread) if unread else {}
         for one in unread:
-            kept = found.get(one, {})
-            self._read[one] = {name: aspect.value for name, aspect in kept.items()}
+            stored = aspects_by_entity.get(one, {})
+            self._read[one] = {name: aspect.value for name, aspect in stored.items()}
 
     def value(self, entity: Entity, aspect: str) -> Value:
         """An aspect as it will be, to be changed and put; empty where there is none."""
@@ -96,12 +96,12 @@ class Edit:
 
         COST: of use for texts that state nothing; for these `value` would look at facts.
         """
-        found = list(entities)
-        documents = self._desk.store.documents(self._realm, found)
-        for entity in found:
-            kept = aspects.kept_in(documents.get(entity)).get(aspect)
-            if kept is not None:
-                yield entity, kept.value.get(field)
+        edited = list(entities)
+        documents = self._desk.store.documents(self._realm, edited)
+        for entity in edited:
+            stored = aspects.stored_aspects(documents.get(entity)).get(aspect)
+            if stored is not None:
+                yield entity, stored.value.get(field)
 
     def put(self, entity: Entity, aspect: str, value: Value) -> None:
         """The aspect will be this."""
@@ -138,7 +138,7 @@ class Edit:
 
         INVARIANT: nothing is written by an edit that asked for nothing.
         """
-        if not self.asked:
+        if not self.requests:
             raise AssertionError("an edit asks before it writes")
         for entity, put in self._put.items():
             self._check(entity, put)

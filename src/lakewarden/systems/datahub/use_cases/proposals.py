@@ -205,10 +205,10 @@ class _Guarded:
     def _revoke(self) -> None:
         """A token that is deleted is good no more."""
         for token in self._desk.state.tokens.values():
-            kept = (
+            remaining = (
                 token.realm == self._realm and f"{CREDENTIAL_PREFIX}{token.id}" == self.entity.name
             )
-            if kept:
+            if remaining:
                 self._desk.change(people_of(token.directory), TokenChanged(token.id, None))
 
     def ask(self, before: Mapping[str, Aspect] | None) -> None:
@@ -332,8 +332,8 @@ class _Guarded:
         for operation in sorted(operations):
             makes = is_new and operation != "entity.delete"
             if type == "query" and makes:
-                kept = _value(after.get("querySubjects"))
-                subjects = self._guard.named("querySubjects", "subject", kept)
+                subjects_value = _value(after.get("querySubjects"))
+                subjects = self._guard.named("querySubjects", "subject", subjects_value)
                 self._guard.ask("entity.create", lists={"subjects": subjects})
                 continue
             self._guard.ask(operation)
@@ -378,8 +378,8 @@ def _whole(aspect: str, value: object, where: str) -> Value:
         raise BadInput("expected an object", where=where)
     secret = aspects.secret_in(aspect, value)
     if secret is not None:
-        told = f"`{secret}` is a secret, and secrets are set by calls of their own"
-        raise BadInput(told, where=where)
+        message = f"`{secret}` is a secret, and secrets are set by calls of their own"
+        raise BadInput(message, where=where)
     return value
 
 

@@ -58,20 +58,20 @@ class Reference(NamedTuple):
 
 def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
     """All references to the entity, in order of their sources."""
-    found = [
+    edges = [
         *_edges(snapshot, entity),
         *_children(snapshot, entity),
         *_of_actor(snapshot, entity),
     ]
-    return sorted(found, key=lambda one: (one.source, one.aspect))
+    return sorted(edges, key=lambda one: (one.source, one.aspect))
 
 
 def forget(transaction: WriteTransaction, realm: str, entity: Entity) -> list[Reference]:
     """Takes all references to the entity away, and says which they were."""
-    found = references(transaction.realm(realm).matrix.snapshot, entity)
-    if found:
-        transaction.change(realm, *(one.effect for one in found))
-    return found
+    edges = references(transaction.realm(realm).matrix.snapshot, entity)
+    if edges:
+        transaction.change(realm, *(one.effect for one in edges))
+    return edges
 
 
 def _edges(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:

@@ -129,13 +129,13 @@ def _served(handler: Handler) -> Handler:
     """
 
     @wraps(handler)
-    def asked(exchange: Exchange) -> Reply:
-        found = _VERSIONED.search(exchange.headers.get("accept", ""))
-        if found is not None and found[1] != _VERSION:
+    def serve(exchange: Exchange) -> Reply:
+        version = _VERSIONED.search(exchange.headers.get("accept", ""))
+        if version is not None and version[1] != _VERSION:
             raise Failure(406, ILLEGAL_ARGUMENTS, "IllegalArgumentException", "unsupported version")
         return handler(exchange)
 
-    return asked
+    return serve
 
 
 def _switched(handler: Handler) -> Handler:
@@ -145,14 +145,14 @@ def _switched(handler: Handler) -> Handler:
     """
 
     @wraps(handler)
-    def asked(exchange: Exchange) -> Reply:
+    def serve(exchange: Exchange) -> Reply:
         if not exchange.services.of(Settings).enable:
             raise unsupported(
                 "users, roles and owners need `gravitino.authorization.enable = true`"
             )
         return handler(exchange)
 
-    return asked
+    return serve
 
 
 def _reply(failure: Failure) -> Reply:

@@ -118,16 +118,16 @@ def list_all(exchange: Exchange) -> Reply:
     """The catalogs that the caller may load: identifiers, or with `details` all about them."""
     if not is_on(exchange, "details"):
         return kinds.list_names(CATALOGS, exchange)
-    found = listed(exchange, "catalog.list", entity(exchange, "metalake"))
-    bodies = object_store.documents(exchange, found)
-    pairs = zip(found, bodies, strict=True)
+    catalogs = listed(exchange, "catalog.list", entity(exchange, "metalake"))
+    bodies = object_store.documents(exchange, catalogs)
+    pairs = zip(catalogs, bodies, strict=True)
     return ok(catalogs=[_show(object_store.last(one), body) for one, body in pairs])
 
 
 def test_connection(exchange: Exchange) -> Reply:
     """Whether such a catalog could be created.
 
-    What is wrong with it is told with status 200 and a code that is not 0.
+    An error is reported with status 200 and a code that is not 0.
     """
     metalake = entity(exchange, "metalake")
     name, body = _read(exchange)

@@ -39,11 +39,11 @@ _WITH: Final = ("catalog", "fileset")
 
 def load(exchange: Exchange) -> Reply:
     """The credentials that the object's catalog gives; none where it is not configured to."""
-    found = metadata_object(exchange)
-    allow(exchange, "credential.load", found)
-    if found.type not in _WITH:
-        raise unsupported(f"a {found.type} has no credentials")
-    parts = gravitino.parts(found)
+    target = metadata_object(exchange)
+    allow(exchange, "credential.load", target)
+    if target.type not in _WITH:
+        raise unsupported(f"a {target.type} has no credentials")
+    parts = gravitino.parts(target)
     return ok(credentials=_given(exchange, Entity("catalog", f"{parts[0]}:{parts[1]}")))
 
 
@@ -58,12 +58,14 @@ def _given(exchange: Exchange, catalog: Entity) -> list[Json]:
         name = key if key in shown or key in secrets else _ALSO.get(key, key)
         return sealing(exchange).unseal(secrets[name]) if name in secrets else shown.get(name)
 
-    found: list[Json] = []
+    credentials: list[Json] = []
     for type in dict.fromkeys(word for word in wanted if word in KEYS):
         info = {key: value(key) for key in KEYS[type]}
         if all(part is not None for part in info.values()):
-            found.append({"credentialType": type, "expireTimeInMs": 0, "credentialInfo": info})
-    return found
+            credentials.append(
+                {"credentialType": type, "expireTimeInMs": 0, "credentialInfo": info}
+            )
+    return credentials
 
 
 ROUTES: Final = (

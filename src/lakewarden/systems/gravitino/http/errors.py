@@ -2,7 +2,7 @@
 
 Handlers raise `Failure`, made by one of the functions here, or let an error of the lower
 layers through; `reply_of` turns either into the body that clients switch on (code first,
-then type). Anything else is a 500 that tells nothing.
+then type). Anything else is a 500 without details.
 SOURCE: gravitino reference 4.4.
 """
 

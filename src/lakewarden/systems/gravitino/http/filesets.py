@@ -58,8 +58,8 @@ def _read(exchange: Exchange) -> Created:
     for name, location in locations.items():
         if not name.strip() or not location.strip():
             raise illegal("body: the names of locations and the locations are not blank")
-    kept = described(body.comment, body.properties)
-    return body.name, {**kept, "type": type, "storageLocations": locations}
+    description = described(body.comment, body.properties)
+    return body.name, {**description, "type": type, "storageLocations": locations}
 
 
 def _show(name: str, body: Json) -> Json:
@@ -114,16 +114,16 @@ def _at(fileset: Entity, body: Json, name: str, below: str) -> str:
     wanted = name or properties.get(DEFAULT_LOCATION, UNKNOWN)
     if not name and wanted not in locations and len(locations) == 1:
         wanted = next(iter(locations))
-    found = locations.get(wanted)
-    if found is None:
+    location = locations.get(wanted)
+    if location is None:
         if not locations and not name:
-            found = f"/{'/'.join((*fileset.name.partition(':')[2].split('.'),))}"
+            location = f"/{'/'.join((*fileset.name.partition(':')[2].split('.'),))}"
         else:
             raise no_such("location", wanted)
     path = normpath("/" + below.lstrip("/"))
     if path != "/" + below.strip("/") and below.strip("/"):
         raise illegal(f"sub_path {quoted(below)} is not a plain path below the location")
-    return found if path == "/" else found.rstrip("/") + path
+    return location if path == "/" else location.rstrip("/") + path
 
 
 ROUTES: Final = (

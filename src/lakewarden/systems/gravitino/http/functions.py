@@ -1,4 +1,4 @@
-"""Functions: definitions told apart by their parameters, each with implementations by runtime.
+"""Functions: definitions identified by their parameters, each with implementations by runtime.
 
 SOURCE: gravitino reference 3.5; the requests and replies of apache-gravitino 1.3.1.
 """
@@ -81,14 +81,14 @@ def _read(exchange: Exchange) -> Created:
     type = word(body.function_type, TYPES, "function type")
     if not body.definitions:
         raise illegal("body: a function needs at least one definition")
-    kept: list[Json] = []
+    definitions: list[Json] = []
     for one in body.definitions:
-        _add(kept, one)
+        _add(definitions, one)
     return body.name, present(
         functionType=type,
         deterministic=body.deterministic,
         comment=body.comment,
-        definitions=kept,
+        definitions=definitions,
     )
 
 
@@ -104,22 +104,22 @@ def _show(name: str, body: Json) -> Json:
 
 
 def _apply(draft: Draft, update: Any) -> None:
-    kept = cast("list[Json]", draft.body.setdefault("definitions", []))
+    definitions = cast("list[Json]", draft.body.setdefault("definitions", []))
     match update:
         case AddDefinition(definition=new):
-            _add(kept, new)
+            _add(definitions, new)
         case RemoveDefinition(parameters=parameters):
-            if len(kept) == 1:
+            if len(definitions) == 1:
                 raise illegal("the only definition of a function cannot be removed")
-            kept.remove(_found(kept, parameters))
+            definitions.remove(_definition_with(definitions, parameters))
         case AddImpl(parameters=parameters, implementation=new):
-            definition = _found(kept, parameters)
+            definition = _definition_with(definitions, parameters)
             definition["impls"] = _implementations([*_impls(definition), new])
         case UpdateImpl(parameters=parameters, runtime=runtime, implementation=new):
-            definition = _found(kept, parameters)
+            definition = _definition_with(definitions, parameters)
             definition["impls"] = _implementations([*_without(definition, runtime), new])
         case RemoveImpl(parameters=parameters, runtime=runtime):
-            definition = _found(kept, parameters)
+            definition = _definition_with(definitions, parameters)
             left = _without(definition, runtime)
             if not left:
                 raise illegal("the only implementation of a definition cannot be removed")
@@ -128,13 +128,13 @@ def _apply(draft: Draft, update: Any) -> None:
             apply_shared(draft, update)
 
 
-def _add(kept: list[Json], new: Json) -> None:
+def _add(definitions: list[Json], new: Json) -> None:
     parameters = _parameters(new.get("parameters"))
-    if any(_key(one) == _key(new) for one in kept):
+    if any(_key(one) == _key(new) for one in definitions):
         raise illegal("two definitions have the same parameters")
     own = {key: value for key, value in new.items() if value is not None}
     impls = _implementations(_impls(new))
-    kept.append({**own, "parameters": parameters, "impls": impls})
+    definitions.append({**own, "parameters": parameters, "impls": impls})
 
 
 def _parameters(given: object) -> list[Json]:
@@ -149,16 +149,16 @@ def _parameters(given: object) -> list[Json]:
 
 
 def _impls(definition: Json) -> list[Json]:
-    found = definition.get("impls") or []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    impls = definition.get("impls") or []
+    if not isinstance(impls, list) or not all(isinstance(one, dict) for one in impls):
         raise illegal("`impls` is a list of objects")
-    return found
+    return impls
 
 
 def _implementations(given: Sequence[Json]) -> list[Json]:
     """Implementations as they are kept: one per runtime; raises `Failure` 400."""
     runtimes: set[str] = set()
-    kept: list[Json] = []
+    implementations: list[Json] = []
     for one in given:
         language = word(str(one.get("language", "")), LANGUAGES, "language").upper()
         runtime = word(str(one.get("runtime", "")), RUNTIMES, "runtime").upper()
@@ -166,8 +166,8 @@ def _implementations(given: Sequence[Json]) -> list[Json]:
             raise illegal(f"two implementations are for runtime `{runtime}`")
         runtimes.add(runtime)
         own = {key: value for key, value in one.items() if value is not None}
-        kept.append({**own, "language": language, "runtime": runtime})
-    return kept
+        implementations.append({**own, "language": language, "runtime": runtime})
+    return implementations
 
 
 def _without(definition: Json, runtime: str) -> list[Json]:
@@ -178,16 +178,16 @@ def _without(definition: Json, runtime: str) -> list[Json]:
     return left
 
 
-def _found(kept: list[Json], parameters: list[Json]) -> Json:
+def _definition_with(definitions: list[Json], parameters: list[Json]) -> Json:
     wanted = _key({"parameters": parameters})
-    for one in kept:
+    for one in definitions:
         if _key(one) == wanted:
             return one
     raise illegal("there is no definition with these parameters")
 
 
 def _key(definition: Json) -> list[object]:
-    """What tells definitions apart: the types of the parameters, in order."""
+    """Identifies a definition: the types of the parameters, in order."""
     return [one["dataType"] for one in _parameters(definition.get("parameters"))]
 
 
@@ -207,9 +207,9 @@ def list_all(exchange: Exchange) -> Reply:
     """The functions that the caller may load: identifiers, or with `details` all about them."""
     if not is_on(exchange, "details"):
         return kinds.list_names(FUNCTIONS, exchange)
-    found = listed(exchange, "function.list", entity(exchange, "schema"))
-    bodies = object_store.documents(exchange, found)
-    pairs = zip(found, bodies, strict=True)
+    functions = listed(exchange, "function.list", entity(exchange, "schema"))
+    bodies = object_store.documents(exchange, functions)
+    pairs = zip(functions, bodies, strict=True)
     return ok(functions=[_show(object_store.last(one), body) for one, body in pairs])
 
 

@@ -127,14 +127,14 @@ def _template(given: Json, type: object) -> Json:
         raise illegal("body: jobTemplate: the `executable` is blank")
     for map in (content.environments, content.custom_fields):
         checked(map)
-    kept: Json = msgspec.to_builtins(content)
-    return {"jobType": lower, **kept}
+    template: Json = msgspec.to_builtins(content)
+    return {"jobType": lower, **template}
 
 
 def show(name: str, document: Json) -> Json:
     """A template as replies show it; of one that was loaded in bulk only the name is known."""
-    kept = {key: value for key, value in document.items() if key not in ("audit", "properties")}
-    known = {"jobType": "shell", "executable": "unknown", **kept}
+    shown = {key: value for key, value in document.items() if key not in ("audit", "properties")}
+    known = {"jobType": "shell", "executable": "unknown", **shown}
     return {"name": name, **known, "audit": audit_of(document)}
 
 
@@ -168,12 +168,12 @@ TEMPLATES: Final = Kind(
 
 def list_templates(exchange: Exchange) -> Reply:
     """The templates that the caller may read: names, or with `details=true` all of them."""
-    found = listed(exchange, "job_template.list", entity(exchange, "metalake"))
-    names = [gravitino.full_name(one) for one in found]
+    templates = listed(exchange, "job_template.list", entity(exchange, "metalake"))
+    names = [gravitino.full_name(one) for one in templates]
     if not is_on(exchange, "details"):
         return ok(names=names)
-    kept = object_store.documents(exchange, found)
-    return ok(jobTemplates=[show(n, body) for n, body in zip(names, kept, strict=True)])
+    bodies = object_store.documents(exchange, templates)
+    return ok(jobTemplates=[show(n, body) for n, body in zip(names, bodies, strict=True)])
 
 
 def register(exchange: Exchange) -> Reply:
@@ -200,24 +200,26 @@ def _renamed(reply: Reply) -> Reply:
 
 def delete_template(exchange: Exchange) -> Reply:
     """Deletes a template with its jobs; `dropped` is false where there was none."""
-    found = entity(exchange, "job_template")
+    template = entity(exchange, "job_template")
 
-    def task(transaction: WriteTransaction) -> bool:
+    def delete_unused_template(transaction: WriteTransaction) -> bool:
         state = transaction.realm(exchange.realm)
-        if not is_stored(state, found):
+        if not is_stored(state, template):
             return False
-        jobs = _jobs_of(state, found)
-        kept = transaction.store.documents(exchange.realm, jobs)
-        if any((kept.get(job) or {}).get("status") == QUEUED for job in jobs):
-            name = quoted(gravitino.full_name(found))
+        jobs = _jobs_of(state, template)
+        job_bodies = transaction.store.documents(exchange.realm, jobs)
+        if any((job_bodies.get(job) or {}).get("status") == QUEUED for job in jobs):
+            name = quoted(gravitino.full_name(template))
             message = f"job template {name} has jobs that are not finished; cancel them first"
             raise Failure(409, IN_USE, "InUseException", message)
         # First the jobs: with them go their relations to the template.
         transaction.change(exchange.realm, *map(EntityDropped, jobs))
-        transaction.change(exchange.realm, EntityDropped(found))
+        transaction.change(exchange.realm, EntityDropped(template))
         return True
 
-    return ok(dropped=write(exchange, "job_template.drop", found, task, missing=None))
+    return ok(
+        dropped=write(exchange, "job_template.drop", template, delete_unused_template, missing=None)
+    )
 
 
 def list_jobs(exchange: Exchange) -> Reply:
@@ -226,16 +228,16 @@ def list_jobs(exchange: Exchange) -> Reply:
     A template that is not there is 404, as is one that the caller may not read.
     """
     metalake = entity(exchange, "metalake")
-    found = listed(exchange, "job.list", metalake)
+    jobs = listed(exchange, "job.list", metalake)
     state, name = exchange.realm_state, exchange.one("jobTemplateName")
     if name:
         template = gravitino.entity(metalake.name, "job_template", name)
-        found = sorted(set(found).intersection(_jobs_of(state, template)))
+        jobs = sorted(set(jobs).intersection(_jobs_of(state, template)))
         known = visible(exchange, "job_template.list", [template], metalake)
-        if not found and not (known and is_stored(state, template)):
+        if not jobs and not (known and is_stored(state, template)):
             raise no_such_entity(template)
-    kept = object_store.documents(exchange, found)
-    return ok(jobs=[job_body(state, one, body) for one, body in zip(found, kept, strict=True)])
+    bodies = object_store.documents(exchange, jobs)
+    return ok(jobs=[job_body(state, one, body) for one, body in zip(jobs, bodies, strict=True)])
 
 
 def run(exchange: Exchange) -> Reply:
@@ -245,36 +247,36 @@ def run(exchange: Exchange) -> Reply:
         metalake.name, "job_template", read(exchange, Run).job_template_name
     )
 
-    def task(transaction: WriteTransaction) -> Json:
+    def queue_job(transaction: WriteTransaction) -> Json:
         # Not to be guessed, and never given twice.
         job = object_store.child(metalake, "job", f"job-{secrets.randbits(63)}")
-        kept = object_store.add(exchange, transaction, job, {"status": QUEUED})
+        body = object_store.add(exchange, transaction, job, {"status": QUEUED})
         row = RelationRow(TEMPLATE, job, template)
         transaction.change(exchange.realm, RelationChanged(row, True))
-        return job_body(transaction.realm(exchange.realm), job, kept)
+        return job_body(transaction.realm(exchange.realm), job, body)
 
-    return ok(job=write(exchange, "job.run", template, task))
+    return ok(job=write(exchange, "job.run", template, queue_job))
 
 
 def get_job(exchange: Exchange) -> Reply:
     """One job."""
-    found = entity(exchange, "job")
-    state = allow(exchange, "job.load", found)
-    return ok(job=job_body(state, found, object_store.document(exchange, found)))
+    job = entity(exchange, "job")
+    state = allow(exchange, "job.load", job)
+    return ok(job=job_body(state, job, object_store.document(exchange, job)))
 
 
 def cancel(exchange: Exchange) -> Reply:
     """Cancels a job; one that is over stays as it is."""
-    found = entity(exchange, "job")
+    job = entity(exchange, "job")
 
-    def task(transaction: WriteTransaction) -> Json:
-        draft = object_store.draft(transaction, exchange.realm, found)
+    def cancel_job(transaction: WriteTransaction) -> Json:
+        draft = object_store.draft(transaction, exchange.realm, job)
         if draft.body.get("status", QUEUED) == QUEUED:
             draft.body["status"] = CANCELLED
-            object_store.save(exchange, transaction, found, draft)
-        return job_body(transaction.realm(exchange.realm), found, draft.body)
+            object_store.save(exchange, transaction, job, draft)
+        return job_body(transaction.realm(exchange.realm), job, draft.body)
 
-    return ok(job=write(exchange, "job.cancel", found, task))
+    return ok(job=write(exchange, "job.cancel", job, cancel_job))
 
 
 def job_body(state: RealmState, job: Entity, document: Json) -> Json:

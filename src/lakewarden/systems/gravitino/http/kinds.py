@@ -121,7 +121,7 @@ def list_names(kind: Kind, exchange: Exchange) -> Reply:
     """The identifiers of the objects in a container that the caller may load."""
     container = entity(exchange, kind.within)
     operation = f"{kind.type}.list"
-    live.allow_found(exchange, operation, container)
+    live.allow_refreshed(exchange, operation, container)
     if kind.type in live.TYPES:
         live.refresh(exchange, container)
     state = exchange.realm_state
@@ -149,61 +149,61 @@ def create(kind: Kind, exchange: Exchange) -> Reply:
     name, body = kind.read(exchange)
     new = object_store.child(container, kind.type, name)
 
-    def task(transaction: WriteTransaction) -> Json:
+    def add_entity(transaction: WriteTransaction) -> Json:
         live.refuse_write(exchange, new)
         state = transaction.realm(exchange.realm)
         check_family(state, container, kind)
         if kind.before_add is not None:
             kind.before_add(state, new)
-        kept = object_store.add(exchange, transaction, new, body)
-        kind.added(exchange, transaction, new, kept)
-        return kept
+        stored = object_store.add(exchange, transaction, new, body)
+        kind.added(exchange, transaction, new, stored)
+        return stored
 
-    kept = write(exchange, f"{kind.type}.{kind.create}", container, task)
-    return ok(**{kind.type: kind.show(name, kept)})
+    stored = write(exchange, f"{kind.type}.{kind.create}", container, add_entity)
+    return ok(**{kind.type: kind.show(name, stored)})
 
 
 def load(kind: Kind, exchange: Exchange, operation: str = "") -> Reply:
     """One object."""
-    found = entity(exchange, kind.type)
-    asked = operation or f"{kind.type}.load"
-    live.allow_found(exchange, asked, found)
-    body = live.document(exchange, found)
+    target = entity(exchange, kind.type)
+    required = operation or f"{kind.type}.load"
+    live.allow_refreshed(exchange, required, target)
+    body = live.document(exchange, target)
     if body is None:
-        live.refresh_above(exchange, found)
-        raise no_such_entity(found)
-    return ok(**{kind.type: kind.show(object_store.last(found), body)})
+        live.refresh_above(exchange, target)
+        raise no_such_entity(target)
+    return ok(**{kind.type: kind.show(object_store.last(target), body)})
 
 
 def alter(kind: Kind, exchange: Exchange) -> Reply:
     """The object after the updates, all of them or none."""
-    found = entity(exchange, kind.type)
+    target = entity(exchange, kind.type)
     updates = read_updates(exchange, kind.updates)
 
-    def task(transaction: WriteTransaction) -> Json:
-        live.refuse_write(exchange, found)
-        draft = object_store.draft(transaction, exchange.realm, found)
+    def apply_updates(transaction: WriteTransaction) -> Json:
+        live.refuse_write(exchange, target)
+        draft = object_store.draft(transaction, exchange.realm, target)
         for update in updates:
             kind.apply(draft, update)
-        renamed = object_store.save(exchange, transaction, found, draft)
+        renamed = object_store.save(exchange, transaction, target, draft)
         kind.altered(exchange, transaction, renamed, draft)
         return kind.show(draft.name, draft.body)
 
-    return ok(**{kind.type: write(exchange, f"{kind.type}.alter", found, task)})
+    return ok(**{kind.type: write(exchange, f"{kind.type}.alter", target, apply_updates)})
 
 
 def drop(kind: Kind, exchange: Exchange, operation: str = "") -> Reply:
     """Takes the object away; `dropped` is false where there was none."""
-    found = entity(exchange, kind.type)
+    target = entity(exchange, kind.type)
 
-    def task(transaction: WriteTransaction) -> bool:
-        live.refuse_write(exchange, found)
+    def drop_entity(transaction: WriteTransaction) -> bool:
+        live.refuse_write(exchange, target)
         if kind.before_drop is not None:
-            kind.before_drop(exchange, transaction.realm(exchange.realm), found)
-        return object_store.drop(exchange, transaction, found)
+            kind.before_drop(exchange, transaction.realm(exchange.realm), target)
+        return object_store.drop(exchange, transaction, target)
 
-    asked = operation or f"{kind.type}.drop"
-    return ok(dropped=write(exchange, asked, found, task, missing=None))
+    required = operation or f"{kind.type}.drop"
+    return ok(dropped=write(exchange, required, target, drop_entity, missing=None))
 
 
 def catalog_type(state: RealmState, within: Entity) -> str | None:
@@ -219,9 +219,9 @@ def check_family(state: RealmState, container: Entity, kind: Kind) -> None:
     """Raises `Failure` 405 where the catalog is of a type that has no such objects."""
     if kind.family is None:
         return
-    found = catalog_type(state, container)
-    if found is not None and found != kind.family:
-        raise unsupported(f"a catalog of type `{found}` has no {kind.type}s")
+    family = catalog_type(state, container)
+    if family is not None and family != kind.family:
+        raise unsupported(f"a catalog of type `{family}` has no {kind.type}s")
 
 
 def handler_of(kind: Kind, handle: Callable[[Kind, Exchange], Reply]) -> Handler:

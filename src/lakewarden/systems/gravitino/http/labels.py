@@ -59,21 +59,21 @@ class Label:
 
 def list_all(label: Label, exchange: Exchange) -> Reply:
     """Those of the metalake that the caller may read: names, or with `details=true` all of them."""
-    found = listed(exchange, f"{label.type}.list", entity(exchange, "metalake"))
+    labels = listed(exchange, f"{label.type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
-        return ok(names=[gravitino.full_name(one) for one in found])
-    return ok(**{label.plural: _shown(label, exchange, found)})
+        return ok(names=[gravitino.full_name(one) for one in labels])
+    return ok(**{label.plural: _shown(label, exchange, labels)})
 
 
 def objects(label: Label, exchange: Exchange) -> Reply:
     """The objects that carry it themselves, as far as the caller may load them."""
-    found = entity(exchange, label.type)
-    state = allow(exchange, f"{label.type}.objects.list", found)
+    target = entity(exchange, label.type)
+    state = allow(exchange, f"{label.type}.objects.list", target)
     coded = state.matrix.snapshot.coded
-    id = coded.tree.find(found)
+    id = coded.tree.find(target)
     sources = BitMap() if id is None else coded.relations[label.type].sources_of(BitMap([id]))
     carrying = [coded.tree.entity(source) for source in coded.tree.ordered(sources)]
-    shown = visible(exchange, f"{label.type}.objects.list", carrying, found)
+    shown = visible(exchange, f"{label.type}.objects.list", carrying, target)
     bodies = [{"fullName": gravitino.full_name(one), "type": one.type} for one in shown]
     return ok(metadataObjects=bodies)
 
@@ -95,16 +95,16 @@ def of_object(label: Label, exchange: Exchange) -> Reply:
 
 def one_of_object(label: Label, exchange: Exchange) -> Reply:
     """One that an object carries or inherits."""
-    on, found = _object(exchange), entity(exchange, label.type)
+    on, target = _object(exchange), entity(exchange, label.type)
     operation = f"object.{label.plural}.load"
-    state = allow(exchange, operation, on, missing=no_such_object, targets={label.type: found})
+    state = allow(exchange, operation, on, missing=no_such_object, targets={label.type: target})
     own, inherited = carried(state, label, on)
-    if found not in own and found not in inherited:
-        missing = no_such_entity(found)
-        has_not = f"{_said(on)} has no {label.type} {quoted(gravitino.full_name(found))}"
+    if target not in own and target not in inherited:
+        missing = no_such_entity(target)
+        has_not = f"{_said(on)} has no {label.type} {quoted(gravitino.full_name(target))}"
         raise Failure(missing.status, missing.code, missing.type, has_not)
-    body = label.show(gravitino.full_name(found), document(exchange, found))
-    return ok(**{label.type: {**body, "inherited": found not in own}})
+    body = label.show(gravitino.full_name(target), document(exchange, target))
+    return ok(**{label.type: {**body, "inherited": target not in own}})
 
 
 def associate(
@@ -119,7 +119,7 @@ def associate(
         raise illegal("body: nothing to add and nothing to remove is given")
     add, remove = _named(label, exchange, to_add), _named(label, exchange, to_remove)
 
-    def task(transaction: WriteTransaction) -> list[Entity]:
+    def change_labels(transaction: WriteTransaction) -> list[Entity]:
         state = transaction.realm(exchange.realm)
         _refuse(label, transaction, exchange.realm, on, add, remove)
         own = set(carried(state, label, on)[0])
@@ -139,12 +139,18 @@ def associate(
     operation = f"object.{label.plural}.associate"
     if add or remove:
         lists = {label.plural: tuple(dict.fromkeys((*add, *remove)))}
-        told = {"add": to_add or [], "remove": to_remove or []}
+        details = {"add": to_add or [], "remove": to_remove or []}
         after = write(
-            exchange, operation, on, task, missing=no_such_object, details=told, lists=lists
+            exchange,
+            operation,
+            on,
+            change_labels,
+            missing=no_such_object,
+            details=details,
+            lists=lists,
         )
     else:
-        after = write(exchange, f"{operation}_none", on, task, missing=no_such_object)
+        after = write(exchange, f"{operation}_none", on, change_labels, missing=no_such_object)
     shown = visible(exchange, f"object.{label.plural}.list", after, on)
     return ok(names=[gravitino.full_name(one) for one in shown])
 
@@ -182,22 +188,24 @@ def _refuse(
     for one in (*add, *remove):
         if not is_stored(state, one):
             raise no_such_entity(one)
-    kept = transaction.store.documents(realm, list(add))
+    bodies = transaction.store.documents(realm, list(add))
     for one in add:
-        label.check(one, dict(kept.get(one) or {}), on)
+        label.check(one, dict(bodies.get(one) or {}), on)
 
 
 def _named(label: Label, exchange: Exchange, names: list[str] | None) -> list[Entity]:
-    found = list(dict.fromkeys(names or ()))
-    if len(found) > MOST:
-        raise illegal(f"body: {len(found)} {label.plural}, at most {MOST} are allowed")
-    return [gravitino.entity(exchange.params["metalake"], label.type, name) for name in found]
-
-
-def _shown(label: Label, exchange: Exchange, found: Sequence[Entity]) -> list[Json]:
-    kept = documents(exchange, found)
+    distinct_names = list(dict.fromkeys(names or ()))
+    if len(distinct_names) > MOST:
+        raise illegal(f"body: {len(distinct_names)} {label.plural}, at most {MOST} are allowed")
     return [
-        label.show(gravitino.full_name(one), body) for one, body in zip(found, kept, strict=True)
+        gravitino.entity(exchange.params["metalake"], label.type, name) for name in distinct_names
+    ]
+
+
+def _shown(label: Label, exchange: Exchange, labels: Sequence[Entity]) -> list[Json]:
+    bodies = documents(exchange, labels)
+    return [
+        label.show(gravitino.full_name(one), body) for one, body in zip(labels, bodies, strict=True)
     ]
 
 

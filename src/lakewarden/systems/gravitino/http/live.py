@@ -97,23 +97,23 @@ def source_in(exchange: Exchange, provider: str, properties: Mapping[str, str]) 
     if engine is None or "jdbc-url" not in properties:
         return None
     try:
-        found = source_of(
+        parsed = source_of(
             properties["jdbc-url"],
             properties.get("jdbc-user", ""),
             properties.get("jdbc-password", ""),
         )
     except BadInput:
         return None
-    is_live = found.engine == engine and is_listed(
-        found, exchange.services.of(GravitinoSettings).jdbc_hosts
+    is_live = parsed.engine == engine and is_listed(
+        parsed, exchange.services.of(GravitinoSettings).jdbc_hosts
     )
-    return found if is_live else None
+    return parsed if is_live else None
 
 
-def check(exchange: Exchange, found: Source | None) -> None:
+def check(exchange: Exchange, database: Source | None) -> None:
     """Whether the database answers; raises `Failure` 502 where it does not."""
-    if found is not None:
-        _asked(exchange, found, "")
+    if database is not None:
+        _live_names(exchange, database, "")
 
 
 def refuse_write(exchange: Exchange, entity: Entity) -> None:
@@ -130,7 +130,7 @@ def catalog_of(entity: Entity) -> Entity:
     return Entity("catalog", f"{parts[0]}:{parts[1]}")
 
 
-def allow_found(exchange: Exchange, operation: str, target: Entity) -> RealmState:
+def allow_refreshed(exchange: Exchange, operation: str, target: Entity) -> RealmState:
     """As `authorization.allow`, after a look into the database for what is not known yet.
 
     Only whoever passes the rule causes the look.
@@ -161,16 +161,16 @@ def refresh(exchange: Exchange, container: Entity) -> None:
     Does nothing for a catalog that is not live. Raises `Failure` 502 where the database does
     not answer; then nothing is changed.
     """
-    found = source(exchange, catalog_of(container))
-    if found is None:
+    database = source(exchange, catalog_of(container))
+    if database is None:
         return
     schema = "" if container.type == "catalog" else object_store.last(container)
     type = "table" if schema else "schema"
-    wanted = frozenset(_entities(container, type, _asked(exchange, found, schema)))
+    wanted = frozenset(_entities(container, type, _live_names(exchange, database, schema)))
     if _known(exchange.realm_state, container, type) == wanted:
         return
 
-    def task(transaction: WriteTransaction) -> None:
+    def store_differences(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
         if not is_stored(state, container):
             return
@@ -180,7 +180,7 @@ def refresh(exchange: Exchange, container: Entity) -> None:
         transaction.change(exchange.realm, *gone, *come)
         transaction.record(_event(exchange, transaction, container, len(come), len(gone)))
 
-    exchange.write(task)
+    exchange.write(store_differences)
 
 
 def _known(state: RealmState, container: Entity, type: str) -> frozenset[Entity]:
@@ -203,19 +203,19 @@ def document(exchange: Exchange, entity: Entity) -> Json | None:
     None for a schema or table that its database has no more.
     """
     body = object_store.document(exchange, entity)
-    found = source(exchange, catalog_of(entity)) if entity.type in TYPES else None
-    if found is None:
+    database = source(exchange, catalog_of(entity)) if entity.type in TYPES else None
+    if database is None:
         return body
     if entity.type == "schema":
-        return body if object_store.last(entity) in _asked(exchange, found, "") else None
-    return _table(exchange, found, entity, body)
+        return body if object_store.last(entity) in _live_names(exchange, database, "") else None
+    return _table(exchange, database, entity, body)
 
 
-def _table(exchange: Exchange, found: Source, table: Entity, body: Json) -> Json | None:
+def _table(exchange: Exchange, database: Source, table: Entity, body: Json) -> Json | None:
     _, _, schema, name = gravitino.parts(table)
-    live, address = _live(exchange, found)
+    live, address = _live(exchange, database)
     try:
-        got = live.table(found, address, schema, name)
+        got = live.table(database, address, schema, name)
     except Unavailable as error:
         raise _failed(error) from None
     if got is None:
@@ -224,13 +224,13 @@ def _table(exchange: Exchange, found: Source, table: Entity, body: Json) -> Json
     return {**body, **own}
 
 
-def _column(found: LiveColumn) -> Json:
+def _column(column: LiveColumn) -> Json:
     return present(
-        name=found.name,
-        type=_type(found.type),
-        comment=found.comment,
-        nullable=found.nullable,
-        autoIncrement=found.counts_up,
+        name=column.name,
+        type=_type(column.type),
+        comment=column.comment,
+        nullable=column.nullable,
+        autoIncrement=column.counts_up,
     )
 
 
@@ -250,11 +250,13 @@ def _type(text: str) -> object:
     return plain or {"type": "external", "catalogString": text}
 
 
-def _asked(exchange: Exchange, found: Source, schema: str) -> Sequence[str]:
+def _live_names(exchange: Exchange, database: Source, schema: str) -> Sequence[str]:
     """The schemas of the database, or the tables of one of them."""
-    live, address = _live(exchange, found)
+    live, address = _live(exchange, database)
     try:
-        names = live.tables(found, address, schema) if schema else live.schemas(found, address)
+        names = (
+            live.tables(database, address, schema) if schema else live.schemas(database, address)
+        )
     except Unavailable as error:
         raise _failed(error) from None
     if len(names) > MOST:
@@ -262,11 +264,11 @@ def _asked(exchange: Exchange, found: Source, schema: str) -> Sequence[str]:
     return names
 
 
-def _live(exchange: Exchange, found: Source) -> tuple[Live, str]:
+def _live(exchange: Exchange, database: Source) -> tuple[Live, str]:
     live = exchange.services.live
     assert live is not None  # noqa: S101 — INVARIANT: else there is no source
     try:
-        return live, address_of(found, exchange.services.of(GravitinoSettings).jdbc_hosts)
+        return live, address_of(database, exchange.services.of(GravitinoSettings).jdbc_hosts)
     except Unavailable as error:
         raise _failed(error) from None
 

@@ -46,9 +46,9 @@ class Create(Body):
 
 def list_all(exchange: Exchange) -> Reply:
     """The metalakes of which the caller is a user."""
-    found = listed(exchange, "metalake.list")
-    bodies = object_store.documents(exchange, found)
-    return ok(metalakes=[plain(e.name, body) for e, body in zip(found, bodies, strict=True)])
+    metalakes = listed(exchange, "metalake.list")
+    bodies = object_store.documents(exchange, metalakes)
+    return ok(metalakes=[plain(e.name, body) for e, body in zip(metalakes, bodies, strict=True)])
 
 
 def create(exchange: Exchange) -> Reply:
@@ -58,13 +58,13 @@ def create(exchange: Exchange) -> Reply:
     new = gravitino.parse("metalake", body.name)
     document = described(body.comment, body.properties)
 
-    def task(transaction: WriteTransaction) -> Json:
-        kept = object_store.add(exchange, transaction, new, document)
+    def add_metalake(transaction: WriteTransaction) -> Json:
+        stored = object_store.add(exchange, transaction, new, document)
         _enter_first_user(exchange, transaction, new)
-        return kept
+        return stored
 
-    kept = write(exchange, "metalake.create", NO_RESOURCE, task)
-    return ok(metalake=plain(body.name, kept))
+    stored = write(exchange, "metalake.create", NO_RESOURCE, add_metalake)
+    return ok(metalake=plain(body.name, stored))
 
 
 def _enter_first_user(exchange: Exchange, transaction: WriteTransaction, metalake: Entity) -> None:
@@ -78,27 +78,27 @@ def _enter_first_user(exchange: Exchange, transaction: WriteTransaction, metalak
 
 def load(exchange: Exchange) -> Reply:
     """One metalake."""
-    found = entity(exchange, "metalake")
-    allow(exchange, "metalake.load", found)
-    return ok(metalake=plain(found.name, object_store.document(exchange, found)))
+    metalake = entity(exchange, "metalake")
+    allow(exchange, "metalake.load", metalake)
+    return ok(metalake=plain(metalake.name, object_store.document(exchange, metalake)))
 
 
 def alter(exchange: Exchange) -> Reply:
     """The metalake after the updates, all of them or none."""
-    found = entity(exchange, "metalake")
+    metalake = entity(exchange, "metalake")
     updates = read_updates(exchange, SHARED)
 
-    def task(transaction: WriteTransaction) -> Json:
-        draft = object_store.draft(transaction, exchange.realm, found)
+    def apply_updates(transaction: WriteTransaction) -> Json:
+        draft = object_store.draft(transaction, exchange.realm, metalake)
         for update in updates:
             apply_shared(draft, update)
-        name, draft.name = draft.name, found.name
-        object_store.save(exchange, transaction, found, draft)
-        if name != found.name:
-            rename(exchange, transaction, found, name)
+        name, draft.name = draft.name, metalake.name
+        object_store.save(exchange, transaction, metalake, draft)
+        if name != metalake.name:
+            rename(exchange, transaction, metalake, name)
         return plain(name, draft.body)
 
-    return ok(metalake=write(exchange, "metalake.alter", found, task))
+    return ok(metalake=write(exchange, "metalake.alter", metalake, apply_updates))
 
 
 def enable(exchange: Exchange) -> Reply:
@@ -111,41 +111,41 @@ def switch(exchange: Exchange, type: str) -> Reply:
 
     The attribute decides; the property is shown as long as the object is disabled.
     """
-    found = entity(exchange, type)
+    target = entity(exchange, type)
     on = read(exchange, Switch).in_use
 
-    def task(transaction: WriteTransaction) -> None:
-        draft = object_store.draft(transaction, exchange.realm, found)
+    def set_in_use(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, target)
         draft.properties.pop(gravitino.IN_USE, None)
         if not on:
             draft.properties[gravitino.IN_USE] = "false"
-        object_store.save(exchange, transaction, found, draft)
+        object_store.save(exchange, transaction, target, draft)
         values = () if on else ("false",)
-        transaction.change(exchange.realm, AttributeChanged(found, gravitino.IN_USE, values))
+        transaction.change(exchange.realm, AttributeChanged(target, gravitino.IN_USE, values))
 
-    write(exchange, f"{type}.set", found, task)
+    write(exchange, f"{type}.set", target, set_in_use)
     return ok()
 
 
 def drop(exchange: Exchange) -> Reply:
     """Takes the metalake away with all that is in it; `dropped` is false where there was none."""
-    found = entity(exchange, "metalake")
+    metalake = entity(exchange, "metalake")
 
-    def task(transaction: WriteTransaction) -> bool:
+    def drop_metalake(transaction: WriteTransaction) -> bool:
         state = transaction.realm(exchange.realm)
-        if not is_stored(state, found):
+        if not is_stored(state, metalake):
             return False
-        check_drop(exchange, state, found, "catalog")
-        container_removal.drop(transaction, exchange.realm, found)
+        check_drop(exchange, state, metalake, "catalog")
+        container_removal.drop(transaction, exchange.realm, metalake)
         return True
 
-    return ok(dropped=write(exchange, "metalake.drop", found, task, missing=None))
+    return ok(dropped=write(exchange, "metalake.drop", metalake, drop_metalake, missing=None))
 
 
 def check_drop(
     exchange: Exchange,
     state: RealmState,
-    found: Entity,
+    container: Entity,
     below: str,
     *,
     besides: Collection[str] = (),
@@ -156,14 +156,14 @@ def check_drop(
     """
     if is_on(exchange, "force"):
         return
-    if not is_disabled(state, found):
-        raise in_use(found.type, gravitino.full_name(found))
+    if not is_disabled(state, container):
+        raise in_use(container.type, gravitino.full_name(container))
 
     def counts(entity: Entity) -> bool:
         return entity.type == below and object_store.last(entity) not in besides
 
-    if object_store.children(state, found, counts):
-        raise non_empty(found.type, gravitino.full_name(found))
+    if object_store.children(state, container, counts):
+        raise non_empty(container.type, gravitino.full_name(container))
 
 
 ROUTES: Final = (

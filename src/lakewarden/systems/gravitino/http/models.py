@@ -114,8 +114,8 @@ VERSION_UPDATES = (
 
 def _read(exchange: Exchange) -> Created:
     body = read(exchange, Create)
-    kept = described(body.comment, body.properties)
-    return body.name, {**kept, "latestVersion": 0, "versions": []}
+    description = described(body.comment, body.properties)
+    return body.name, {**description, "latestVersion": 0, "versions": []}
 
 
 def _show(name: str, body: Json) -> Json:
@@ -168,7 +168,7 @@ def link(exchange: Exchange) -> Reply:
     _refuse_secrets(properties)
     aliases = _unique(body.aliases or [])
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_version(transaction: WriteTransaction) -> None:
         draft = object_store.draft(transaction, exchange.realm, model)
         versions = versions_of(draft.body)
         if len(versions) >= MOST_VERSIONS:
@@ -187,7 +187,7 @@ def link(exchange: Exchange) -> Reply:
         draft.body["latestVersion"] = number + 1
         object_store.save(exchange, transaction, model, draft)
 
-    write(exchange, "model_version.link", model, task)
+    write(exchange, "model_version.link", model, add_version)
     return ok()
 
 
@@ -239,7 +239,7 @@ def alter_by(operation: str) -> Callable[[Exchange], Reply]:
         model = entity(exchange, "model")
         updates = read_updates(exchange, VERSION_UPDATES)
 
-        def task(transaction: WriteTransaction) -> Json:
+        def apply_updates(transaction: WriteTransaction) -> Json:
             draft = object_store.draft(transaction, exchange.realm, model)
             version = _chosen(exchange, draft.body)
             _apply(version, [one for one in versions_of(draft.body) if one is not version], updates)
@@ -247,7 +247,7 @@ def alter_by(operation: str) -> Callable[[Exchange], Reply]:
             object_store.save(exchange, transaction, model, draft)
             return _version(version)
 
-        return ok(modelVersion=write(exchange, operation, model, task))
+        return ok(modelVersion=write(exchange, operation, model, apply_updates))
 
     return handler
 
@@ -258,31 +258,31 @@ def delete_by(operation: str) -> Callable[[Exchange], Reply]:
     def handler(exchange: Exchange) -> Reply:
         model = entity(exchange, "model")
 
-        def task(transaction: WriteTransaction) -> bool:
+        def delete_version(transaction: WriteTransaction) -> bool:
             draft = object_store.draft(transaction, exchange.realm, model)
-            version = _found(exchange, draft.body)
+            version = _version_named(exchange, draft.body)
             if version is None:
                 return False
             draft.body["versions"] = [one for one in versions_of(draft.body) if one is not version]
             object_store.save(exchange, transaction, model, draft)
             return True
 
-        return ok(dropped=write(exchange, operation, model, task))
+        return ok(dropped=write(exchange, operation, model, delete_version))
 
     return handler
 
 
 def _chosen(exchange: Exchange, body: Json) -> Json:
     """The version that the path names; raises `Failure` 404."""
-    found = _found(exchange, body)
-    if found is None:
+    version = _version_named(exchange, body)
+    if version is None:
         model = gravitino.full_name(entity(exchange, "model"))
         wanted = exchange.params.get("version") or exchange.params["alias"]
         raise no_such("model version", f"{model} {wanted}")
-    return found
+    return version
 
 
-def _found(exchange: Exchange, body: Json) -> Json | None:
+def _version_named(exchange: Exchange, body: Json) -> Json | None:
     alias = exchange.params.get("alias")
     if alias is not None:
         by_alias = (v for v in versions_of(body) if alias in cast("list[str]", v["aliases"]))
@@ -330,17 +330,17 @@ def _apply(version: Json, others: Versions, updates: Iterable[Any]) -> None:
 def _update_aliases(version: Json, others: Versions, come: list[str], go: list[str]) -> None:
     new = _unique(come)
     _check_aliases(others, new)
-    kept = [one for one in cast("list[str]", version["aliases"]) if one not in set(go)]
-    version["aliases"] = [*kept, *(one for one in new if one not in kept)]
+    remaining = [one for one in cast("list[str]", version["aliases"]) if one not in set(go)]
+    version["aliases"] = [*remaining, *(one for one in new if one not in remaining)]
 
 
 def _unique(aliases: Iterable[str]) -> list[str]:
     """The aliases, each once; raises `Failure` 400 for one that is blank or a number."""
-    found = list(dict.fromkeys(aliases))
-    for alias in found:
+    distinct = list(dict.fromkeys(aliases))
+    for alias in distinct:
         if not alias.strip() or alias.strip().lstrip("+-").isdigit():
             raise illegal(f"an alias is not blank and not a number, got {quoted(alias)}")
-    return found
+    return distinct
 
 
 def _check_aliases(versions: Versions, aliases: Iterable[str]) -> None:

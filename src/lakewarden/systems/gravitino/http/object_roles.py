@@ -24,10 +24,10 @@ from lakewarden.systems.gravitino.http.securable import object_of
 def list_roles(exchange: Exchange) -> Reply:
     """The names of the roles that hold something on the very object."""
     params = exchange.params
-    found = object_of(params["metalake"], params["type"], params["name"])
-    state = allow(exchange, "object.roles.list", found, missing=no_such_object)
-    roles = sorted(Entity(ROLE, one.name) for one in takers(state, found) if one.kind == ROLE)
-    shown = visible(exchange, "object.roles.list", roles, found)
+    target = object_of(params["metalake"], params["type"], params["name"])
+    state = allow(exchange, "object.roles.list", target, missing=no_such_object)
+    roles = sorted(Entity(ROLE, one.name) for one in takers(state, target) if one.kind == ROLE)
+    shown = visible(exchange, "object.roles.list", roles, target)
     return ok(names=[gravitino.full_name(role) for role in shown])
 
 

@@ -66,8 +66,10 @@ def draft(transaction: WriteTransaction, realm: str, entity: Entity) -> Draft:
 
 
 def _documents(reading: Reading, state: RealmState, entities: Sequence[Entity]) -> list[Json]:
-    found = reading.documents(state.realm.name, list(entities))
-    return [{**_loaded(state, entity), **(found.get(entity) or {})} for entity in entities]
+    documents_by_entity = reading.documents(state.realm.name, list(entities))
+    return [
+        {**_loaded(state, entity), **(documents_by_entity.get(entity) or {})} for entity in entities
+    ]
 
 
 def _loaded(state: RealmState, entity: Entity) -> Json:
@@ -77,12 +79,12 @@ def _loaded(state: RealmState, entity: Entity) -> Json:
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(entity)
     values = {} if id is None else coded.attributes.get(id, {})
-    told: Json = {name: values[name][0] for name in gravitino.DESCRIBED if values.get(name)}
+    description: Json = {name: values[name][0] for name in gravitino.DESCRIBED if values.get(name)}
     begin = gravitino.PROPERTY
     shown = {key.removeprefix(begin): v[0] for key, v in values.items() if key.startswith(begin)}
     if values.get(gravitino.IN_USE):
         shown[gravitino.IN_USE] = values[gravitino.IN_USE][0]
-    return {**told, "properties": shown} if shown else told
+    return {**description, "properties": shown} if shown else description
 
 
 def add(
@@ -104,7 +106,7 @@ def add(
     owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
     has_owner = owned and exchange.services.of(GravitinoSettings).enable
     shown, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
-    kept: Json = {
+    document: Json = {
         **body,
         "properties": shown,
         "audit": created(exchange.actor.user, transaction.now),
@@ -113,10 +115,10 @@ def add(
         exchange.realm,
         EntityAdded(entity, gravitino.parent(entity)),
         *((OwnerChanged(owner, True),) if has_owner else ()),
-        DocumentChanged(entity, kept),
+        DocumentChanged(entity, document),
         *_sealed(exchange, entity, secret),
     )
-    return kept
+    return document
 
 
 def save(exchange: Exchange, transaction: WriteTransaction, entity: Entity, draft: Draft) -> Entity:

@@ -32,9 +32,9 @@ class Set(Body):
 
 def get(exchange: Exchange) -> Reply:
     """The owner; the reply names none where there is none."""
-    found = _object(exchange)
-    state = allow(exchange, "owner.load", found, missing=no_such_object)
-    rows = owners_of(state, found)
+    target = _object(exchange)
+    state = allow(exchange, "owner.load", target, missing=no_such_object)
+    rows = owners_of(state, target)
     if not rows:
         return ok()
     return ok(owner={"name": rows[0].owner.name, "type": rows[0].owner.kind})
@@ -42,25 +42,25 @@ def get(exchange: Exchange) -> Reply:
 
 def put(exchange: Exchange) -> Reply:
     """Makes a user the owner in place of whoever it was."""
-    found = _object(exchange)
+    target = _object(exchange)
     body = read(exchange, Set)
     kind = word(body.type, (USER, GROUP), "type of owner")
     record = gravitino.entity(exchange.params["metalake"], kind, body.name)
     # A column belongs to whoever owns its table.
-    if not exchange.realm_state.system.model.types[found.type].owned:
-        raise illegal(f"a {found.type} has no owner of its own")
+    if not exchange.realm_state.system.model.types[target.type].owned:
+        raise illegal(f"a {target.type} has no owner of its own")
 
-    def task(transaction: WriteTransaction) -> None:
+    def write_owner(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
         if kind == GROUP and not is_next(state):
             raise illegal("only a user can own an object, a group cannot")
         if not is_stored(state, record):
             message = f"{kind} {quoted(body.name)} does not exist in the metalake"
             raise Failure(404, NOT_FOUND, "NotFoundException", message)
-        set_owner(transaction, exchange.realm, found, Principal(kind, body.name))
+        set_owner(transaction, exchange.realm, target, Principal(kind, body.name))
 
-    told = {"owner": f"{kind}:{body.name}"}
-    write(exchange, "owner.set", found, task, missing=no_such_object, details=told)
+    details = {"owner": f"{kind}:{body.name}"}
+    write(exchange, "owner.set", target, write_owner, missing=no_such_object, details=details)
     return ok(set=True)
 
 

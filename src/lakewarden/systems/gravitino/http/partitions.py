@@ -42,10 +42,10 @@ def list_all(exchange: Exchange) -> Reply:
     """The names of the partitions, or with `details` all about them."""
     table = entity(exchange, "table")
     allow(exchange, "table.partition.list", table)
-    found = partitions_of(object_store.document(exchange, table))
+    partitions = partitions_of(object_store.document(exchange, table))
     if is_on(exchange, "details"):
-        return ok(partitions=list(found.values()))
-    return ok(names=list(found))
+        return ok(partitions=list(partitions.values()))
+    return ok(names=list(partitions))
 
 
 def load(exchange: Exchange) -> Reply:
@@ -53,10 +53,10 @@ def load(exchange: Exchange) -> Reply:
     table = entity(exchange, "table")
     allow(exchange, "table.partition.load", table)
     name = exchange.params["partition"]
-    found = partitions_of(object_store.document(exchange, table)).get(name)
-    if found is None:
+    partition = partitions_of(object_store.document(exchange, table)).get(name)
+    if partition is None:
         raise no_such("partition", f"{gravitino.full_name(table)} {name}")
-    return ok(partition=found)
+    return ok(partition=partition)
 
 
 def add(exchange: Exchange) -> Reply:
@@ -68,17 +68,17 @@ def add(exchange: Exchange) -> Reply:
     new = _partition(given[0])
     name = str(new["name"])
 
-    def task(transaction: WriteTransaction) -> None:
+    def add_partition(transaction: WriteTransaction) -> None:
         draft = object_store.draft(transaction, exchange.realm, table)
-        found = partitions_of(draft.body)
-        if name in found:
+        partitions = partitions_of(draft.body)
+        if name in partitions:
             raise exists("partition", name)
-        if len(found) >= MOST:
+        if len(partitions) >= MOST:
             raise LimitExceeded(f"at most {MOST} partitions of a table are kept")
-        found[name] = new
+        partitions[name] = new
         object_store.save(exchange, transaction, table, draft)
 
-    write(exchange, "table.partition.add", table, task)
+    write(exchange, "table.partition.add", table, add_partition)
     return ok(partitions=[new])
 
 
@@ -117,14 +117,14 @@ def drop(exchange: Exchange) -> Reply:
     table = entity(exchange, "table")
     name = exchange.params["partition"]
 
-    def task(transaction: WriteTransaction) -> bool:
+    def drop_partition(transaction: WriteTransaction) -> bool:
         draft = object_store.draft(transaction, exchange.realm, table)
         if partitions_of(draft.body).pop(name, None) is None:
             return False
         object_store.save(exchange, transaction, table, draft)
         return True
 
-    return ok(dropped=write(exchange, "table.partition.drop", table, task))
+    return ok(dropped=write(exchange, "table.partition.drop", table, drop_partition))
 
 
 ROUTES: Final = (

@@ -41,10 +41,10 @@ class Add(Body):
 
 def list_all(exchange: Exchange, type: str) -> Reply:
     """The users or groups that the caller may see: names, or with `details=true` all of them."""
-    found = listed(exchange, f"{type}.list", entity(exchange, "metalake"))
+    records = listed(exchange, f"{type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
-        return ok(names=[gravitino.full_name(one) for one in found])
-    return ok(**{f"{type}s": shown(exchange, exchange.realm_state, found)})
+        return ok(names=[gravitino.full_name(one) for one in records])
+    return ok(**{f"{type}s": shown(exchange, exchange.realm_state, records)})
 
 
 def get_one(exchange: Exchange, type: str) -> Reply:
@@ -113,8 +113,8 @@ def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) 
 
 def shown(exchange: Exchange, state: RealmState, records: Sequence[Entity]) -> list[Json]:
     """Users or groups as replies show them."""
-    kept = documents(exchange, records)
-    return [person(state, one, body) for one, body in zip(records, kept, strict=True)]
+    bodies = documents(exchange, records)
+    return [person(state, one, body) for one, body in zip(records, bodies, strict=True)]
 
 
 def person(state: RealmState, record: Entity, document: Json) -> Json:

@@ -70,7 +70,7 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
     roles = [gravitino.entity(metalake.name, "role", name) for name in names]
     act = role.hand_out if verb == "grant" else role.take_back
 
-    def task(transaction: WriteTransaction) -> Json:
+    def change_memberships(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
         for one in roles:
             if not is_stored(state, one):
@@ -84,8 +84,10 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
         body = touched(exchange, transaction, holder)
         return person(transaction.realm(exchange.realm), holder, body)
 
-    told = {type: gravitino.full_name(holder), "roles": names}
-    return ok(**{type: write(exchange, f"role.{verb}", metalake, task, details=told)})
+    details = {type: gravitino.full_name(holder), "roles": names}
+    return ok(
+        **{type: write(exchange, f"role.{verb}", metalake, change_memberships, details=details)}
+    )
 
 
 def change_privileges(exchange: Exchange, verb: str) -> Reply:
@@ -96,7 +98,7 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
     bodies = read(exchange, Privileges).privileges
     words = words_of(bodies, exchange.realm_state.system.model)
 
-    def task(transaction: WriteTransaction) -> Json:
+    def change_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
         check_held(state, on, words)
         if not is_stored(state, target):
@@ -105,12 +107,12 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
         body = touched(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 
-    told = {
+    details = {
         "role": gravitino.full_name(target),
         "privileges": [f"{word.effect.name} {word.privilege}" for word in words],
     }
     role_after = write(
-        exchange, f"privilege.{verb}", on, task, missing=no_such_object, details=told
+        exchange, f"privilege.{verb}", on, change_grants, missing=no_such_object, details=details
     )
     return ok(role=role_after)
 
@@ -137,27 +139,27 @@ def override(exchange: Exchange) -> Reply:
     target = entity(exchange, "role")
     bodies = read(exchange, Overrides).overrides
 
-    def task(transaction: WriteTransaction) -> Json:
+    def replace_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
         given = given_by(state, exchange.params["metalake"], bodies)
         grant.replace_all(transaction, exchange.realm, principal_of(state, target), given)
         body = touched(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 
-    told = {"objects": said_of(bodies)}
-    return ok(role=write(exchange, "privilege.replace", target, task, details=told))
+    details = {"objects": said_of(bodies)}
+    return ok(role=write(exchange, "privilege.replace", target, replace_grants, details=details))
 
 
-def no_such_object(found: Entity) -> Failure:
+def no_such_object(target: Entity) -> Failure:
     """404: there is no such object."""
-    return no_such("metadata object", f"{found.type} {gravitino.full_name(found)}")
+    return no_such("metadata object", f"{target.type} {gravitino.full_name(target)}")
 
 
-def touched(exchange: Exchange, transaction: WriteTransaction, found: Entity) -> Json:
+def touched(exchange: Exchange, transaction: WriteTransaction, target: Entity) -> Json:
     """The document of what was changed, which says so from now on."""
-    body: Json = dict(transaction.store.documents(exchange.realm, [found]).get(found) or {})
+    body: Json = dict(transaction.store.documents(exchange.realm, [target]).get(target) or {})
     body["audit"] = altered(body.get("audit"), exchange.actor.user, transaction.now)
-    transaction.change(exchange.realm, DocumentChanged(found, body))
+    transaction.change(exchange.realm, DocumentChanged(target, body))
     return body
 
 

@@ -165,15 +165,15 @@ POLICIES: Final = Kind(
 
 def enable(exchange: Exchange) -> Reply:
     """Enables or disables a policy."""
-    found = entity(exchange, "policy")
+    policy = entity(exchange, "policy")
     on = read(exchange, Enable).enable
 
-    def task(transaction: WriteTransaction) -> None:
-        draft = object_store.draft(transaction, exchange.realm, found)
+    def set_enabled(transaction: WriteTransaction) -> None:
+        draft = object_store.draft(transaction, exchange.realm, policy)
         draft.body["enabled"] = on
-        object_store.save(exchange, transaction, found, draft)
+        object_store.save(exchange, transaction, policy, draft)
 
-    write(exchange, "policy.set", found, task)
+    write(exchange, "policy.set", policy, set_enabled)
     return ok()
 
 

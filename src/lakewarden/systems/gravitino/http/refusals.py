@@ -12,7 +12,7 @@
 
 What is missing is that of the decision itself (`kernel.explain.turning`), never of a second copy
 of its rule. Named as who may grant it are owners alone, and of objects alone that the asker may
-read the owners of (`owner.load`): so a refusal tells nothing that another request would not, and
+read the owners of (`owner.load`): so a refusal shows nothing that another request would not, and
 the same of a name that is hidden and of one that there is not.
 SOURCE: gravitino reference 2.1.
 """
@@ -104,8 +104,8 @@ def _from_above(need: Change) -> tuple[int, str]:
 
 
 def _ordered(model: Model, privileges: Iterable[str]) -> list[str]:
-    found = set(privileges)
-    return [name for name in model.privileges if name in found]
+    wanted = set(privileges)
+    return [name for name in model.privileges if name in wanted]
 
 
 def _object(entity: Entity) -> str:
@@ -160,13 +160,13 @@ def _may(
     groups, roles = (request.groups, request.roles) if own else ((), None)
     if state.system.model.operation(operation).rule_or_none(target.type) is None:
         return False
-    asked = Request(who, operation, target, request.now, groups=groups, roles=roles)
-    return state.matrix.decide(asked).allow
+    question = Request(who, operation, target, request.now, groups=groups, roles=roles)
+    return state.matrix.decide(question).allow
 
 
 def _chain(entity: Entity) -> list[Entity]:
     """The entity and what it lies in, from below."""
-    found = [] if entity == NO_RESOURCE else [entity]
-    while found and (above := gravitino.parent(found[-1])) is not None:
-        found.append(above)
-    return found
+    chain = [] if entity == NO_RESOURCE else [entity]
+    while chain and (above := gravitino.parent(chain[-1])) is not None:
+        chain.append(above)
+    return chain

@@ -37,8 +37,8 @@ class Create(Body):
 
 def list_roles(exchange: Exchange) -> Reply:
     """The names of the roles that the caller holds, owns or may see all of."""
-    found = listed(exchange, "role.list", entity(exchange, "metalake"))
-    return ok(names=[gravitino.full_name(one) for one in found])
+    roles = listed(exchange, "role.list", entity(exchange, "metalake"))
+    return ok(names=[gravitino.full_name(one) for one in roles])
 
 
 def create(exchange: Exchange) -> Reply:
@@ -48,7 +48,7 @@ def create(exchange: Exchange) -> Reply:
     new = object_store.child(metalake, "role", body.name)
     properties = checked(body.properties)
 
-    def task(transaction: WriteTransaction) -> Json:
+    def create_role(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
         given = given_by(state, metalake.name, body.securable_objects)
         if is_stored(state, new):
@@ -60,36 +60,36 @@ def create(exchange: Exchange) -> Reply:
         transaction.change(exchange.realm, DocumentChanged(new, document))
         return role_body(transaction.realm(exchange.realm), new, document)
 
-    told = {"role": body.name, "objects": said_of(body.securable_objects)}
-    return ok(role=write(exchange, "role.create", metalake, task, details=told))
+    details = {"role": body.name, "objects": said_of(body.securable_objects)}
+    return ok(role=write(exchange, "role.create", metalake, create_role, details=details))
 
 
 def get(exchange: Exchange) -> Reply:
     """One role, with what it holds."""
-    found = entity(exchange, "role")
-    state = allow(exchange, "role.load", found)
-    return ok(role=role_body(state, found, object_store.document(exchange, found)))
+    target = entity(exchange, "role")
+    state = allow(exchange, "role.load", target)
+    return ok(role=role_body(state, target, object_store.document(exchange, target)))
 
 
 def delete(exchange: Exchange) -> Reply:
     """Deletes a role: nobody holds it any more; `dropped` is false where there was none."""
-    found = entity(exchange, "role")
+    target = entity(exchange, "role")
 
-    def task(transaction: WriteTransaction) -> bool:
-        if not is_stored(transaction.realm(exchange.realm), found):
+    def delete_role(transaction: WriteTransaction) -> bool:
+        if not is_stored(transaction.realm(exchange.realm), target):
             return False
-        role.delete(transaction, exchange.realm, found)
+        role.delete(transaction, exchange.realm, target)
         return True
 
-    dropped = write(exchange, "role.drop", found, task, missing=None)
+    dropped = write(exchange, "role.drop", target, delete_role, missing=None)
     return ok(dropped=dropped, deleted=dropped)
 
 
-def role_body(state: RealmState, found: Entity, document: Json) -> Json:
+def role_body(state: RealmState, target: Entity, document: Json) -> Json:
     """A role as replies show it."""
-    given = grant.given(state, principal_of(state, found))
+    given = grant.given(state, principal_of(state, target))
     return {
-        "name": gravitino.full_name(found),
+        "name": gravitino.full_name(target),
         "properties": document.get("properties") or {},
         "securableObjects": objects_body(given, state.system.model),
         "audit": audit_of(document),

@@ -1,6 +1,6 @@
 """Secrets among the properties of objects: recognised, sealed, and never shown.
 
-`lakewarden.service.sealed_properties.is_secret` tells which they are. They are stored apart from
+`lakewarden.service.sealed_properties.is_secret` decides which they are. They are stored apart from
 the object's document, encrypted; no reply, log line or audit row has them. They are opened for
 two purposes alone: to read a live catalog, and to hand out the credentials that a catalog is
 configured to give.
@@ -23,7 +23,7 @@ def parted(properties: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str
 
 def sealing(exchange: Exchange) -> Sealing:
     """What seals and opens; raises `Failure` 405 where the server has no key for secrets."""
-    found = exchange.services.sealing
-    if found is None:
+    configured = exchange.services.sealing
+    if configured is None:
         raise unsupported("the server has no key for secrets, so it keeps no secret properties")
-    return found
+    return configured

@@ -132,10 +132,10 @@ def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> 
     """
     if len(bodies) > MOST:
         raise illegal(f"{len(bodies)} objects, at most {MOST} are allowed")
-    found: dict[Entity, frozenset[Word]] = {}
+    words_by_object: dict[Entity, frozenset[Word]] = {}
     for body in bodies:
         on = object_of(metalake, body.type, body.full_name)
-        if on in found:
+        if on in words_by_object:
             raise illegal(f"the {on.type} {quoted(body.full_name)} is named twice")
         words = words_of(body.privileges, state.system.model)
         if len(set(words)) < len(words):
@@ -147,8 +147,8 @@ def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> 
             raise illegal_object(f"{on.type} {quoted(body.full_name)} does not exist")
         check_held(state, on, words)
         check_conflicts(state.system.model, words, on)
-        found[on] = frozenset(words)
-    return found
+        words_by_object[on] = frozenset(words)
+    return words_by_object
 
 
 def check_held(state: RealmState, on: Entity, words: Iterable[Word]) -> None:
@@ -167,7 +167,7 @@ def object_of(metalake: str, type: str, full_name: str) -> Entity:
 
 
 def said_of(bodies: Sequence[ObjectBody]) -> list[str]:
-    """What the bodies ask for, as the audit trail tells it."""
+    """What the bodies ask for, for the audit trail."""
     return [
         f"{privilege.condition} {privilege.name} on {body.type} {body.full_name}"
         for body in bodies

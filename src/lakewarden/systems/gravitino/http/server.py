@@ -15,10 +15,10 @@ from lakewarden.systems.gravitino.http.bodies import ok
 from lakewarden.systems.gravitino.settings import GravitinoSettings
 
 COMPILED: Final = "01/01/2026 00:00:00"
-"""The date of compilation that is told: nothing is compiled, but clients want a text."""
+"""The compile date of the answer: nothing is compiled, but clients want a text."""
 
 COMMIT: Final = "0" * 40
-"""The commit that is told, likewise."""
+"""The commit of the answer, likewise."""
 
 AUTHENTICATORS: Final = {"simple": "simple", "oidc": "oauth", "token": "oauth"}
 """How Gravitino calls our ways to authenticate."""
@@ -26,18 +26,18 @@ AUTHENTICATORS: Final = {"simple": "simple", "oidc": "oauth", "token": "oauth"}
 
 def version(exchange: Exchange) -> Reply:
     """The release whose shapes are served; clients of later ones stay away."""
-    told = exchange.services.of(GravitinoSettings).version
-    return ok(version={"version": told, "compileDate": COMPILED, "gitCommit": COMMIT})
+    release = exchange.services.of(GravitinoSettings).version
+    return ok(version={"version": release, "compileDate": COMPILED, "gitCommit": COMMIT})
 
 
 def configs(exchange: Exchange) -> Reply:
     """The settings that the console of Gravitino reads: a plain object, without a code."""
     services = exchange.services
-    told = {
+    values = {
         "gravitino.authorization.enable": str(services.of(GravitinoSettings).enable).lower(),
         "gravitino.authenticators": [AUTHENTICATORS.get(services.auth, services.auth)],
     }
-    return Reply(200, msgspec.json.encode(told))
+    return Reply(200, msgspec.json.encode(values))
 
 
 def health(_exchange: Exchange) -> Reply:

@@ -110,11 +110,13 @@ def list_partitions(exchange: Exchange) -> Reply:
     """The statistics of the partitions between two names, ends included as asked."""
     table = _table(exchange)
     allow(exchange, "table.partition_statistics.list", table)
-    found = _by_partition(object_store.document(exchange, table))
-    chosen = [name for name in sorted(found) if _is_between(exchange, name) and found[name]]
+    by_partition = _by_partition(object_store.document(exchange, table))
+    chosen = [
+        name for name in sorted(by_partition) if _is_between(exchange, name) and by_partition[name]
+    ]
     return ok(
         partitionStatistics=[
-            {"partitionName": name, "statistics": _shown(found[name])} for name in chosen
+            {"partitionName": name, "statistics": _shown(by_partition[name])} for name in chosen
         ]
     )
 
@@ -171,11 +173,11 @@ def _table(exchange: Exchange) -> Entity:
 
     Raises `Failure` 405 for another object, but only to somebody who may know it.
     """
-    found = metadata_object(exchange)
-    if found.type != "table":
-        allow(exchange, "object.access", found)
-        raise unsupported(f"a {found.type} has no statistics")
-    return found
+    target = metadata_object(exchange)
+    if target.type != "table":
+        allow(exchange, "object.access", target)
+        raise unsupported(f"a {target.type} has no statistics")
+    return target
 
 
 def _write(
@@ -184,7 +186,7 @@ def _write(
     table: Entity,
     change: Callable[[Json, Callable[[object], object]], bool],
 ) -> bool:
-    def task(transaction: WriteTransaction) -> bool:
+    def change_statistics(transaction: WriteTransaction) -> bool:
         draft = object_store.draft(transaction, exchange.realm, table)
         user = exchange.actor.user
 
@@ -195,13 +197,13 @@ def _write(
         if not change(draft.body, audit):
             return False
         count = len(_statistics(draft.body))
-        count += sum(len(found) for found in _by_partition(draft.body).values())
+        count += sum(len(of_partition) for of_partition in _by_partition(draft.body).values())
         if count > MOST:
             raise LimitExceeded(f"at most {MOST} statistics of a table are kept")
         object_store.save(exchange, transaction, table, draft)
         return True
 
-    return write(exchange, operation, table, task)
+    return write(exchange, operation, table, change_statistics)
 
 
 def _statistics(body: Json) -> ByName:
@@ -212,22 +214,22 @@ def _by_partition(body: Json) -> dict[str, ByName]:
     return cast("dict[str, ByName]", body.setdefault("partitionStatistics", {}))
 
 
-def _set(found: ByName, updates: Mapping[str, object], audit: Callable[[object], object]) -> None:
+def _set(by_name: ByName, updates: Mapping[str, object], audit: Callable[[object], object]) -> None:
     for name, value in updates.items():
-        before = found.get(name)
+        before = by_name.get(name)
         new = audit(None if before is None else before.get("audit"))
-        found[name] = present(value=value, audit=new)
+        by_name[name] = present(value=value, audit=new)
 
 
-def _dropped(found: ByName, names: list[str]) -> bool:
-    gone = [found.pop(name, None) for name in names]
+def _dropped(by_name: ByName, names: list[str]) -> bool:
+    gone = [by_name.pop(name, None) for name in names]
     return any(one is not None for one in gone)
 
 
-def _shown(found: ByName) -> list[Json]:
+def _shown(by_name: ByName) -> list[Json]:
     return [
-        {**present(name=name, **kept), "reserved": False, "modifiable": True}
-        for name, kept in found.items()
+        {**present(name=name, **values), "reserved": False, "modifiable": True}
+        for name, values in by_name.items()
     ]
 
 

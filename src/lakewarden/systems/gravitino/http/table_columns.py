@@ -185,30 +185,30 @@ def index(given: Index) -> Json:
 
 def apply_column(draft: Draft, update: object) -> bool:
     """Applies one of `COLUMN_UPDATES` to a table; False where it is another update."""
-    found = columns_of(draft.body)
+    columns = columns_of(draft.body)
     match update:
         case AddColumn():
-            _add(found, update)
+            _add(columns, update)
         case DeleteColumn(field_name=path, if_exists=lenient):
-            _delete(found, path, lenient=lenient)
+            _delete(columns, path, lenient=lenient)
         case RenameColumn(old_field_name=path, new_field_name=name):
-            _rename(found, path, name)
+            _rename(columns, path, name)
             draft.renamed.append((_name(path), name))
         case UpdateDefault(field_name=path, new_default_value=value):
-            _set(_found(found, path), "defaultValue", value)
+            _set(_column_at(columns, path), "defaultValue", value)
         case UpdateType(field_name=path, new_type=type):
             _check_type(type)
-            _found(found, path)["type"] = type
+            _column_at(columns, path)["type"] = type
         case UpdateColumnComment(field_name=path, new_comment=comment):
-            _set(_found(found, path), "comment", comment)
+            _set(_column_at(columns, path), "comment", comment)
         case UpdatePosition(field_name=path, new_position=position):
-            moved = _found(found, path)
-            found.remove(moved)
-            _place(found, moved, position)
+            moved = _column_at(columns, path)
+            columns.remove(moved)
+            _place(columns, moved, position)
         case UpdateNullability(field_name=path, nullable=nullable):
-            _found(found, path)["nullable"] = nullable
+            _column_at(columns, path)["nullable"] = nullable
         case UpdateAutoIncrement(field_name=path, auto_increment=counts):
-            _found(found, path)["autoIncrement"] = counts
+            _column_at(columns, path)["autoIncrement"] = counts
         case AddIndex() | DeleteIndex():
             _change_index(draft.body, update)
         case _:
@@ -216,11 +216,11 @@ def apply_column(draft: Draft, update: object) -> bool:
     return True
 
 
-def _add(found: list[Json], update: AddColumn) -> None:
+def _add(columns: list[Json], update: AddColumn) -> None:
     name = _name(update.field_name)
-    if any(one["name"] == name for one in found):
+    if any(one["name"] == name for one in columns):
         raise illegal(f"there is a column {quoted(name)} already")
-    if len(found) >= MOST_COLUMNS:
+    if len(columns) >= MOST_COLUMNS:
         raise illegal(f"at most {MOST_COLUMNS} columns are allowed")
     new = Column(
         name,
@@ -230,24 +230,24 @@ def _add(found: list[Json], update: AddColumn) -> None:
         update.auto_increment,
         update.default_value,
     )
-    _place(found, column(new), update.position)
+    _place(columns, column(new), update.position)
 
 
-def _delete(found: list[Json], path: list[str], *, lenient: bool) -> None:
+def _delete(columns: list[Json], path: list[str], *, lenient: bool) -> None:
     name = _name(path)
-    if lenient and all(one["name"] != name for one in found):
+    if lenient and all(one["name"] != name for one in columns):
         return
-    gone = _found(found, path)
-    if len(found) == 1:
+    gone = _column_at(columns, path)
+    if len(columns) == 1:
         raise illegal("the only column of a table cannot be deleted")
-    found.remove(gone)
+    columns.remove(gone)
 
 
-def _rename(found: list[Json], path: list[str], name: str) -> None:
-    old = _found(found, path)
+def _rename(columns: list[Json], path: list[str], name: str) -> None:
+    old = _column_at(columns, path)
     if not name.strip():
         raise illegal("the name of a column is blank")
-    if any(one["name"] == name and one is not old for one in found):
+    if any(one["name"] == name and one is not old for one in columns):
         raise illegal(f"there is a column {quoted(name)} already")
     old["name"] = name
 
@@ -259,29 +259,29 @@ def _change_index(body: Json, update: AddIndex | DeleteIndex) -> None:
             raise illegal(f"there is an index {quoted(update.index.name or '')} already")
         indexes.append(index(update.index))
         return
-    kept = [one for one in indexes if one.get("name") != update.name]
-    if len(kept) == len(indexes) and not update.if_exists:
+    remaining = [one for one in indexes if one.get("name") != update.name]
+    if len(remaining) == len(indexes) and not update.if_exists:
         raise illegal(f"there is no index {quoted(update.name)}")
-    body["indexes"] = kept
+    body["indexes"] = remaining
 
 
-def _place(found: list[Json], new: Json, position: Position) -> None:
+def _place(columns: list[Json], new: Json, position: Position) -> None:
     match position:
         case None:
-            found.append(new)
+            columns.append(new)
         case str() if lower_word(position) == "first":
-            found.insert(0, new)
+            columns.insert(0, new)
         case str() if lower_word(position) == "default":
-            found.append(new)
+            columns.append(new)
         case {"after": name}:
-            found.insert(found.index(_found(found, [name])) + 1, new)
+            columns.insert(columns.index(_column_at(columns, [name])) + 1, new)
         case _:
             raise illegal('a position is `first`, `default` or `{"after": COLUMN}`')
 
 
-def _found(found: list[Json], path: list[str]) -> Json:
+def _column_at(columns: list[Json], path: list[str]) -> Json:
     name = _name(path)
-    for one in found:
+    for one in columns:
         if one["name"] == name:
             return one
     raise _missing(name)

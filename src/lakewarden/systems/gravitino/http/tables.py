@@ -81,9 +81,9 @@ def _read(exchange: Exchange) -> Created:
     body = read(exchange, Create)
     if not body.columns:
         raise illegal("body: a table needs at least one column")
-    kept = described(body.comment, body.properties)
+    description = described(body.comment, body.properties)
     return body.name, {
-        **kept,
+        **description,
         "columns": columns(body.columns),
         "partitioning": [_lowered(one, "strategy") for one in body.partitioning or []],
         "distribution": _distribution(body.distribution),
@@ -158,8 +158,8 @@ def _columns_altered(
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:
     """The entities of the columns whose names may be names of objects."""
-    found = (_column(table, str(one["name"])) for one in columns_of(body))
-    return (one for one in found if one is not None)
+    columns = (_column(table, str(one["name"])) for one in columns_of(body))
+    return (one for one in columns if one is not None)
 
 
 def _column(table: Entity, name: str) -> Entity | None:
@@ -185,8 +185,8 @@ TABLES: Final = Kind(
 
 def load(exchange: Exchange) -> Reply:
     """One table; `privileges=MODIFY_TABLE` asks for it in order to modify it."""
-    asked = {word.strip().upper() for word in exchange.one("privileges").split(",")}
-    verb = "load_to_modify" if "MODIFY_TABLE" in asked else "load"
+    wanted = {word.strip().upper() for word in exchange.one("privileges").split(",")}
+    verb = "load_to_modify" if "MODIFY_TABLE" in wanted else "load"
     return kinds.load(TABLES, exchange, f"table.{verb}")
 
 

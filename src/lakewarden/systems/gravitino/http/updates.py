@@ -76,9 +76,9 @@ class Draft:
     @property
     def properties(self) -> dict[str, str]:
         """The properties that are shown; to be changed in place."""
-        kept = self.body.setdefault("properties", {})
-        assert isinstance(kept, dict)  # noqa: S101 — INVARIANT: documents are written here
-        return kept
+        properties = self.body.setdefault("properties", {})
+        assert isinstance(properties, dict)  # noqa: S101 — INVARIANT: documents are written here
+        return properties
 
 
 def read_updates(exchange: Exchange, union: Any) -> list[Any]:
@@ -116,12 +116,12 @@ def set_comment(draft: Draft, comment: str | None) -> None:
 
 def checked(properties: Mapping[str, str] | None) -> dict[str, str]:
     """Properties as a request gives them; raises `Failure` 400 for such as may not be set."""
-    found = dict(properties or {})
-    for key in found:
+    copied = dict(properties or {})
+    for key in copied:
         _check_key(key)
-    if len(found) > MOST_PROPERTIES:
-        raise illegal(f"{len(found)} properties, at most {MOST_PROPERTIES} are allowed")
-    return found
+    if len(copied) > MOST_PROPERTIES:
+        raise illegal(f"{len(copied)} properties, at most {MOST_PROPERTIES} are allowed")
+    return copied
 
 
 def _set(draft: Draft, key: str, value: str) -> None:

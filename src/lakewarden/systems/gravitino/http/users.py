@@ -50,21 +50,21 @@ class BulkRemove(Body):
 
 
 def bulk_add(exchange: Exchange) -> Reply:
-    """Adds users, each by itself: what cannot be added is told, the others are."""
+    """Adds users, each by itself: failures are listed, the others are added."""
     metalake = entity(exchange, "metalake")
     users = _counted(read(exchange, BulkAdd).users)
     names = [one.name for one in users]
 
-    def task(transaction: WriteTransaction) -> Reply:
+    def add_each(transaction: WriteTransaction) -> Reply:
         acts = [partial(_added, exchange, transaction, one, metalake) for one in users]
         done, errors = _each(names, acts)
         return _bulk_reply("users", done, errors, len(names))
 
-    return write(exchange, "user.bulk_add", metalake, task, details={"users": names})
+    return write(exchange, "user.bulk_add", metalake, add_each, details={"users": names})
 
 
 def bulk_remove(exchange: Exchange) -> Reply:
-    """Removes users, each by itself: what cannot be removed is told, the others are."""
+    """Removes users, each by itself: failures are listed, the others are removed."""
     metalake = entity(exchange, "metalake")
     names = _counted(read(exchange, BulkRemove).names)
     if len(set(names)) < len(names):
@@ -76,13 +76,15 @@ def bulk_remove(exchange: Exchange) -> Reply:
             raise no_such_entity(user)
         return name
 
-    def task(transaction: WriteTransaction) -> Reply:
+    def remove_each(transaction: WriteTransaction) -> Reply:
         done, errors = _each(names, [partial(remove, transaction, name) for name in names])
         return _bulk_reply("names", done, errors, len(names))
 
     users = tuple(Entity("user", f"{metalake.name}:{name}") for name in names)
-    told = {"users": names}
-    return write(exchange, "user.bulk_remove", metalake, task, lists={"users": users}, details=told)
+    details = {"users": names}
+    return write(
+        exchange, "user.bulk_remove", metalake, remove_each, lists={"users": users}, details=details
+    )
 
 
 def _counted(items: list[T]) -> list[T]:
@@ -104,8 +106,8 @@ def _each(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T
             done.append(act())
         except (Failure, BadInput) as error:
             failure = failure_of(error)
-            told = {"code": failure.code, "type": failure.type, "message": failure.message}
-            errors.append({"index": index, "name": name, **told})
+            refusal = {"code": failure.code, "type": failure.type, "message": failure.message}
+            errors.append({"index": index, "name": name, **refusal})
     return done, errors
 
 

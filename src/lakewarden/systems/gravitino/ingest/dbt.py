@@ -100,7 +100,7 @@ class InGravitino:
                 "to": sorted(principal_text(principal) for principal in readers),
                 "on": f"{entity.type}:{entity.name}",
             }
-            yield _told(statement_row(table, node.where), entity)
+            yield _with_note(statement_row(table, node.where), entity)
 
     def _grantee(self, text: str) -> Principal:
         kind, colon, name = text.partition(":")
@@ -119,7 +119,7 @@ class InGravitino:
             yield membership_row(principal, members_of(lake), node.where)
 
 
-def _told(row: Row, entity: Entity) -> Row:
+def _with_note(row: Row, entity: Entity) -> Row:
     """The row of a statement, rejected when Gravitino could not have what it is about."""
     try:
         gravitino.parse(*entity)

@@ -87,20 +87,20 @@ class GravitinoFile:
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
-        """See `Source`. Grants on what is not stored are told from the others at the end."""
+        """See `Source`. Grants on what is not stored are separated at the end."""
         read = exchanges.read(self.path, rows, spark, system, scratch, progress)
         if isinstance(read, exchanges.Few):
             return replace(read.reading, rows=list(_few_on_stored(read.rows)))
         return replace(read.reading, rows=_on_stored(read.rows))
 
 
-def _on_stored(found: DataFrame) -> DataFrame:
+def _on_stored(rows: DataFrame) -> DataFrame:
     """The rows, those grants rejected whose object the export does not have."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     on = F.when(F.col("table") == STATEMENTS, F.get_json_object("c1", "$.on"))
-    named = found.withColumn("_on", on)
-    stored = found.filter("table = 'entities' and reason is null").select(
+    named = rows.withColumn("_on", on)
+    stored = rows.filter("table = 'entities' and reason is null").select(
         F.concat_ws(":", "c0", "c1").alias("_on"), F.lit(True).alias("_stored")
     )
     joined = named.join(stored.distinct(), "_on", "left")
@@ -111,13 +111,13 @@ def _on_stored(found: DataFrame) -> DataFrame:
             "reason": F.when(lost, F.lit(NOT_STORED)).otherwise(F.col("reason")),
             "detail": F.when(lost, detail).otherwise(F.col("detail")),
         }
-    ).select(*found.columns)
+    ).select(*rows.columns)
 
 
-def _few_on_stored(found: Sequence[Row]) -> Iterator[Row]:
+def _few_on_stored(rows: Sequence[Row]) -> Iterator[Row]:
     """As `_on_stored`."""
-    stored = {":".join(r.cells[:2]) for r in found if r.table == "entities" and not r.reason}
-    for row in found:
+    stored = {":".join(r.cells[:2]) for r in rows if r.table == "entities" and not r.reason}
+    for row in rows:
         on = None
         if row.table == STATEMENTS and not row.reason:
             on = json.loads(row.cells[1]).get("on")
@@ -131,13 +131,13 @@ def rows(exchange: Exchange, system: System) -> Iterator[Row]:
     match exchange.segments:
         case ("api", "metalakes"):
             for item in reply.tables("metalakes"):
-                found = Entity("metalake", item.text("name"))
-                yield entity_row(found, "")
-                yield from _described(found, item)
+                metalake = Entity("metalake", item.text("name"))
+                yield entity_row(metalake, "")
+                yield from _described(metalake, item)
         case ("api", "metalakes", lake):
-            found = Entity("metalake", lake)
-            yield entity_row(found, "")
-            yield from _described(found, _same(reply, "metalake", lake))
+            metalake = Entity("metalake", lake)
+            yield entity_row(metalake, "")
+            yield from _described(metalake, _same(reply, "metalake", lake))
         case ("api", "metalakes", lake, "catalogs", *inside):
             yield from _catalogs(exchange, reply, lake, tuple(inside))
         case ("api", "metalakes", lake, *inside):
@@ -156,8 +156,8 @@ def _checked(exchange: Exchange) -> Section:
         raise BadInput("expected a number", where=reply.at("code"))
     if code != 0:
         message = reply.text("message", "")
-        told = f": {quoted(message)}" if message else ""
-        raise BadInput(f"expected 0, got the error {code}{told}", where=reply.at("code"))
+        message_text = f": {quoted(message)}" if message else ""
+        raise BadInput(f"expected 0, got the error {code}{message_text}", where=reply.at("code"))
     return reply
 
 
@@ -168,9 +168,9 @@ def _meaningless(what: str) -> Row:
 def _same(reply: Section, key: str, name: str) -> Section:
     """The object under `key`, which must have the name that the path says."""
     item = Section(reply.take(key), reply.at(key))
-    found = item.text("jobId" if key == "job" else "name")
-    if found != name:
-        message = f"expected {quoted(name)} as in the path, got {quoted(found)}"
+    actual = item.text("jobId" if key == "job" else "name")
+    if actual != name:
+        message = f"expected {quoted(name)} as in the path, got {quoted(actual)}"
         raise BadInput(message, where=item.at("name"))
     return item
 
@@ -223,7 +223,7 @@ def _catalogs(
 
 
 def _catalog(lake: str, name: str, item: Section) -> Iterator[Row]:
-    """A catalog, with what is told of it."""
+    """A catalog with its properties."""
     for row in _one(lake, "catalog", name):
         yield row
         if row.table == "entities" and not row.reason:
@@ -373,10 +373,10 @@ def _judged(table: dict[str, object], effect: Effect, where: str, system: System
 
 def _owner(lake: str, type: str, full_name: str, reply: Section, system: System) -> Iterator[Row]:
     """The owner, if there is one. Groups own nothing in mode `seed`."""
-    found = reply.take("owner")
-    if found is None:
+    value = reply.take("owner")
+    if value is None:
         return
-    item = Section(found, reply.at("owner"))
+    item = Section(value, reply.at("owner"))
     word = item.text("type").lower()
     if word not in (USER, GROUP):
         raise BadInput("expected `user` or `group`", where=item.at("type"))

@@ -70,9 +70,9 @@ def read(
 
 def _notes(ask: Ask, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for what, question in counts.items():
-        found = ask(question)[0]["found"]
-        if found:
-            yield name, f"grants on {what}: {found}"
+        count = ask(question)[0]["found"]
+        if count:
+            yield name, f"grants on {what}: {count}"
 
 
 def _mariadb(ask: Ask) -> dict[Account, Known]:
@@ -84,17 +84,17 @@ def _mariadb(ask: Ask) -> dict[Account, Known]:
         (_account(row), Account(row["Role"], ""))
         for row in ask("select * from mysql.roles_mapping")
     )
-    found: dict[Account, Known] = {}
+    accounts: dict[Account, Known] = {}
     for row in ask("select * from mysql.user"):
         account, default = _account(row), row["default_role"]
-        found[account] = Known(
+        accounts[account] = Known(
             is_role=row["is_role"] == "Y",
             is_locked=bool(states.get(account, {}).get("account_locked")),
             privileges=_flags(row),
             roles=granted.get(account, frozenset()),
             active=frozenset([Account(default, "")] if default else ()),
         )
-    return found
+    return accounts
 
 
 def _mysql(ask: Ask) -> dict[Account, Known]:
@@ -126,10 +126,10 @@ def _mysql(ask: Ask) -> dict[Account, Known]:
 
 
 def _edges(pairs: Iterator[tuple[Account, Account]]) -> Edges:
-    found: dict[Account, set[Account]] = {}
+    roles_by_member: dict[Account, set[Account]] = {}
     for member, role in pairs:
-        found.setdefault(member, set()).add(role)
-    return {member: frozenset(roles) for member, roles in found.items()}
+        roles_by_member.setdefault(member, set()).add(role)
+    return {member: frozenset(roles) for member, roles in roles_by_member.items()}
 
 
 def _account(row: Mapping[str, Any]) -> Account:
@@ -138,8 +138,8 @@ def _account(row: Mapping[str, Any]) -> Account:
 
 def _flags(row: Mapping[str, Any]) -> frozenset[str]:
     """Privileges that stand in columns: `Create_view_priv` is CREATE VIEW."""
-    found = (c.removesuffix("_priv") for c, v in row.items() if c.endswith("_priv") and v == "Y")
-    words = (name.replace("_", " ").upper() for name in found)
+    names = (c.removesuffix("_priv") for c, v in row.items() if c.endswith("_priv") and v == "Y")
+    words = (name.replace("_", " ").upper() for name in names)
     return frozenset(_WORDS.get(word, word) for word in words)
 
 

@@ -109,9 +109,9 @@ class Mysql:
     notes: Sequence[tuple[str, str]] = field(default=())
 
 
-def read(found: Mysql, grants: Grants, *, takes_granted_roles: bool = False) -> None:
+def read(catalog: Mysql, grants: Grants, *, takes_granted_roles: bool = False) -> None:
     """Tells `grants` what `found` means."""
-    _Reader(found, grants, takes_granted_roles).read()
+    _Reader(catalog, grants, takes_granted_roles).read()
 
 
 def user_name(account: Account) -> str:
@@ -163,16 +163,16 @@ def _narrowest(patterns: Iterable[str]) -> list[str]:
     that fewer names match. SOURCE: MariaDB Server, the comment of `get_magic_sort`; tried
     with 10.11.
     """
-    found = list(patterns)
-    longest = max(map(_beginning, found))
-    fewest = min(map(_breadth, found))
-    return [p for p in found if _beginning(p) == longest or _breadth(p) == fewest]
+    candidates = list(patterns)
+    longest = max(map(_beginning, candidates))
+    fewest = min(map(_breadth, candidates))
+    return [p for p in candidates if _beginning(p) == longest or _breadth(p) == fewest]
 
 
 def _beginning(pattern: str) -> int:
     """How long the text before the first wildcard is, escapes included."""
-    found = re.match(r"(?:\\.|[^%_])*", pattern, re.DOTALL)
-    end = found.end() if found else 0
+    match = re.match(r"(?:\\.|[^%_])*", pattern, re.DOTALL)
+    end = match.end() if match else 0
     return _LONGEST_NAME * 2 + 1 if end == len(pattern) else end
 
 
@@ -188,12 +188,12 @@ def _breadth(pattern: str) -> tuple[int, int, int]:
 class _Reader:
     """One reading."""
 
-    def __init__(self, found: Mysql, grants: Grants, takes_granted: bool) -> None:
-        self._found = found
+    def __init__(self, catalog: Mysql, grants: Grants, takes_granted: bool) -> None:
+        self._mysql = catalog
         self._grants = grants
         self._catalog = grants.catalog
         self._takes_granted = takes_granted
-        self._modified = MODIFIED | {"ALTER"} | (set() if found.is_mariadb else {"CREATE"})
+        self._modified = MODIFIED | {"ALTER"} | (set() if catalog.is_mariadb else {"CREATE"})
 
     def read(self) -> None:
         self._grants.grant(
@@ -203,11 +203,11 @@ class _Reader:
             ["USE_CATALOG"],
             ["an account"],
         )
-        for account, known in sorted(self._found.accounts.items()):
+        for account, known in sorted(self._mysql.accounts.items()):
             if self._is_someone(account, known):
                 self._principal(account, known)
                 self._privileges(account, known)
-        for subject, what in self._found.notes:
+        for subject, what in self._mysql.notes:
             self._grants.note(subject, what)
 
     def _is_someone(self, account: Account, known: Known) -> bool:
@@ -245,18 +245,18 @@ class _Reader:
         """What the account has at once; a role with all that was granted to it, however far."""
         whose = {account}
         if known.is_role and account.user != PUBLIC:
-            edges = {one: other.roles for one, other in self._found.accounts.items()}
+            edges = {one: other.roles for one, other in self._mysql.accounts.items()}
             whose |= closure(account, edges)
         everywhere = frozenset[str]()
-        for one in whose & set(self._found.accounts):
+        for one in whose & set(self._mysql.accounts):
             everywhere |= self._everywhere(one)
         patterns: dict[str, frozenset[str]] = {}
-        for row in self._found.on_schemas:
+        for row in self._mysql.on_schemas:
             if row.account in whose:
                 patterns[row.pattern] = patterns.get(row.pattern, frozenset()) | row.privileges
         tables: dict[tuple[str, str], frozenset[str]] = {}
         columns: dict[tuple[str, str], dict[str, set[str]]] = {}
-        for on in self._found.on_tables:
+        for on in self._mysql.on_tables:
             if on.account in whose:
                 key = (on.schema, on.table)
                 tables[key] = tables.get(key, frozenset()) | on.privileges
@@ -265,7 +265,7 @@ class _Reader:
         return _Has(everywhere, patterns, tables, columns)
 
     def _everywhere(self, account: Account) -> frozenset[str]:
-        known = self._found.accounts[account]
+        known = self._mysql.accounts[account]
         if not known.has_restrictions:
             return known.privileges
         what = f"{listed(known.privileges)}, limited by partial revokes"
@@ -278,7 +278,7 @@ class _Reader:
         everywhere = has.everywhere
         above = self._catalog_words(everywhere)
         self._given(label, to, self._catalog.entity, above, everywhere, everywhere)
-        for schema in self._found.schemas:
+        for schema in self._mysql.schemas:
             mine = self._on_schema(has, schema)
             inside = [key for key in has.on_tables if key[0] == schema]
             together = everywhere | mine
@@ -292,8 +292,8 @@ class _Reader:
         matching = [pattern for pattern in has.on_patterns if matches(pattern, schema)]
         if not matching:
             return frozenset()
-        if not self._found.is_mariadb and literal(matching[0]) is None:
-            everybodys = {row.pattern for row in self._found.on_schemas}
+        if not self._mysql.is_mariadb and literal(matching[0]) is None:
+            everybodys = {row.pattern for row in self._mysql.on_schemas}
             if sum(matches(pattern, schema) for pattern in everybodys) > 1:
                 return frozenset()
         return frozenset.intersection(*(has.on_patterns[p] for p in _narrowest(matching)))
@@ -307,7 +307,7 @@ class _Reader:
         above: frozenset[str],
         had: set[str],
     ) -> None:
-        type, mine, subject = self._found.leaves.get(key), has.on_tables[key], ".".join(key)
+        type, mine, subject = self._mysql.leaves.get(key), has.on_tables[key], ".".join(key)
         on_columns = has.on_columns.get(key, {})
         if type is None:
             left = mine.union(*on_columns.values())

@@ -129,10 +129,10 @@ def read(ask: Ask, name: str) -> Postgres:
 
 
 def _items(ask: Ask, question: str) -> dict[Any, list[Item]]:
-    found: dict[Any, list[Item]] = {}
+    items_by_key: dict[Any, list[Item]] = {}
     for row in ask(question):
-        found.setdefault(row["key"], []).append(_item(row))
-    return found
+        items_by_key.setdefault(row["key"], []).append(_item(row))
+    return items_by_key
 
 
 def _item(row: Mapping[str, Any]) -> Item:

@@ -118,22 +118,22 @@ class Postgres:
     notes: Sequence[tuple[str, str]] = field(default=())
 
 
-def read(found: Postgres, grants: Grants, *, takes_data_for_modify: bool = False) -> None:
+def read(database: Postgres, grants: Grants, *, takes_data_for_modify: bool = False) -> None:
     """Tells `grants` what `found` means."""
-    _Reader(found, grants, takes_data_for_modify).read()
+    _Reader(database, grants, takes_data_for_modify).read()
 
 
 class _Reader:
     """One reading; `to` says whom a role's privileges reach."""
 
-    def __init__(self, found: Postgres, grants: Grants, takes_data: bool) -> None:
-        self._found = found
+    def __init__(self, database: Postgres, grants: Grants, takes_data: bool) -> None:
+        self._database_catalog = database
         self._grants = grants
         self._catalog = grants.catalog
         self._takes_data = takes_data
-        self._logins = {role.name for role in found.roles if role.can_login}
-        edges: dict[str, set[str]] = {found.owner: {_DATABASE_OWNER}}
-        for membership in found.memberships:
+        self._logins = {role.name for role in database.roles if role.can_login}
+        edges: dict[str, set[str]] = {database.owner: {_DATABASE_OWNER}}
+        for membership in database.memberships:
             if membership.inherits:
                 edges.setdefault(membership.member, set()).add(membership.role)
         self._acting = {name: closure(name, edges) for name in self._logins}
@@ -142,15 +142,15 @@ class _Reader:
         self._principals()
         self._database()
         self._predefined()
-        for schema in self._found.schemas:
+        for schema in self._database_catalog.schemas:
             self._schema(schema)
-        for relation in self._found.relations:
+        for relation in self._database_catalog.relations:
             self._relation(relation)
-        for subject, what in self._found.notes:
+        for subject, what in self._database_catalog.notes:
             self._grants.note(subject, what)
 
     def _principals(self) -> None:
-        for role in self._found.roles:
+        for role in self._database_catalog.roles:
             if role.can_login:
                 memberships = sorted(
                     name for name in self._acting[role.name] if self._is_group(name)
@@ -163,7 +163,7 @@ class _Reader:
                 user = Principal(USER, role.name)
                 right = called("superuser", role.name)
                 self._grants.grant(right, [user], self._catalog.entity, _EVERYTHING, ["everything"])
-        for membership in self._found.memberships:
+        for membership in self._database_catalog.memberships:
             if not membership.inherits:
                 what = f"membership in {_right(membership.role)} without INHERIT"
                 self._grants.note(membership.member, what)
@@ -212,14 +212,14 @@ class _Reader:
 
     def _owner(self, name: str) -> str:
         """The role that owns, where PostgreSQL's own role stands for the database's owner."""
-        return self._found.owner if name == _DATABASE_OWNER else name
+        return self._database_catalog.owner if name == _DATABASE_OWNER else name
 
     def _database(self) -> None:
-        entity, found = self._catalog.entity, self._found
-        self._given(entity, found.items, _ON_DATABASE, found.owner)
-        inside = [self._owner(schema.owner) for schema in found.schemas]
-        inside += [relation.owner for relation in found.relations]
-        self._own_all(entity, found.owner, inside)
+        entity, database = self._catalog.entity, self._database_catalog
+        self._given(entity, database.items, _ON_DATABASE, database.owner)
+        inside = [self._owner(schema.owner) for schema in database.schemas]
+        inside += [relation.owner for relation in database.relations]
+        self._own_all(entity, database.owner, inside)
 
     def _schema(self, schema: Schema) -> None:
         entity = self._catalog.schema(schema.name)
@@ -228,7 +228,7 @@ class _Reader:
             if "CREATE" in privileges and grantee != schema.owner:
                 what = f"CREATE of views to {_right(grantee)}"
                 self._grants.note(f"{entity.type}:{entity.name}", what)
-        inside = [r.owner for r in self._found.relations if r.schema == schema.name]
+        inside = [r.owner for r in self._database_catalog.relations if r.schema == schema.name]
         self._own_all(entity, self._owner(schema.owner), inside)
 
     def _own_all(self, entity: Entity, owner: str, inside: Sequence[str]) -> None:
@@ -265,12 +265,12 @@ class _Reader:
 
     def _columns(self, entity: Entity, relation: Relation) -> None:
         """Grants on columns; the owner's mean nothing beside the ownership."""
-        found: dict[str, dict[str, set[str]]] = {}
+        columns_by_grantee: dict[str, dict[str, set[str]]] = {}
         for column, items in relation.columns.items():
             for grantee, privileges in _by_grantee(items):
                 if grantee != relation.owner:
-                    found.setdefault(grantee, {})[column] = privileges
-        for grantee, granted in sorted(found.items()):
+                    columns_by_grantee.setdefault(grantee, {})[column] = privileges
+        for grantee, granted in sorted(columns_by_grantee.items()):
             if relation.has_row_security:
                 words = listed(set[str]().union(*granted.values()))
                 what = f"{words} on columns to {_right(grantee)}, limited by row security"
@@ -322,21 +322,21 @@ class _Reader:
                 self._secured(name, sql)
 
     def _secured(self, name: str, sql: Sequence[str]) -> None:
-        for relation in self._found.relations:
+        for relation in self._database_catalog.relations:
             if relation.has_row_security:
                 what = f"{listed(sql)} to {_right(name)}, limited by row security"
                 self._grants.note(f"relation {relation.schema}.{relation.name}", what)
 
     def _unsecured(self) -> Iterator[Entity]:
         """As little entities as cover everything that has no row security."""
-        secured = {r.schema for r in self._found.relations if r.has_row_security}
+        secured = {r.schema for r in self._database_catalog.relations if r.has_row_security}
         if not secured:
             yield self._catalog.entity
             return
-        for schema in self._found.schemas:
+        for schema in self._database_catalog.schemas:
             if schema.name not in secured:
                 yield self._catalog.schema(schema.name)
-        for relation in self._found.relations:
+        for relation in self._database_catalog.relations:
             if relation.schema in secured and not relation.has_row_security:
                 if relation.kind in TABLE_KINDS:
                     yield self._catalog.leaf("table", relation.schema, relation.name)
@@ -350,7 +350,7 @@ def _right(grantee: str) -> str:
 
 
 def _by_grantee(items: Sequence[Item]) -> list[tuple[str, set[str]]]:
-    found: dict[str, set[str]] = {}
+    privileges_by_grantee: dict[str, set[str]] = {}
     for item in items:
-        found.setdefault(item.grantee, set()).add(item.privilege)
-    return sorted(found.items())
+        privileges_by_grantee.setdefault(item.grantee, set()).add(item.privilege)
+    return sorted(privileges_by_grantee.items())

@@ -15,7 +15,7 @@ What takes away is never left out: where it cannot be said exactly it is said fo
 DENY on the smallest entity that contains it and to everybody that it may be about. So are
 deny exceptions, conditions, masks, row filters and `isDenyAllElse`. The report says which.
 
-Who is in a group or holds a role is told by exports of users and roles in the same folder;
+Who is in a group or holds a role comes from exports of users and roles in the same folder;
 without them a DENY to a group or role is one to everybody, for nobody knows who is in it.
 
 SOURCE: apache/ranger@8e7716cd3c36, RangerDefaultPolicyEvaluator; ecosystem reference 6.3.
@@ -233,12 +233,12 @@ class Meaning:
         for resource in policy.resources:
             places = self.scopes.exact(resource)
             if places is None:
-                self.note(policy, f"{what}: {_told(resource)}")
+                self.note(policy, f"{what}: {_resource_text(resource)}")
                 continue
             for place in places:
                 self._allow_at(policy, f"allow {index + 1}", item, place, to)
             if not places:
-                self.note(policy, f"{what}: no policy names what {_told(resource)} means")
+                self.note(policy, f"{what}: no policy names what {_resource_text(resource)} means")
 
     def _allow_at(
         self, policy: Policy, part: str, item: Item, place: Place, to: list[Principal]
@@ -251,8 +251,8 @@ class Meaning:
         granted: dict[Entity, set[str]] = {place.entity: set(words)}
         for entity, word in self.scopes.needs(place, words):
             granted.setdefault(entity, set()).add(word)
-        for entity, found in granted.items():
-            self._state(policy, part, "allow", entity, found, to)
+        for entity, privileges in granted.items():
+            self._state(policy, part, "allow", entity, privileges, to)
         for index, exception in enumerate(policy.allow_exceptions, 1):
             self._deny_at(policy, f"exception {index}", exception, place)
 
@@ -263,7 +263,7 @@ class Meaning:
                 self.note(policy, f"the condition of {part} {index}: said as if it always held")
             for resource in policy.resources:
                 if self.scopes.is_elsewhere(resource):
-                    self.note(policy, f"{part} {index}: {_told(resource)}")
+                    self.note(policy, f"{part} {index}: {_resource_text(resource)}")
                     continue
                 for place in self.scopes.covering(resource):
                     self._deny_at(policy, f"{part} {index}", item, place)
@@ -318,16 +318,16 @@ class Meaning:
 
 def _times(policy: Policy, effect: str) -> list[tuple[float | None, float | None]]:
     """From when until when; what takes away does so at least then."""
-    found = []
+    windows = []
     for window in policy.windows or _ALWAYS:
         # The last second belongs to it, there.
         later = 1.0 if effect == "deny" else 0.0
         end = None if window.end is None else window.end + later
-        found.append((window.start, end))
-    return found
+        windows.append((window.start, end))
+    return windows
 
 
-def _told(resource: Resource) -> str:
+def _resource_text(resource: Resource) -> str:
     """A resource, for people."""
     parts = []
     for name, level in resource.items():

@@ -1,6 +1,6 @@
 """Whom Ranger's policies name, and how much is known about who they are.
 
-A group or role whose members are not all told cannot be restricted as such: somebody who is in
+A group or role whose members are not all listed cannot be restricted as such: somebody who is in
 it there would not be in it here. What is taken from it is then taken from everybody.
 """
 
@@ -33,14 +33,14 @@ class People:
     ranger: Ranger
     allowed_by: Iterable[Item]
     _known: dict[Principal, None] = field(default_factory=dict)
-    _all_told: bool = False
+    _has_all_groups: bool = False
 
     def __post_init__(self) -> None:
         named = {user for item in self.allowed_by for user in item.users} - MACROS
         named |= {user for role in self.ranger.roles.values() for user in role.users}
-        told = self.ranger.groups_of
-        self._all_told = bool(told) and named <= told.keys()
-        for user, groups in told.items():
+        groups_by_user = self.ranger.groups_of
+        self._has_all_groups = bool(groups_by_user) and named <= groups_by_user.keys()
+        for user, groups in groups_by_user.items():
             self._take(USER, user)
             for group in groups:
                 self._take(GROUP, group)
@@ -64,18 +64,18 @@ class People:
 
     def allowed(self, item: Item) -> list[Principal]:
         """Whom an item allows something, as far as they can be named."""
-        found = [principal for principal in self._plain(item) if principal is not None]
-        return [*found, members_of(self.metalake)] if PUBLIC in item.groups else found
+        principals = [principal for principal in self._plain(item) if principal is not None]
+        return [*principals, members_of(self.metalake)] if PUBLIC in item.groups else principals
 
     def restricted(self, item: Item) -> tuple[list[Principal], list[str]]:
-        """Whom an item may be about; in words, what is not told and makes that everybody."""
-        found = list(self._plain(item))
+        """The principals of an item; and what is not listed, so that it means everybody."""
+        principals = list(self._plain(item))
         unknown = [f"who {user} is" for user in sorted(MACROS & set(item.users))]
-        unknown += [f"who is in the group {g}" for g in item.groups if not self._is_told(g)]
+        unknown += [f"who is in the group {g}" for g in item.groups if not self._is_listed(g)]
         unknown += [f"who holds the role {r}" for r in item.roles if not self._is_held(r, ())]
-        if unknown or None in found or PUBLIC in item.groups:
+        if unknown or None in principals or PUBLIC in item.groups:
             return [members_of(self.metalake)], unknown
-        return [principal for principal in found if principal is not None], []
+        return [principal for principal in principals if principal is not None], []
 
     def _plain(self, item: Item) -> Iterator[Principal | None]:
         for user in item.users:
@@ -87,9 +87,9 @@ class People:
         for role in item.roles:
             yield self._take(ROLE, role)
 
-    def _is_told(self, group: str) -> bool:
+    def _is_listed(self, group: str) -> bool:
         """Whether everybody in a group is known."""
-        return group == PUBLIC or self._all_told
+        return group == PUBLIC or self._has_all_groups
 
     def _is_held(self, name: str, above: tuple[str, ...]) -> bool:
         """Whether everybody who holds a role is known."""
@@ -97,7 +97,7 @@ class People:
         if role is None or name in above or PUBLIC in role.groups:
             return False
         inner = all(self._is_held(one, (*above, name)) for one in role.roles)
-        return inner and all(map(self._is_told, role.groups))
+        return inner and all(map(self._is_listed, role.groups))
 
     def rows(self, place: str) -> Iterator[Row]:
         """Everybody that was named; users are members of the metalake."""

@@ -206,15 +206,15 @@ def _whole(section: Section, key: str) -> int:
 
 
 def _resource(section: Section, key: str) -> Resource:
-    found: Resource = {}
+    resource: Resource = {}
     for level, inner in section.named(key).items():
         values = inner.texts("values")
-        found[level] = Level(values, inner.flag("isExcludes"))
+        resource[level] = Level(values, inner.flag("isExcludes"))
         inner.take("isRecursive")
         inner.close()
         if not values:
             raise BadInput("expected at least one value", where=inner.at("values"))
-    return found
+    return resource
 
 
 def _items(section: Section, key: str, *, takes_all: bool = False) -> tuple[Item, ...]:
@@ -281,8 +281,8 @@ def _moment(section: Section, key: str, zone: ZoneInfo | None) -> float | None:
     if not text:
         return None
     try:
-        found = datetime.strptime(text, _TIME).replace(tzinfo=zone or UTC)
+        moment = datetime.strptime(text, _TIME).replace(tzinfo=zone or UTC)
     except ValueError:
         expected = "expected a time such as `2026/11/21 00:00:00`"
         raise BadInput(f"{expected}, got {quoted(text)}", where=section.at(key)) from None
-    return found.timestamp()
+    return moment.timestamp()

@@ -145,8 +145,8 @@ class Scopes:
         """What policies name, and what is known to be there has not."""
         if not self._there:
             return []
-        found = (named.items() for named in self._known.values())
-        return [one for items in found for names, one in items if names not in self._there]
+        items_by_type = (named.items() for named in self._known.values())
+        return [one for items in items_by_type for names, one in items if names not in self._there]
 
     def learn(self, resource: Resource) -> None:
         """Remembers the names that a resource spells out."""
@@ -165,24 +165,26 @@ class Scopes:
 
     def entities(self) -> list[Entity]:
         """Everything that was learnt, and what contains it, outermost first."""
-        found = [Entity("metalake", self.metalake)]
+        entities = [Entity("metalake", self.metalake)]
         if self.catalog:
-            found.append(self.root)
-        return found + [entity for type in TYPES for entity in self._known.get(type, {}).values()]
+            entities.append(self.root)
+        return entities + [
+            entity for type in TYPES for entity in self._known.get(type, {}).values()
+        ]
 
     def exact(self, resource: Resource) -> list[Place] | None:
         """What an allowing policy is about; None where that cannot be said."""
         if not self.speaks_of(resource) or any(level.excludes for level in resource.values()):
             return None
         given = TYPES[len(self.top) + len(resource)]
-        found: dict[Entity, None] = {}
+        entities: dict[Entity, None] = {}
         for values in self._named(resource):
             depth = len(values)
             while depth and values[depth - 1] == _ANY:
                 depth -= 1
             for entity in self._matching((*self.top, *values[:depth])):
-                found[entity] = None
-        return [Place(entity, given) for entity in found]
+                entities[entity] = None
+        return [Place(entity, given) for entity in entities]
 
     def _matching(self, names: tuple[str, ...]) -> Iterator[Entity]:
         if any("{" in name or "$" in name for name in names):
@@ -202,14 +204,14 @@ class Scopes:
             return [Place(self.root, "column", whole=False)]
         given = TYPES[len(self.top) + len(resource)]
         excludes = any(level.excludes for level in resource.values())
-        found: dict[Place, None] = {}
+        places: dict[Place, None] = {}
         for values in self._named(resource):
             names = (*self.top, *takewhile(_is_name, values))
             entity = self._restrictable(names)
             left = values[len(names) - len(self.top) :]
             whole = not excludes and set(left) <= {_ANY} and entity.type == TYPES[len(names)]
-            found[Place(entity, given, whole)] = None
-        return list(found)
+            places[Place(entity, given, whole)] = None
+        return list(places)
 
     def _restrictable(self, names: Sequence[str]) -> Entity:
         """No column, and nothing whose name Gravitino could not have."""
@@ -243,19 +245,19 @@ class Scopes:
     def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
         """The privileges that mean no more than the accesses do at that place."""
         words, depth = self._all(accesses), TYPES.index(place.entity.type)
-        given, found = TYPES.index(place.given), set[str]()
+        given, privileges = TYPES.index(place.given), set[str]()
         if place.given == "column" and place.entity.type != "column":
-            found |= {"SELECT_TABLE"} if self.service.reads <= words else set()
-            found |= {"MODIFY_TABLE"} if self.service.modifies <= words else set()
+            privileges |= {"SELECT_TABLE"} if self.service.reads <= words else set()
+            privileges |= {"MODIFY_TABLE"} if self.service.modifies <= words else set()
         if "create" in words and given > TYPES.index("schema") and depth <= TYPES.index("schema"):
-            found.add("CREATE_TABLE")
+            privileges.add("CREATE_TABLE")
         if place.given == "schema":
-            found |= {"USE_SCHEMA"} if words & {"select", "use"} else set()
+            privileges |= {"USE_SCHEMA"} if words & {"select", "use"} else set()
             if "create" in words and place.entity.type in ("metalake", "catalog"):
-                found.add("CREATE_SCHEMA")
+                privileges.add("CREATE_SCHEMA")
         if place.given == "catalog" and "use" in words:
-            found.add("USE_CATALOG")
-        return found
+            privileges.add("USE_CATALOG")
+        return privileges
 
     def needs(self, place: Place, words: set[str]) -> Iterator[tuple[Entity, str]]:
         """What has to be used on the way to these privileges, which Ranger does not ask for."""
@@ -272,20 +274,20 @@ class Scopes:
     def denied(self, accesses: Iterable[str], place: Place) -> Iterator[tuple[Entity, str]]:
         """The privileges that must be taken away with the accesses at that place, and where."""
         words = self._all(accesses) - self.service.inert
-        seen, found = bool(words & _SEES), set[str]()
+        seen, privileges = bool(words & _SEES), set[str]()
         unknown = bool(words - _SEES - _CHANGES - {"create"})
         if seen or unknown:
-            found |= {"SELECT_TABLE", "MODIFY_TABLE"}
+            privileges |= {"SELECT_TABLE", "MODIFY_TABLE"}
             if place.whole:
-                found.add("USE_SCHEMA")
+                privileges.add("USE_SCHEMA")
         if unknown or (place.whole and "use" in words and not self.catalog):
-            found.add("USE_CATALOG")
+            privileges.add("USE_CATALOG")
         if words & _CHANGES:
-            found.add("MODIFY_TABLE")
+            privileges.add("MODIFY_TABLE")
         if "create" in words or unknown:
-            found |= {"CREATE_TABLE", "CREATE_SCHEMA"}
+            privileges |= {"CREATE_TABLE", "CREATE_SCHEMA"}
         depth = TYPES.index(place.entity.type)
-        for word in found:
+        for word in privileges:
             if depth <= _INNERMOST[word]:
                 yield place.entity, word
             elif word == "CREATE_TABLE":  # of that name: nobody can be kept from one name alone

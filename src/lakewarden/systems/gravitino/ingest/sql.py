@@ -71,7 +71,7 @@ class Sql:
         return named | {name: "true" for name, is_set in flags.items() if is_set}
 
     def inputs(self) -> None:
-        """See `Source`: a database tells what it holds only when it is read."""
+        """See `Source`: the content of a database is known only when it is read."""
 
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
@@ -137,8 +137,8 @@ class _Reader:
         yield from self._entities(progress)
         grants = Grants(self._catalog, self._model, self._name)
         if dialect == _POSTGRES:
-            found = postgres_catalog.read(self._ask, self._name)
-            postgres.read(found, grants, takes_data_for_modify=options.takes_data_for_modify)
+            catalog = postgres_catalog.read(self._ask, self._name)
+            postgres.read(catalog, grants, takes_data_for_modify=options.takes_data_for_modify)
         elif dialect in _MYSQL:
             server = mysql_catalog.read(self._ask, self._name, self._schemas, self._leaves)
             mysql.read(server, grants, takes_granted_roles=options.takes_granted_roles)

@@ -130,11 +130,11 @@ def edit(call: Call, task: Callable[[Edit], T]) -> T:
         outcome = task(one)
         one.finish()
         reason = GUARD.reason(exchange)
-        for request in one.asked:
+        for request in one.requests:
             own = one.changes(request.target)
             told = {"aspects": own} if own else {"entities": [each.name for each in one.changed]}
             transaction.record(GUARD.event(exchange, request, "allow", reason, told))
-        return outcome, one.asked
+        return outcome, one.requests
 
     outcome, done = GUARD.committed(call.exchange, guarded)
     for request in done:

@@ -39,7 +39,7 @@ def _sealing(call: Call) -> Sealing:
 def written(changes: AspectChanges, entity: Entity, aspect: str) -> dict[str, Any]:
     """An aspect that is never read, without its secret, to be changed and put back."""
     document = changes.transaction.store.documents(changes.realm, [entity]).get(entity)
-    stored = aspects.kept_in(document).get(aspect)
+    stored = aspects.stored_aspects(document).get(aspect)
     return {} if stored is None else dict(stored.value)
 
 
@@ -47,7 +47,9 @@ def shown(call: Call, entities: Iterable[Entity], aspect: str) -> dict[Entity, M
     """That aspect of those entities that have it, without its secret."""
     with call.exchange.service.reading() as reading:
         documents = reading.documents(call.exchange.realm, list(entities))
-    found = {one: aspects.kept_in(document).get(aspect) for one, document in documents.items()}
+    found = {
+        one: aspects.stored_aspects(document).get(aspect) for one, document in documents.items()
+    }
     return {
         one: kept.value
         for one, kept in found.items()

@@ -356,8 +356,13 @@ def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> 
 def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/principal", realm="gravitino", p="user:ana")
+        # Other trials of this server may have changed what ana reaches.
+        reached = asked(served, "GET", "/realms/gravitino/principal?p=user:ana")["reached"]
+        (tables,) = {
+            one["entities"] for one in reached if (one["way"], one["type"]) == ("see", "table")
+        }
         told = found.text()
-        assert "120 table" in told
+        assert f"{tables} table" in told
         assert "through finance" in told
         row = found.page.get_by_role("listitem").filter(has_text="finance group")
         row.get_by_role("button", name="What if it leaves").click()

@@ -13,6 +13,7 @@ from typing import Final
 from prometheus_client.samples import Sample
 
 from lakewarden.app import metrics
+from lakewarden.http.exchange import READS, WRITES
 from lakewarden.service.server_figures import ServerFigures
 
 _STATM: Final = Path("/proc/self/statm")
@@ -36,8 +37,8 @@ def figures(started: float, processes: int) -> ServerFigures:
         requests=dict(sorted(requests.items())),
         rate_limited=_sum(samples["lakewarden_rate_limited_total"]),
         stale_answers=_sum(samples["lakewarden_stale_answers_total"]),
-        median_seconds=quantile(buckets, 0.5),
-        p99_seconds=quantile(buckets, 0.99),
+        median_seconds=quantile(buckets, 0.5, fewest=1),
+        p99_seconds=quantile(buckets, 0.99, fewest=100),
     )
 
 
@@ -46,23 +47,38 @@ def _sum(samples: Iterable[Sample]) -> int:
 
 
 def _buckets(samples: Iterable[Sample]) -> Mapping[float, float]:
-    """How many requests took at most so many seconds, whatever the wire."""
+    """How many ordinary requests took at most so many seconds, whatever the wire.
+
+    Bulk requests take seconds (a run of the checks, for one), and logins are slow on purpose: a
+    few of either would pass for a slow server.
+    """
     counts: dict[float, float] = defaultdict(float)
     for sample in samples:
-        counts[float(sample.labels["le"])] += sample.value
+        if sample.labels["class"] in (READS, WRITES):
+            counts[float(sample.labels["le"])] += sample.value
     return counts
 
 
-def quantile(buckets: Mapping[float, float], part: float) -> float | None:
-    """The least bound below which this part of the counts lies; None where none of them is.
+def quantile(buckets: Mapping[float, float], part: float, *, fewest: int) -> float | None:
+    """The value below which this part of the counts lies, on a straight line within its bucket.
 
-    >>> quantile({0.1: 98.0, 1.0: 99.0, math.inf: 100.0}, 0.99)
-    1.0
+    None where there are fewer counts than `fewest`, since it would be one of the largest then,
+    and where it lies above the last bound.
+
+    >>> quantile({0.1: 98.0, 0.2: 100.0, math.inf: 100.0}, 0.99, fewest=100)
+    0.15
     """
     total = buckets.get(math.inf, 0.0)
-    bounds = (bound for bound in sorted(buckets) if total and buckets[bound] >= part * total)
-    found = next(bounds, math.inf)
-    return found if math.isfinite(found) else None
+    if total < fewest:
+        return None
+    wanted, lower, below = part * total, 0.0, 0.0
+    for bound in sorted(buckets):
+        if buckets[bound] >= wanted:
+            break
+        lower, below = bound, buckets[bound]
+    if math.isinf(bound):
+        return None
+    return round(lower + (bound - lower) * (wanted - below) / (buckets[bound] - below), 6)
 
 
 def _resident_bytes() -> int | None:

@@ -38,7 +38,7 @@ REQUESTS = Counter(
     ["wire", "operation", "outcome", "model"],
 )
 DURATION = Histogram(
-    "lakewarden_request_seconds", "Time from head to answer", ["wire"], buckets=_SECONDS
+    "lakewarden_request_seconds", "Time from head to answer", ["wire", "class"], buckets=_SECONDS
 )
 ERRORS = Counter(
     "lakewarden_errors_total",
@@ -95,13 +95,15 @@ def outcome_of(status: int) -> str:
     return _OUTCOMES.get(status, "refused")
 
 
-_counts: dict[tuple[str, str, int, str], list[float]] = {}
+_counts: dict[tuple[str, str, str, int, str], list[float]] = {}
 """What was counted since it was last written: writing costs more than deciding does."""
 
 
-def count(wire: str, operation: str, status: int, model: str, seconds: float) -> None:
+def count(
+    wire: str, rate_class: str, operation: str, status: int, model: str, seconds: float
+) -> None:
     """One request that was answered. Only from the event loop, as `write` is."""
-    key = (wire, operation, status, model)
+    key = (wire, rate_class, operation, status, model)
     durations = _counts.get(key)
     if durations is None:
         durations = _counts[key] = []
@@ -112,9 +114,9 @@ def count(wire: str, operation: str, status: int, model: str, seconds: float) ->
 
 def write() -> None:
     """Writes what was counted to where it is read from."""
-    for (wire, operation, status, model), durations in _counts.items():
+    for (wire, rate_class, operation, status, model), durations in _counts.items():
         REQUESTS.labels(wire, operation, outcome_of(status), model).inc(len(durations))
-        _observe(DURATION.labels(wire), durations)
+        _observe(DURATION.labels(wire, rate_class), durations)
     _counts.clear()
 
 

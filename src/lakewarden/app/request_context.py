@@ -40,6 +40,7 @@ class RequestContext:
     request_id: str = ""
     dialect: Dialect | None = None
     operation: str = ""
+    rate_class: str = ""
     realm: str | None = None
     model: str = ""
     forwarded: str | None = None
@@ -83,7 +84,7 @@ class RequestContext:
     def tell(self, status: int, proxies: Sequence[Network]) -> None:
         """Counts and logs the request, once it was answered."""
         seconds = time.perf_counter() - self.begun
-        metrics.count(self.wire, self.operation, status, self.model, seconds)
+        metrics.count(self.wire, self.rate_class, self.operation, status, self.model, seconds)
         if self.stale is not None:
             metrics.STALE.inc()
         level = logging.INFO if status >= 400 else logging.DEBUG

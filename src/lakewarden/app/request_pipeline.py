@@ -230,6 +230,7 @@ class RequestPipeline:
         found = parsed.found
         context.dialect, context.realm = found.dialect, found.realm
         context.operation = found.route.operation
+        context.rate_class = parsed.rate_class
         context.forwarded = parsed.headers.get("x-forwarded-for")
         if own:
             size = parsed.size + heads.size_of(own.items())

@@ -11,8 +11,9 @@ class ServerFigures:
     """Of all processes together, but `started` and `resident_bytes` of the one that answers.
 
     `started` is in seconds since the epoch; `requests` counts by outcome; `median_seconds` and
-    `p99_seconds` bound the time of a request from above, None before the first one and where one
-    took longer than the largest bound. `resident_bytes` is None where the machine does not say.
+    `p99_seconds` are the time of a request since the start, bulk requests and logins left out:
+    None before the first request, of `p99_seconds` before the hundredth, and beyond the largest
+    bucket. `resident_bytes` is None where the machine does not say.
     """
 
     started: float = 0.0

@@ -46,7 +46,10 @@ class SettingsGiven(Given, kw_only=True):
 
 
 class HealthGiven(Given, kw_only=True):
-    """How the server does. Times of requests are bounds in seconds, null before the first.
+    """How the server does.
+
+    `median_seconds` and `p99_seconds` are the time of a request since the start, bulk requests and
+    logins left out; null before the first request, of `p99_seconds` before the hundredth.
 
     `requests` counts by outcome since the server started. `started`, `resident_bytes` and
     `store_seconds` are those of the process that answers.

@@ -194,7 +194,7 @@ class Local:
         return reasons_given(done(reasons))
 
     def _access(self, asking: dict[str, Any]) -> object:
-        from lakewarden.http.admin.bodies import PageGiven
+        from lakewarden.http.admin.bodies import NextPage
         from lakewarden.http.admin.cross_realm import reach_given
         from lakewarden.service.asset_access import asset_access
 
@@ -210,7 +210,7 @@ class Local:
             after=asking["token"] or None,
         )
         access = done(answer)
-        return reach_given(access, PageGiven(next_token=access.after or ""))
+        return reach_given(access, NextPage(next_token=access.after or ""))
 
     def _arguments(self, asking: dict[str, Any]) -> tuple[State, Actor, Words, float]:
         from lakewarden.service.question_text import Words

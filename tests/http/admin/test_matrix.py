@@ -23,15 +23,15 @@ BODIES: dict[str, dict[str, Any]] = {
     "ModelUpgrade": {"model_text": TEXT},
     "NewRealm": {"name": "fresh", "model": "gravitino"},
     "RealmChange": {"settings": {"mode": "seed"}},
-    "PrincipalSent": {"principal": "user:guest"},
+    "PrincipalRequest": {"principal": "user:guest"},
     "Membership": {"member": "user:guest", "of": "group:guests"},
     "DirectoryMembership": {"member": "user:guest", "of": "group:guests"},
     "SignIn": {"user": "guest"},
-    "PasswordSent": {"password": "correct horse 7"},
+    "PasswordRequest": {"password": "correct horse 7"},
     "NewToken": {"user": "guest", "title": "x"},
-    "StatementSent": {"privileges": ["MANAGE_USERS"], "to": ["user:guest"], "on": "metalake:lk"},
-    "Drafted": {"members": {"add": [{"member": "user:guest", "of": "group:guests"}]}},
-    "DismissalSent": {
+    "StatementRequest": {"privileges": ["MANAGE_USERS"], "to": ["user:guest"], "on": "metalake:lk"},
+    "PreviewRequest": {"members": {"add": [{"member": "user:guest", "of": "group:guests"}]}},
+    "DismissalRequest": {
         "reason": "known",
         "until": (datetime.now(UTC) + timedelta(days=10)).isoformat(),
     },
@@ -41,26 +41,26 @@ BODIES: dict[str, dict[str, Any]] = {
         "b": {"principal": "eve"},
         "ask": "table.load",
     },
-    "ScenarioSent": {"scenario": ""},
-    "EntitySent": {"entity": "metalake:lk"},
+    "ScenarioRequest": {"scenario": ""},
+    "EntityRequest": {"entity": "metalake:lk"},
     "Question": {"operation": "table.load", "entity": TABLE, "principal": "guest"},
     "Questions": {"questions": [{"operation": "table.load", "principal": "guest"}]},
     "ListQuestion": {"operation": "table.load", "principal": "guest"},
     "WhoQuestion": {"operation": "table.load", "entity": TABLE},
-    "Parts": {"entity": TABLE, "principal": "guest"},
+    "PrincipalQuestion": {"entity": TABLE, "principal": "guest"},
     "AccessQuestion": {"entity": TABLE},
-    "FilesSent": {"files": [POLICY]},
-    "Agreed": {"files": [POLICY], "revision": 0, "digest": "0" * 64},
-    "LinkSent": {
+    "PlanRequest": {"files": [POLICY]},
+    "ApplyRequest": {"files": [POLICY], "revision": 0, "digest": "0" * 64},
+    "LinkRequest": {
         "one": {"realm": "gravitino", "entity": "metalake:lk"},
         "other": {"realm": "cdap", "entity": "dataset:shop.orders"},
     },
     "LinkRows": {"keeper": "rules", "links": [["gravitino", "metalake:lk", "cdap", "dataset:a.b"]]},
-    "WhoAcross": {"operation": "read", "entity": TABLE},
-    "ListAcross": {"operation": "read", "principal": "guest"},
-    "ExplainAcross": {"operation": "read", "entity": TABLE, "principal": "guest"},
+    "CrossRealmWhoQuestion": {"operation": "read", "entity": TABLE},
+    "CrossRealmListQuestion": {"operation": "read", "principal": "guest"},
+    "CrossRealmExplainQuestion": {"operation": "read", "entity": TABLE, "principal": "guest"},
     "ReachQuestion": {"asset": TABLE, "realm": "gravitino"},
-    "Rows": {"model": "gravitino", "entities": [["metalake", "lk", None, None]]},
+    "LoadRequest": {"model": "gravitino", "entities": [["metalake", "lk", None, None]]},
 }
 PARAMS = {
     "fingerprint": "0" * 32,
@@ -136,7 +136,7 @@ def path_of(one: Endpoint, **instead: str) -> str:
 
 
 def body_of(one: Endpoint) -> dict[str, Any] | None:
-    return None if one.takes is None else BODIES[one.takes.__name__]
+    return None if one.request is None else BODIES[one.request.__name__]
 
 
 def query_of(one: Endpoint) -> dict[str, str]:

@@ -1014,37 +1014,15 @@ export interface components {
          */
         AccessReview: {
             entity: string | null;
-            access: components["schemas"]["AccessGiven"][];
+            access: components["schemas"]["OperationAccess"][];
         };
         /**
-         * AccessGiven
+         * OperationAccess
          * @description Who may do one operation.
          */
-        AccessGiven: {
+        OperationAccess: {
             operation: string;
             users: string[];
-        };
-        /**
-         * Agreed
-         * @description Policy files, and the plan that was made of them.
-         */
-        Agreed: {
-            files: components["schemas"]["FileSent"][];
-            /** @default policy */
-            keeper?: string;
-            /** @default false */
-            adopts?: boolean;
-            revision: number;
-            digest: string;
-        };
-        /**
-         * FileSent
-         * @description What was read from a policy file; or the `text` of the file, which is read here.
-         */
-        FileSent: {
-            name: string;
-            policy?: Record<string, never>;
-            text?: string;
         };
         /**
          * Answer
@@ -1057,24 +1035,46 @@ export interface components {
             notes: string[];
         };
         /**
-         * AppliedGiven
+         * ApplyRequest
+         * @description Policy files, and the plan that was made of them.
+         */
+        ApplyRequest: {
+            files: components["schemas"]["PolicyFile"][];
+            /** @default policy */
+            keeper?: string;
+            /** @default false */
+            adopts?: boolean;
+            revision: number;
+            digest: string;
+        };
+        /**
+         * PolicyFile
+         * @description What was read from a policy file; or the `text` of the file, which is read here.
+         */
+        PolicyFile: {
+            name: string;
+            policy?: Record<string, never>;
+            text?: string;
+        };
+        /**
+         * ApplyResponse
          * @description The plan that was done, and the revision that has it.
          */
-        AppliedGiven: {
-            plan: components["schemas"]["PlanGiven"];
+        ApplyResponse: {
+            plan: components["schemas"]["PlanResponse"];
             applied: number;
         };
         /**
-         * PlanGiven
+         * PlanResponse
          * @description What applying the files would change, and its digest; `foreign` are others' statements.
          */
-        PlanGiven: {
+        PlanResponse: {
             format: number;
             realm: string;
             keeper: string;
             adopts: boolean;
             revision: number;
-            statements: components["schemas"]["EditGiven"][];
+            statements: components["schemas"]["StatementEdit"][];
             roles: components["schemas"]["RolesChanged"];
             members: components["schemas"]["MembersChanged"];
             digest: string;
@@ -1083,10 +1083,10 @@ export interface components {
             access: components["schemas"]["AccessDifference"];
         };
         /**
-         * EditGiven
+         * StatementEdit
          * @description What a statement was and is to be; None: not there. Both alike: only the mark is new.
          */
-        EditGiven: {
+        StatementEdit: {
             id: string;
             was: Record<string, never> | null;
             now: Record<string, never> | null;
@@ -1126,30 +1126,30 @@ export interface components {
             users: number;
             entities: number;
             whole: boolean;
-            ways: components["schemas"]["WayChanged"][];
+            ways: components["schemas"]["WayChange"][];
             people: string[];
             crowds: (number | [
                 number,
                 number
             ])[][];
-            effect: components["schemas"]["EffectChanged"][];
-            privileges: components["schemas"]["PrivilegesChanged"][];
+            effect: components["schemas"]["EffectChange"][];
+            privileges: components["schemas"]["PrivilegeChange"][];
         };
         /**
-         * WayChanged
+         * WayChange
          * @description How many users gain, or lose, one way to how many entities.
          */
-        WayChanged: {
+        WayChange: {
             way: string;
             gained: boolean;
             users: number;
             entities: number;
         };
         /**
-         * EffectChanged
+         * EffectChange
          * @description What they can do now, or no longer: ways to the entities, and operations.
          */
-        EffectChanged: {
+        EffectChange: {
             gained: boolean;
             users: number;
             others: boolean;
@@ -1169,13 +1169,13 @@ export interface components {
             name: string;
         };
         /**
-         * PrivilegesChanged
+         * PrivilegeChange
          * @description Privileges that they hold now, or no longer.
          *
          *         `through` is the crowd of principals that the reasons are about, nobody for ownership;
          *         `technical`: no operation on entities of that type is what they are granted for.
          */
-        PrivilegesChanged: {
+        PrivilegeChange: {
             gained: boolean;
             users: number;
             others: boolean;
@@ -1186,79 +1186,33 @@ export interface components {
             privileges: string[];
             through: number;
             technical: boolean;
-            idle: components["schemas"]["Idle"][];
+            idle: components["schemas"]["IneffectiveUsers"][];
         };
         /**
-         * Idle
+         * IneffectiveUsers
          * @description Those of the users for whom that changes nothing, and what they lack for it.
          */
-        Idle: {
+        IneffectiveUsers: {
             users: number;
             others: boolean;
-            lacks: components["schemas"]["lakewarden.http.admin.policy.Lacking"][];
+            lacks: components["schemas"]["MissingStatement"][];
         };
         /**
-         * Lacking
+         * MissingStatement
          * @description An ALLOW that is still missing, and where.
          */
-        "lakewarden.http.admin.policy.Lacking": {
+        MissingStatement: {
             privilege: string;
             type: string;
             name: string;
         };
         /**
-         * AuditPart
-         * @description Rows of the audit trail, in the order that was asked for.
-         */
-        AuditPart: {
-            rows: components["schemas"]["AuditRowGiven"][];
-            page: components["schemas"]["PageGiven"];
-        };
-        /**
-         * AuditRowGiven
-         * @description One row of the audit trail, and what it says in a sentence.
-         */
-        AuditRowGiven: {
-            seq: number;
-            revision: number;
-            digest: string;
-            seal: string;
-            event: Record<string, never>;
-            words: components["schemas"]["WordGiven"][];
-        };
-        /**
-         * WordGiven
-         * @description A part of a sentence.
-         */
-        WordGiven: {
-            text: string;
-            /** @default null */
-            ref?: components["schemas"]["RefGiven"] | null;
-        };
-        /**
-         * RefGiven
-         * @description What a word names: an entity, a principal, a privilege, an operation or a statement.
-         */
-        RefGiven: {
-            kind: string;
-            name: string;
-            realm: string;
-        };
-        /**
-         * PageGiven
-         * @description Where the list goes on; an empty token: it does not.
-         */
-        PageGiven: {
-            /** @default  */
-            next_token?: string;
-        };
-        /**
-         * AuditVerdict
+         * AuditCheckResponse
          * @description Whether the trail is whole; else the first row that is not what was written.
          *
          *         `doubts` are what may have been done to a whole one without being seen.
          */
-        AuditVerdict: {
+        AuditCheckResponse: {
             whole: boolean;
             rows: number;
             /** @default null */
@@ -1267,6 +1221,52 @@ export interface components {
             what?: string;
             /** @default [] */
             doubts?: string[];
+        };
+        /**
+         * AuditRows
+         * @description Rows of the audit trail, in the order that was asked for.
+         */
+        AuditRows: {
+            rows: components["schemas"]["AuditRowResponse"][];
+            page: components["schemas"]["NextPage"];
+        };
+        /**
+         * AuditRowResponse
+         * @description One row of the audit trail, and what it says in a sentence.
+         */
+        AuditRowResponse: {
+            seq: number;
+            revision: number;
+            digest: string;
+            seal: string;
+            event: Record<string, never>;
+            words: components["schemas"]["SentencePart"][];
+        };
+        /**
+         * SentencePart
+         * @description A part of a sentence.
+         */
+        SentencePart: {
+            text: string;
+            /** @default null */
+            ref?: components["schemas"]["Reference"] | null;
+        };
+        /**
+         * Reference
+         * @description What a word names: an entity, a principal, a privilege, an operation or a statement.
+         */
+        Reference: {
+            kind: string;
+            name: string;
+            realm: string;
+        };
+        /**
+         * NextPage
+         * @description Where the list goes on; an empty token: it does not.
+         */
+        NextPage: {
+            /** @default  */
+            next_token?: string;
         };
         /**
          * Batch
@@ -1299,17 +1299,17 @@ export interface components {
             administrator: boolean;
         };
         /**
-         * ChecksGiven
+         * ChecksResponse
          * @description Every check, in order.
          */
-        ChecksGiven: {
-            checks: components["schemas"]["CheckGiven"][];
+        ChecksResponse: {
+            checks: components["schemas"]["CheckResponse"][];
         };
         /**
-         * CheckGiven
+         * CheckResponse
          * @description What one check came to, and what to do about it; `fix` is empty for nothing.
          */
-        CheckGiven: {
+        CheckResponse: {
             name: string;
             /** @enum {unknown} */
             state: "absent" | "bad" | "ok" | "unknown" | "unreachable" | "warning";
@@ -1317,19 +1317,19 @@ export interface components {
             fix: string;
         };
         /**
-         * ChildrenGiven
+         * ChildrenResponse
          * @description What lies directly in an entity, in the order of places.
          */
-        ChildrenGiven: {
+        ChildrenResponse: {
             total: number;
-            page: components["schemas"]["PageGiven"];
-            children: components["schemas"]["ChildGiven"][];
+            page: components["schemas"]["NextPage"];
+            children: components["schemas"]["ChildResponse"][];
         };
         /**
-         * ChildGiven
+         * ChildResponse
          * @description An entity in its container: what lies directly in it, and all that lies below it.
          */
-        ChildGiven: {
+        ChildResponse: {
             entity: string;
             type: string;
             label: string;
@@ -1341,59 +1341,363 @@ export interface components {
          * @description On what may only the one, only the other, and both do an operation?
          */
         CompareQuestion: {
-            a: components["schemas"]["Side"];
-            b: components["schemas"]["Side"];
+            a: components["schemas"]["ComparedPrincipal"];
+            b: components["schemas"]["ComparedPrincipal"];
             ask: string;
             /** @default null */
             within?: string | null;
         };
         /**
-         * Side
+         * ComparedPrincipal
          * @description One of two who are compared.
          */
-        Side: {
+        ComparedPrincipal: {
             principal: string;
         };
         /**
-         * ComparisonGiven
+         * ComparisonResponse
          * @description What two principals may, beside each other.
          */
-        ComparisonGiven: {
-            only_a: components["schemas"]["ComparedPart"];
-            both: components["schemas"]["ComparedPart"];
-            only_b: components["schemas"]["ComparedPart"];
+        ComparisonResponse: {
+            only_a: components["schemas"]["ComparisonPart"];
+            both: components["schemas"]["ComparisonPart"];
+            only_b: components["schemas"]["ComparisonPart"];
             revision: number;
         };
         /**
-         * ComparedPart
+         * ComparisonPart
          * @description How many entities, and the containers they lie in, the fullest first.
          */
-        ComparedPart: {
+        ComparisonPart: {
             entities: number;
-            inside: components["schemas"]["InsideGiven"][];
+            inside: components["schemas"]["ContainerDifference"][];
         };
         /**
-         * InsideGiven
+         * ContainerDifference
          * @description Entities directly in one container, the first of them, and why the other may not there.
          */
-        InsideGiven: {
+        ContainerDifference: {
             within: string | null;
             entities: number;
             sample: string;
-            why: components["schemas"]["WordGiven"][];
+            why: components["schemas"]["SentencePart"][];
+        };
+        /**
+         * CrossRealmExplainQuestion
+         * @description Why may the principal do it in several realms, or why not?
+         */
+        CrossRealmExplainQuestion: {
+            /** @default null */
+            entity?: string | null;
+            /** @default {} */
+            targets?: {
+                [key: string]: string;
+            };
+            /** @default {} */
+            lists?: {
+                [key: string]: string[];
+            };
+            /** @default {} */
+            attributes?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @default [] */
+            subresources?: string[];
+            /** @default null */
+            principal?: string | null;
+            /** @default [] */
+            groups?: string[];
+            /** @default [] */
+            roles?: string[];
+            operation: string;
+            /** @default null */
+            realms?: string[] | null;
+            /** @default null */
+            home?: string | null;
+        };
+        /**
+         * CrossRealmExplanations
+         * @description Why, realm by realm; `allow`: one of them says yes.
+         */
+        CrossRealmExplanations: {
+            silent: components["schemas"]["RealmNotApplicable"][];
+            left_out: string[];
+            allow: boolean;
+            realms: components["schemas"]["ExplanationPart"][];
+        };
+        /**
+         * RealmNotApplicable
+         * @description A realm to which the question does not apply, and why.
+         */
+        RealmNotApplicable: {
+            realm: string;
+            why: string;
+        };
+        /**
+         * ExplanationPart
+         * @description One realm's explanation.
+         */
+        ExplanationPart: {
+            realm: string;
+            operation: string;
+            entity: string | null;
+            notes: string[];
+            explanation: components["schemas"]["ExplanationResponse"];
+        };
+        /**
+         * ExplanationResponse
+         * @description A decision and its reasons, as far as the caller may see them.
+         */
+        ExplanationResponse: {
+            allow: boolean;
+            reason: string;
+            revision: number;
+            notes: string[];
+            rule: components["schemas"]["RuleStep"] | null;
+            statements: string[];
+            ways: components["schemas"]["AdviceResponse"][];
+            named: components["schemas"]["StatementResponse"][];
+            reaching: components["schemas"]["StatementPath"][];
+            summary: components["schemas"]["SentencePart"][];
+        };
+        /**
+         * RuleStep
+         * @description One part of a rule and whether it holds; the parts below it are `steps`.
+         */
+        RuleStep: {
+            says: string;
+            holds: boolean;
+            entity: string | null;
+            allowed_by: string[];
+            denied_by: string[];
+            steps: components["schemas"]["RuleStep"][];
+        };
+        /**
+         * AdviceResponse
+         * @description A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
+         *
+         *         `opens` are other operations that it allows on the entity, and `others` counts the other
+         *         entities on which it allows the same operation; null: not counted.
+         */
+        AdviceResponse: {
+            allow: components["schemas"]["MissingGrant"][];
+            lift: components["schemas"]["BlockingDenial"][];
+            leave: components["schemas"]["BlockingMembership"][];
+            join: string[];
+            opens: string[];
+            others: number | null;
+        };
+        /**
+         * MissingGrant
+         * @description An ALLOW that is missing. `can_be_granted_by` None: no operation hands it out.
+         */
+        MissingGrant: {
+            privilege: string;
+            on: string | null;
+            can_be_granted_by: string[] | null;
+        };
+        /**
+         * BlockingDenial
+         * @description A DENY in the way, and who may take it away; null: nothing hands such things out here.
+         */
+        BlockingDenial: {
+            statement: string;
+            can_be_lifted_by: string[] | null;
+        };
+        /**
+         * BlockingMembership
+         * @description A membership by which a DENY reaches the asker.
+         */
+        BlockingMembership: {
+            member: string;
+            of: string;
+        };
+        /**
+         * StatementResponse
+         * @description A stored statement.
+         */
+        StatementResponse: {
+            privileges: string[];
+            to: string[];
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny";
+            /** @default  */
+            title?: string;
+            /** @default null */
+            on?: string | null;
+            /** @default null */
+            matching?: string | null;
+            /** @default null */
+            where?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            constraint?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            valid_from?: string | null;
+            /** @default null */
+            valid_until?: string | null;
+            /** @default true */
+            active?: boolean;
+            id: string;
+        };
+        /**
+         * Criterion
+         * @description A condition on a field of the resource.
+         */
+        Criterion: {
+            field: string;
+            values: string[];
+            /**
+             * @default EQUALS
+             * @enum {unknown}
+             */
+            condition?: "EQUALS" | "NOT_EQUALS" | "STARTS_WITH";
+        };
+        /**
+         * StatementPath
+         * @description How a statement comes to be about the asker: over these groups and roles.
+         */
+        StatementPath: {
+            statement: string;
+            over: string[];
+        };
+        /**
+         * CrossRealmListQuestion
+         * @description On what may the principal do it, in several realms? A page of each, see `PageStart`.
+         */
+        CrossRealmListQuestion: {
+            /** @default null */
+            entity?: string | null;
+            /** @default {} */
+            targets?: {
+                [key: string]: string;
+            };
+            /** @default {} */
+            lists?: {
+                [key: string]: string[];
+            };
+            /** @default {} */
+            attributes?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @default [] */
+            subresources?: string[];
+            /** @default null */
+            principal?: string | null;
+            /** @default [] */
+            groups?: string[];
+            /** @default [] */
+            roles?: string[];
+            operation: string;
+            /** @default null */
+            realms?: string[] | null;
+            /** @default 100 */
+            limit?: number;
+            /** @default null */
+            after?: components["schemas"]["PageStart"][] | null;
+        };
+        /**
+         * PageStart
+         * @description Behind which entity a realm's page begins; only places that are given are listed.
+         */
+        PageStart: {
+            realm: string;
+            operation: string;
+            entity: string;
+        };
+        /**
+         * CrossRealmListing
+         * @description On what, realm by realm; `total` is that of all of them.
+         */
+        CrossRealmListing: {
+            silent: components["schemas"]["RealmNotApplicable"][];
+            left_out: string[];
+            realms: components["schemas"]["ListingPart"][];
+            total: number;
+        };
+        /**
+         * ListingPart
+         * @description A page of a realm's entities; `after` is the last one where more follow.
+         */
+        ListingPart: {
+            realm: string;
+            operation: string;
+            entity: string | null;
+            notes: string[];
+            total: number;
+            entities: components["schemas"]["EntityName"][];
+            after: string | null;
+        };
+        /**
+         * CrossRealmUsers
+         * @description Who may, realm by realm and in all.
+         */
+        CrossRealmUsers: {
+            silent: components["schemas"]["RealmNotApplicable"][];
+            left_out: string[];
+            realms: components["schemas"]["UsersPart"][];
+            union: components["schemas"]["PersonRealms"][];
+        };
+        /**
+         * UsersPart
+         * @description The users who may, as the realm spells them.
+         */
+        UsersPart: {
+            realm: string;
+            operation: string;
+            entity: string | null;
+            notes: string[];
+            users: string[];
+        };
+        /**
+         * PersonRealms
+         * @description Somebody of the directory, and the realms that say yes.
+         */
+        PersonRealms: {
+            person: string;
+            realms: string[];
+        };
+        /**
+         * CrossRealmWhoQuestion
+         * @description Who may do it in several realms? `home` says in which of them the entity is.
+         */
+        CrossRealmWhoQuestion: {
+            /** @default null */
+            entity?: string | null;
+            /** @default {} */
+            targets?: {
+                [key: string]: string;
+            };
+            /** @default {} */
+            lists?: {
+                [key: string]: string[];
+            };
+            /** @default {} */
+            attributes?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @default [] */
+            subresources?: string[];
+            operation: string;
+            /** @default null */
+            realms?: string[] | null;
+            /** @default null */
+            home?: string | null;
         };
         /**
          * Directories
          * @description The directories that the caller may see.
          */
         Directories: {
-            directories: components["schemas"]["DirectoryGiven"][];
+            directories: components["schemas"]["DirectoryResponse"][];
         };
         /**
-         * DirectoryGiven
+         * DirectoryResponse
          * @description One directory, with how many people are in it and which realms know them.
          */
-        DirectoryGiven: {
+        DirectoryResponse: {
             name: string;
             users: number;
             groups: number;
@@ -1408,19 +1712,404 @@ export interface components {
             of: string;
         };
         /**
-         * DismissalSent
+         * DismissalRequest
          * @description Why a finding is left as it is, and until when.
          */
-        DismissalSent: {
+        DismissalRequest: {
             reason: string;
             /** Format: date-time */
             until: string;
         };
         /**
-         * Drafted
+         * DraftFindings
+         * @description What was found in a draft, the worst first.
+         */
+        DraftFindings: {
+            findings: components["schemas"]["FindingResponse"][];
+        };
+        /**
+         * FindingResponse
+         * @description What a rule found: where, what is wrong there, and what would mend it.
+         *
+         *         `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
+         */
+        FindingResponse: {
+            rule: string;
+            severity: string;
+            kind: string;
+            name: string;
+            says: string;
+            fix: string;
+            fingerprint: string;
+            /** @default null */
+            edit?: components["schemas"]["FixResponse"] | null;
+            /** @default null */
+            dismissed?: components["schemas"]["DismissalResponse"] | null;
+        };
+        /**
+         * FixResponse
+         * @description A draft that mends a finding, as `preview` takes it.
+         */
+        FixResponse: {
+            /** @default [] */
+            remove?: string[];
+        };
+        /**
+         * DismissalResponse
+         * @description Why a finding is left as it is, who said so, and until when.
+         */
+        DismissalResponse: {
+            reason: string;
+            by: string;
+            /** Format: date-time */
+            until: string;
+        };
+        /**
+         * Entities
+         * @description Entities in the order of their places; `total` counts the whole list.
+         */
+        Entities: {
+            total: number;
+            page: components["schemas"]["NextPage"];
+            entities: components["schemas"]["EntityName"][];
+        };
+        /**
+         * EntityRequest
+         * @description An entity to be stored or moved; with `owners`, these and no others own it.
+         */
+        EntityRequest: {
+            entity: string;
+            /** @default null */
+            parent?: string | null;
+            /** @default null */
+            owners?: components["schemas"]["Owner"][] | null;
+        };
+        /**
+         * Owner
+         * @description An owner, and the ownership type where the system has such.
+         */
+        Owner: {
+            principal: string;
+            /** @default  */
+            ownership?: string;
+        };
+        /**
+         * EntityResponse
+         * @description A stored entity and what it carries.
+         */
+        EntityResponse: {
+            entity: string;
+            type: string;
+            name: string;
+            parent: string | null;
+            owners: components["schemas"]["Owner"][];
+            attributes: {
+                [key: string]: string[];
+            };
+            relations: {
+                [key: string]: string[];
+            };
+        };
+        /**
+         * Findings
+         * @description What was found, the worst first; `total` counts the whole list, `rules` those asked.
+         */
+        Findings: {
+            total: number;
+            page: components["schemas"]["NextPage"];
+            findings: components["schemas"]["FindingResponse"][];
+            rules: number;
+        };
+        /**
+         * HealthResponse
+         * @description How the server does.
+         *
+         *         `median_seconds` and `p99_seconds` are the time of a request since the start, bulk requests and
+         *         logins left out; null before the first request, of `p99_seconds` before the hundredth.
+         *
+         *         `requests` counts by outcome since the server started. `started`, `resident_bytes` and
+         *         `store_seconds` are those of the process that answers.
+         */
+        HealthResponse: {
+            /** @enum {unknown} */
+            status: "ready" | "writes fail";
+            release: string;
+            revision: number;
+            started: string;
+            processes: number;
+            realms: number;
+            entities: number;
+            resident_bytes: number | null;
+            store_seconds: number;
+            connections: number;
+            requests: {
+                [key: string]: number;
+            };
+            rate_limited: number;
+            stale_answers: number;
+            median_seconds: number | null;
+            p99_seconds: number | null;
+            warnings: string[];
+        };
+        /**
+         * HeldPrivileges
+         * @description What is held on an entity, and what may be done there.
+         */
+        HeldPrivileges: {
+            privileges: string[];
+            operations: string[];
+            notes: string[];
+        };
+        /**
+         * HistoryResponse
+         * @description What happened to one thing, the newest first.
+         */
+        HistoryResponse: {
+            rows: components["schemas"]["HistoryRow"][];
+            page: components["schemas"]["NextPage"];
+        };
+        /**
+         * HistoryRow
+         * @description One change of one thing. `was` and `now` are null where it was, or is, not there.
+         *
+         *         `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
+         *         not know what was before.
+         */
+        HistoryRow: {
+            revision: number;
+            kind: string;
+            at: string | null;
+            by: string;
+            operation: string;
+            was: unknown;
+            now: unknown;
+            first: boolean;
+            words: components["schemas"]["SentencePart"][];
+        };
+        /**
+         * LinkRequest
+         * @description Two entities that are one asset. `keeper`: the rules that say so; empty for people.
+         */
+        LinkRequest: {
+            one: components["schemas"]["LinkEnd"];
+            other: components["schemas"]["LinkEnd"];
+            /** @default  */
+            keeper?: string;
+        };
+        /**
+         * LinkEnd
+         * @description An entity of a realm.
+         */
+        LinkEnd: {
+            realm: string;
+            entity: string;
+        };
+        /**
+         * LinkResponse
+         * @description A link, and who keeps it.
+         */
+        LinkResponse: {
+            one: components["schemas"]["LinkEnd"];
+            other: components["schemas"]["LinkEnd"];
+            keeper: string;
+        };
+        /**
+         * LinkRows
+         * @description Links that rules found: realm and entity of either end. `prune`: no others of theirs.
+         */
+        LinkRows: {
+            keeper: string;
+            /** @default false */
+            prune?: boolean;
+            /** @default [] */
+            links?: [
+                string,
+                string,
+                string,
+                string
+            ][];
+        };
+        /**
+         * LinksLoadResponse
+         * @description How many links are new and gone, and how many were there, kept by others.
+         */
+        LinksLoadResponse: {
+            new: number;
+            gone: number;
+            left: number;
+            pruned: boolean;
+            revision: number;
+        };
+        /**
+         * LinksResponse
+         * @description Links in order; and the realms whose links the caller may not see.
+         */
+        LinksResponse: {
+            total: number;
+            page: components["schemas"]["NextPage"];
+            links: components["schemas"]["LinkResponse"][];
+            left_out: string[];
+        };
+        /**
+         * ListQuestion
+         * @description On which entities may the principal do the operation? `entity` is not looked at.
+         */
+        ListQuestion: {
+            /** @default null */
+            entity?: string | null;
+            /** @default {} */
+            targets?: {
+                [key: string]: string;
+            };
+            /** @default {} */
+            lists?: {
+                [key: string]: string[];
+            };
+            /** @default {} */
+            attributes?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @default [] */
+            subresources?: string[];
+            /** @default null */
+            principal?: string | null;
+            /** @default [] */
+            groups?: string[];
+            /** @default [] */
+            roles?: string[];
+            operation: string;
+            /** @default null */
+            within?: string | null;
+            /** @default null */
+            after?: string | null;
+            page?: components["schemas"]["PageRequest"];
+        };
+        /**
+         * PageRequest
+         * @description Which part of a list is wanted; without a token, `skip` says how many come before it.
+         */
+        PageRequest: {
+            /** @default  */
+            token?: string;
+            /** @default 0 */
+            skip?: number;
+            /** @default 100 */
+            limit?: number;
+        };
+        /**
+         * Listing
+         * @description Entities on which the operation is allowed; `after` is the last one where more follow.
+         */
+        Listing: {
+            total: number;
+            page: components["schemas"]["NextPage"];
+            entities: components["schemas"]["EntityName"][];
+            after: string | null;
+            notes: string[];
+        };
+        /**
+         * LoadRequest
+         * @description What is loaded: the model and settings of the rows, and the rows of each table.
+         */
+        LoadRequest: {
+            model: string;
+            model_text?: string;
+            /** @default {} */
+            settings?: {
+                [key: string]: string;
+            };
+            /** @default false */
+            prune?: boolean;
+            /** @default [] */
+            entities?: [
+                string,
+                string,
+                string | null,
+                string | null
+            ][];
+            /** @default [] */
+            relations?: [
+                string,
+                string,
+                string,
+                string,
+                string
+            ][];
+            /** @default [] */
+            attributes?: [
+                string,
+                string,
+                string,
+                string
+            ][];
+            /** @default [] */
+            owners?: [
+                string,
+                string,
+                string,
+                string,
+                string
+            ][];
+            /** @default [] */
+            principals?: [
+                string,
+                string
+            ][];
+            /** @default [] */
+            memberships?: [
+                string,
+                string,
+                string,
+                string
+            ][];
+            /** @default [] */
+            statements?: Record<string, never>[];
+        };
+        /**
+         * LoadResponse
+         * @description What a load came to; `left` are statements that were left alone, because others keep them.
+         */
+        LoadResponse: {
+            new: boolean;
+            revision: number;
+            pruned: boolean;
+            rows: {
+                [key: string]: components["schemas"]["RowCounts"];
+            };
+            left: string[];
+        };
+        /**
+         * RowCounts
+         * @description How many rows of a table are new, changed, and no longer among those that were sent.
+         */
+        RowCounts: {
+            new: number;
+            changed: number;
+            gone: number;
+        };
+        /**
+         * MatrixQuestion
+         * @description Who may do an operation on what: `type` where it is about several, `within` a container.
+         *
+         *         `against` is a draft, as a preview takes it: the matrix is then that of both policies.
+         */
+        MatrixQuestion: {
+            ask: string;
+            /** @default null */
+            type?: string | null;
+            /** @default null */
+            within?: string | null;
+            /** @default 400 */
+            limit_rows?: number;
+            /** @default 400 */
+            limit_columns?: number;
+            against?: components["schemas"]["PreviewRequest"];
+        };
+        /**
+         * PreviewRequest
          * @description What is to be tried: any of these, together. `text` is a policy file.
          */
-        Drafted: {
+        PreviewRequest: {
             /** @default [] */
             put?: components["schemas"]["StatementDraft"][];
             /** @default [] */
@@ -1430,7 +2119,7 @@ export interface components {
             /** @default [] */
             principals_removed?: string[];
             policies?: components["schemas"]["PoliciesDraft"];
-            text?: components["schemas"]["TextSent"];
+            text?: components["schemas"]["PolicyText"];
             /** @default null */
             at_revision?: number | null;
         };
@@ -1465,19 +2154,6 @@ export interface components {
             /** @default  */
             mark?: string;
             id: string;
-        };
-        /**
-         * Criterion
-         * @description A condition on a field of the resource.
-         */
-        Criterion: {
-            field: string;
-            values: string[];
-            /**
-             * @default EQUALS
-             * @enum {unknown}
-             */
-            condition?: "EQUALS" | "NOT_EQUALS" | "STARTS_WITH";
         };
         /**
          * MembersDraft
@@ -1536,580 +2212,28 @@ export interface components {
             value: Record<string, never>;
         };
         /**
-         * TextSent
+         * PolicyText
          * @description A policy file as it is written; its name tells whether it is TOML or YAML.
          */
-        TextSent: {
+        PolicyText: {
             name: string;
             body: string;
         };
         /**
-         * Entities
-         * @description Entities in the order of their places; `total` counts the whole list.
-         */
-        Entities: {
-            total: number;
-            page: components["schemas"]["PageGiven"];
-            entities: components["schemas"]["EntityName"][];
-        };
-        /**
-         * EntityGiven
-         * @description A stored entity and what it carries.
-         */
-        EntityGiven: {
-            entity: string;
-            type: string;
-            name: string;
-            parent: string | null;
-            owners: components["schemas"]["Owner"][];
-            attributes: {
-                [key: string]: string[];
-            };
-            relations: {
-                [key: string]: string[];
-            };
-        };
-        /**
-         * Owner
-         * @description An owner, and the ownership type where the system has such.
-         */
-        Owner: {
-            principal: string;
-            /** @default  */
-            ownership?: string;
-        };
-        /**
-         * EntitySent
-         * @description An entity to be stored or moved; with `owners`, these and no others own it.
-         */
-        EntitySent: {
-            entity: string;
-            /** @default null */
-            parent?: string | null;
-            /** @default null */
-            owners?: components["schemas"]["Owner"][] | null;
-        };
-        /**
-         * ExplainAcross
-         * @description Why may the principal do it in several realms, or why not?
-         */
-        ExplainAcross: {
-            /** @default null */
-            entity?: string | null;
-            /** @default {} */
-            targets?: {
-                [key: string]: string;
-            };
-            /** @default {} */
-            lists?: {
-                [key: string]: string[];
-            };
-            /** @default {} */
-            attributes?: {
-                [key: string]: string | boolean | number;
-            };
-            /** @default [] */
-            subresources?: string[];
-            /** @default null */
-            principal?: string | null;
-            /** @default [] */
-            groups?: string[];
-            /** @default [] */
-            roles?: string[];
-            operation: string;
-            /** @default null */
-            realms?: string[] | null;
-            /** @default null */
-            home?: string | null;
-        };
-        /**
-         * ExplanationGiven
-         * @description A decision and its reasons, as far as the caller may see them.
-         */
-        ExplanationGiven: {
-            allow: boolean;
-            reason: string;
-            revision: number;
-            notes: string[];
-            rule: components["schemas"]["StepGiven"] | null;
-            statements: string[];
-            ways: components["schemas"]["WayGiven"][];
-            named: components["schemas"]["StatementGiven"][];
-            reaching: components["schemas"]["Reached"][];
-            summary: components["schemas"]["WordGiven"][];
-        };
-        /**
-         * StepGiven
-         * @description One part of a rule and whether it holds; the parts below it are `steps`.
-         */
-        StepGiven: {
-            says: string;
-            holds: boolean;
-            entity: string | null;
-            allowed_by: string[];
-            denied_by: string[];
-            steps: components["schemas"]["StepGiven"][];
-        };
-        /**
-         * WayGiven
-         * @description A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
-         *
-         *         `opens` are other operations that it allows on the entity, and `others` counts the other
-         *         entities on which it allows the same operation; null: not counted.
-         */
-        WayGiven: {
-            allow: components["schemas"]["NeedGiven"][];
-            lift: components["schemas"]["LiftGiven"][];
-            leave: components["schemas"]["LeaveGiven"][];
-            join: string[];
-            opens: string[];
-            others: number | null;
-        };
-        /**
-         * NeedGiven
-         * @description An ALLOW that is missing. `can_be_granted_by` None: no operation hands it out.
-         */
-        NeedGiven: {
-            privilege: string;
-            on: string | null;
-            can_be_granted_by: string[] | null;
-        };
-        /**
-         * LiftGiven
-         * @description A DENY in the way, and who may take it away; null: nothing hands such things out here.
-         */
-        LiftGiven: {
-            statement: string;
-            can_be_lifted_by: string[] | null;
-        };
-        /**
-         * LeaveGiven
-         * @description A membership by which a DENY reaches the asker.
-         */
-        LeaveGiven: {
-            member: string;
-            of: string;
-        };
-        /**
-         * StatementGiven
-         * @description A stored statement.
-         */
-        StatementGiven: {
-            privileges: string[];
-            to: string[];
-            /**
-             * @default allow
-             * @enum {unknown}
-             */
-            effect?: "allow" | "deny";
-            /** @default  */
-            title?: string;
-            /** @default null */
-            on?: string | null;
-            /** @default null */
-            matching?: string | null;
-            /** @default null */
-            where?: components["schemas"]["Criterion"][] | null;
-            /** @default null */
-            constraint?: components["schemas"]["Criterion"][] | null;
-            /** @default null */
-            valid_from?: string | null;
-            /** @default null */
-            valid_until?: string | null;
-            /** @default true */
-            active?: boolean;
-            id: string;
-        };
-        /**
-         * Reached
-         * @description How a statement comes to be about the asker: over these groups and roles.
-         */
-        Reached: {
-            statement: string;
-            over: string[];
-        };
-        /**
-         * ExplanationsAcross
-         * @description Why, realm by realm; `allow`: one of them says yes.
-         */
-        ExplanationsAcross: {
-            silent: components["schemas"]["SilentGiven"][];
-            left_out: string[];
-            allow: boolean;
-            realms: components["schemas"]["ExplanationPart"][];
-        };
-        /**
-         * SilentGiven
-         * @description A realm to which the question does not apply, and why.
-         */
-        SilentGiven: {
-            realm: string;
-            why: string;
-        };
-        /**
-         * ExplanationPart
-         * @description One realm's explanation.
-         */
-        ExplanationPart: {
-            realm: string;
-            operation: string;
-            entity: string | null;
-            notes: string[];
-            explanation: components["schemas"]["ExplanationGiven"];
-        };
-        /**
-         * FilesSent
-         * @description Policy files. `keeper` is whose they are, `adopts` takes over what bears no mark.
-         */
-        FilesSent: {
-            files: components["schemas"]["FileSent"][];
-            /** @default policy */
-            keeper?: string;
-            /** @default false */
-            adopts?: boolean;
-        };
-        /**
-         * Findings
-         * @description What was found, the worst first; `total` counts the whole list, `rules` those asked.
-         */
-        Findings: {
-            total: number;
-            page: components["schemas"]["PageGiven"];
-            findings: components["schemas"]["FindingGiven"][];
-            rules: number;
-        };
-        /**
-         * FindingGiven
-         * @description What a rule found: where, what is wrong there, and what would mend it.
-         *
-         *         `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
-         */
-        FindingGiven: {
-            rule: string;
-            severity: string;
-            kind: string;
-            name: string;
-            says: string;
-            fix: string;
-            fingerprint: string;
-            /** @default null */
-            edit?: components["schemas"]["FixGiven"] | null;
-            /** @default null */
-            dismissed?: components["schemas"]["DismissalGiven"] | null;
-        };
-        /**
-         * FixGiven
-         * @description A draft that mends a finding, as `preview` takes it.
-         */
-        FixGiven: {
-            /** @default [] */
-            remove?: string[];
-        };
-        /**
-         * DismissalGiven
-         * @description Why a finding is left as it is, who said so, and until when.
-         */
-        DismissalGiven: {
-            reason: string;
-            by: string;
-            /** Format: date-time */
-            until: string;
-        };
-        /**
-         * FindingsOfDraft
-         * @description What was found in a draft, the worst first.
-         */
-        FindingsOfDraft: {
-            findings: components["schemas"]["FindingGiven"][];
-        };
-        /**
-         * HealthGiven
-         * @description How the server does. Times of requests are bounds in seconds, null before the first.
-         *
-         *         `requests` counts by outcome since the server started. `started`, `resident_bytes` and
-         *         `store_seconds` are those of the process that answers.
-         */
-        HealthGiven: {
-            /** @enum {unknown} */
-            status: "ready" | "writes fail";
-            release: string;
-            revision: number;
-            started: string;
-            processes: number;
-            realms: number;
-            entities: number;
-            resident_bytes: number | null;
-            store_seconds: number;
-            connections: number;
-            requests: {
-                [key: string]: number;
-            };
-            rate_limited: number;
-            stale_answers: number;
-            median_seconds: number | null;
-            p99_seconds: number | null;
-            warnings: string[];
-        };
-        /**
-         * HeldGiven
-         * @description What is held on an entity, and what may be done there.
-         */
-        HeldGiven: {
-            privileges: string[];
-            operations: string[];
-            notes: string[];
-        };
-        /**
-         * HistoryGiven
-         * @description What happened to one thing, the newest first.
-         */
-        HistoryGiven: {
-            rows: components["schemas"]["HappenedGiven"][];
-            page: components["schemas"]["PageGiven"];
-        };
-        /**
-         * HappenedGiven
-         * @description One change of one thing. `was` and `now` are null where it was, or is, not there.
-         *
-         *         `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
-         *         not know what was before.
-         */
-        HappenedGiven: {
-            revision: number;
-            kind: string;
-            at: string | null;
-            by: string;
-            operation: string;
-            was: unknown;
-            now: unknown;
-            first: boolean;
-            words: components["schemas"]["WordGiven"][];
-        };
-        /**
-         * LinkGiven
-         * @description A link, and who keeps it.
-         */
-        LinkGiven: {
-            one: components["schemas"]["End"];
-            other: components["schemas"]["End"];
-            keeper: string;
-        };
-        /**
-         * End
-         * @description An entity of a realm.
-         */
-        End: {
-            realm: string;
-            entity: string;
-        };
-        /**
-         * LinkRows
-         * @description Links that rules found: realm and entity of either end. `prune`: no others of theirs.
-         */
-        LinkRows: {
-            keeper: string;
-            /** @default false */
-            prune?: boolean;
-            /** @default [] */
-            links?: [
-                string,
-                string,
-                string,
-                string
-            ][];
-        };
-        /**
-         * LinkSent
-         * @description Two entities that are one asset. `keeper`: the rules that say so; empty for people.
-         */
-        LinkSent: {
-            one: components["schemas"]["End"];
-            other: components["schemas"]["End"];
-            /** @default  */
-            keeper?: string;
-        };
-        /**
-         * LinksGiven
-         * @description Links in order; and the realms whose links the caller may not see.
-         */
-        LinksGiven: {
-            total: number;
-            page: components["schemas"]["PageGiven"];
-            links: components["schemas"]["LinkGiven"][];
-            left_out: string[];
-        };
-        /**
-         * LinksLoaded
-         * @description How many links are new and gone, and how many were there, kept by others.
-         */
-        LinksLoaded: {
-            new: number;
-            gone: number;
-            left: number;
-            pruned: boolean;
-            revision: number;
-        };
-        /**
-         * ListAcross
-         * @description On what may the principal do it, in several realms? A page of each, see `Place`.
-         */
-        ListAcross: {
-            /** @default null */
-            entity?: string | null;
-            /** @default {} */
-            targets?: {
-                [key: string]: string;
-            };
-            /** @default {} */
-            lists?: {
-                [key: string]: string[];
-            };
-            /** @default {} */
-            attributes?: {
-                [key: string]: string | boolean | number;
-            };
-            /** @default [] */
-            subresources?: string[];
-            /** @default null */
-            principal?: string | null;
-            /** @default [] */
-            groups?: string[];
-            /** @default [] */
-            roles?: string[];
-            operation: string;
-            /** @default null */
-            realms?: string[] | null;
-            /** @default 100 */
-            limit?: number;
-            /** @default null */
-            after?: components["schemas"]["Place"][] | null;
-        };
-        /**
-         * Place
-         * @description Behind which entity a realm's page begins; only places that are given are listed.
-         */
-        Place: {
-            realm: string;
-            operation: string;
-            entity: string;
-        };
-        /**
-         * ListQuestion
-         * @description On which entities may the principal do the operation? `entity` is not looked at.
-         */
-        ListQuestion: {
-            /** @default null */
-            entity?: string | null;
-            /** @default {} */
-            targets?: {
-                [key: string]: string;
-            };
-            /** @default {} */
-            lists?: {
-                [key: string]: string[];
-            };
-            /** @default {} */
-            attributes?: {
-                [key: string]: string | boolean | number;
-            };
-            /** @default [] */
-            subresources?: string[];
-            /** @default null */
-            principal?: string | null;
-            /** @default [] */
-            groups?: string[];
-            /** @default [] */
-            roles?: string[];
-            operation: string;
-            /** @default null */
-            within?: string | null;
-            /** @default null */
-            after?: string | null;
-            page?: components["schemas"]["PageAsked"];
-        };
-        /**
-         * PageAsked
-         * @description Which part of a list is wanted; without a token, `skip` says how many come before it.
-         */
-        PageAsked: {
-            /** @default  */
-            token?: string;
-            /** @default 0 */
-            skip?: number;
-            /** @default 100 */
-            limit?: number;
-        };
-        /**
-         * Listing
-         * @description Entities on which the operation is allowed; `after` is the last one where more follow.
-         */
-        Listing: {
-            total: number;
-            page: components["schemas"]["PageGiven"];
-            entities: components["schemas"]["EntityName"][];
-            after: string | null;
-            notes: string[];
-        };
-        /**
-         * ListingAcross
-         * @description On what, realm by realm; `total` is that of all of them.
-         */
-        ListingAcross: {
-            silent: components["schemas"]["SilentGiven"][];
-            left_out: string[];
-            realms: components["schemas"]["ListingPart"][];
-            total: number;
-        };
-        /**
-         * ListingPart
-         * @description A page of a realm's entities; `after` is the last one where more follow.
-         */
-        ListingPart: {
-            realm: string;
-            operation: string;
-            entity: string | null;
-            notes: string[];
-            total: number;
-            entities: components["schemas"]["EntityName"][];
-            after: string | null;
-        };
-        /**
-         * Loaded
-         * @description What a load came to; `left` are statements that were left alone, because others keep them.
-         */
-        Loaded: {
-            new: boolean;
-            revision: number;
-            pruned: boolean;
-            rows: {
-                [key: string]: components["schemas"]["Counted"];
-            };
-            left: string[];
-        };
-        /**
-         * Counted
-         * @description How many rows of a table are new, changed, and no longer among those that were sent.
-         */
-        Counted: {
-            new: number;
-            changed: number;
-            gone: number;
-        };
-        /**
-         * MatrixGiven
+         * MatrixResponse
          * @description The matrix. `cells` has a text for each row, with a letter for each column.
          *
          *         `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
          *         `cells_then` are the letters with the draft, null without one.
          */
-        MatrixGiven: {
+        MatrixResponse: {
             ask: string;
             type: string;
             rows: components["schemas"]["MatrixRow"][];
             columns: components["schemas"]["MatrixColumn"][];
             cells: string[];
             cells_then: string[] | null;
-            other: components["schemas"]["MatrixRest"];
+            other: components["schemas"]["MatrixRemainder"];
             revision: number;
         };
         /**
@@ -2131,32 +2255,14 @@ export interface components {
             within: string | null;
         };
         /**
-         * MatrixRest
+         * MatrixRemainder
          * @description What is beyond the rows and columns shown.
          */
-        MatrixRest: {
+        MatrixRemainder: {
             rows: number;
             users: number;
             columns: number;
             entities: number;
-        };
-        /**
-         * MatrixQuestion
-         * @description Who may do an operation on what: `type` where it is about several, `within` a container.
-         *
-         *         `against` is a draft, as a preview takes it: the matrix is then that of both policies.
-         */
-        MatrixQuestion: {
-            ask: string;
-            /** @default null */
-            type?: string | null;
-            /** @default null */
-            within?: string | null;
-            /** @default 400 */
-            limit_rows?: number;
-            /** @default 400 */
-            limit_columns?: number;
-            against?: components["schemas"]["Drafted"];
         };
         /**
          * Memberships
@@ -2164,7 +2270,7 @@ export interface components {
          */
         Memberships: {
             total: number;
-            page: components["schemas"]["PageGiven"];
+            page: components["schemas"]["NextPage"];
             memberships: components["schemas"]["Membership"][];
         };
         /**
@@ -2221,13 +2327,83 @@ export interface components {
             new?: boolean;
         };
         /**
-         * Parts
+         * PasswordRequest
+         * @description A new password. It is hashed at once, and kept nowhere.
+         */
+        PasswordRequest: {
+            password: string;
+        };
+        /**
+         * PlanRequest
+         * @description Policy files. `keeper` is whose they are, `adopts` takes over what bears no mark.
+         */
+        PlanRequest: {
+            files: components["schemas"]["PolicyFile"][];
+            /** @default policy */
+            keeper?: string;
+            /** @default false */
+            adopts?: boolean;
+        };
+        /**
+         * PolicyResponse
+         * @description A realm's policy, as a policy file has it.
+         */
+        PolicyResponse: {
+            realm: string;
+            /** @default null */
+            model?: {
+                [key: string]: string;
+            } | null;
+            /** @default [] */
+            roles?: string[];
+            /** @default {} */
+            members?: {
+                [key: string]: string[];
+            };
+            statement: Record<string, never>[];
+        };
+        /**
+         * PreviewResponse
+         * @description What would change at this revision. `refused`: why a write of it would not be taken.
+         */
+        PreviewResponse: {
+            revision: number;
+            changes: components["schemas"]["PreviewEdit"][];
+            access: components["schemas"]["AccessDifference"];
+            used: components["schemas"]["UsageImpact"];
+            lint_new: components["schemas"]["FindingResponse"][];
+            lint_gone: components["schemas"]["FindingResponse"][];
+            refused: string[];
+        };
+        /**
+         * PreviewEdit
+         * @description A statement before and after, as files write it and as a sentence.
+         */
+        PreviewEdit: {
+            id: string;
+            was: Record<string, never> | null;
+            now: Record<string, never> | null;
+            words_was: components["schemas"]["SentencePart"][];
+            words_now: components["schemas"]["SentencePart"][];
+        };
+        /**
+         * UsageImpact
+         * @description Acts of the last `days` that would be refused then, and whose they were.
+         */
+        UsageImpact: {
+            acts: number;
+            people: string[];
+            days: number;
+            whole: boolean;
+        };
+        /**
+         * PrincipalQuestion
          * @description What a question may bring along about the act and the asker.
          *
          *         Without `principal` the question is about the caller; `groups` and `roles` are those that
          *         an identity provider asserts and those that are active.
          */
-        Parts: {
+        PrincipalQuestion: {
             /** @default null */
             entity?: string | null;
             /** @default {} */
@@ -2252,80 +2428,21 @@ export interface components {
             roles?: string[];
         };
         /**
-         * PasswordSent
-         * @description A new password. It is hashed at once, and kept nowhere.
-         */
-        PasswordSent: {
-            password: string;
-        };
-        /**
-         * PolicyGiven
-         * @description A realm's policy, as a policy file has it.
-         */
-        PolicyGiven: {
-            realm: string;
-            /** @default null */
-            model?: {
-                [key: string]: string;
-            } | null;
-            /** @default [] */
-            roles?: string[];
-            /** @default {} */
-            members?: {
-                [key: string]: string[];
-            };
-            statement: Record<string, never>[];
-        };
-        /**
-         * PreviewGiven
-         * @description What would change at this revision. `refused`: why a write of it would not be taken.
-         */
-        PreviewGiven: {
-            revision: number;
-            changes: components["schemas"]["EditShown"][];
-            access: components["schemas"]["AccessDifference"];
-            used: components["schemas"]["UsedGiven"];
-            lint_new: components["schemas"]["FindingGiven"][];
-            lint_gone: components["schemas"]["FindingGiven"][];
-            refused: string[];
-        };
-        /**
-         * EditShown
-         * @description A statement before and after, as files write it and as a sentence.
-         */
-        EditShown: {
-            id: string;
-            was: Record<string, never> | null;
-            now: Record<string, never> | null;
-            words_was: components["schemas"]["WordGiven"][];
-            words_now: components["schemas"]["WordGiven"][];
-        };
-        /**
-         * UsedGiven
-         * @description Acts of the last `days` that would be refused then, and whose they were.
-         */
-        UsedGiven: {
-            acts: number;
-            people: string[];
-            days: number;
-            whole: boolean;
-        };
-        /**
-         * PrincipalSent
+         * PrincipalRequest
          * @description A user, group or role.
          */
-        PrincipalSent: {
+        PrincipalRequest: {
             principal: string;
         };
         /**
-         * PrincipalSummaryGiven
+         * PrincipalSummaryResponse
          * @description What a realm knows of a principal; `owned` are the first of the entities it `owns`.
          */
-        PrincipalSummaryGiven: {
+        PrincipalSummaryResponse: {
             principal: string;
-            belongs: components["schemas"]["BelongsGiven"][];
+            belongs: components["schemas"]["MembershipPath"][];
             members: number;
-            reached: components["schemas"]["ReachedGiven"][];
+            reached: components["schemas"]["ReachableEntities"][];
             owned: string[];
             owns: number;
             statements: string[];
@@ -2333,18 +2450,18 @@ export interface components {
             revision: number;
         };
         /**
-         * BelongsGiven
+         * MembershipPath
          * @description A group or role, and the memberships that lead there; the last of `path` is it.
          */
-        BelongsGiven: {
+        MembershipPath: {
             path: string[];
             from_directory: boolean;
         };
         /**
-         * ReachedGiven
+         * ReachableEntities
          * @description How many entities of a type are reached in a way, asked as which operation.
          */
-        ReachedGiven: {
+        ReachableEntities: {
             way: string;
             type: string;
             operation: string;
@@ -2356,7 +2473,7 @@ export interface components {
          */
         Principals: {
             total: number;
-            page: components["schemas"]["PageGiven"];
+            page: components["schemas"]["NextPage"];
             principals: string[];
         };
         /**
@@ -2396,56 +2513,6 @@ export interface components {
             questions: components["schemas"]["Question"][];
         };
         /**
-         * ReachGiven
-         * @description Who reaches an asset: all that it is, what was asked, and a page of the people.
-         */
-        ReachGiven: {
-            assets: components["schemas"]["End"][];
-            asked: components["schemas"]["PathGiven"][];
-            total: number;
-            counts: {
-                [key: string]: number;
-            };
-            people: components["schemas"]["PersonReaching"][];
-            left_out: string[];
-            page: components["schemas"]["PageGiven"];
-        };
-        /**
-         * PathGiven
-         * @description A way to the asset: the entity, and the operation of its realm.
-         */
-        PathGiven: {
-            realm: string;
-            entity: string;
-            way: string;
-            operation: string;
-        };
-        /**
-         * PersonReaching
-         * @description Somebody who reaches the asset.
-         */
-        PersonReaching: {
-            person: string;
-            by: components["schemas"]["ByGiven"][];
-        };
-        /**
-         * ByGiven
-         * @description An open way, and what opens it: statements and over whom they reach, and other facts.
-         *
-         *         A statement that `reaching` does not name reaches the person as an owner.
-         *         `told` false: the caller may not have it explained.
-         */
-        ByGiven: {
-            realm: string;
-            entity: string;
-            way: string;
-            operation: string;
-            told: boolean;
-            statements: components["schemas"]["StatementGiven"][];
-            reaching: components["schemas"]["Reached"][];
-            facts: string[];
-        };
-        /**
          * ReachQuestion
          * @description Who reaches an asset? `realm` says where the entity is, `realms` which are asked.
          */
@@ -2462,6 +2529,56 @@ export interface components {
             token?: string;
         };
         /**
+         * ReachResponse
+         * @description Who reaches an asset: all that it is, what was asked, and a page of the people.
+         */
+        ReachResponse: {
+            assets: components["schemas"]["LinkEnd"][];
+            asked: components["schemas"]["AccessPath"][];
+            total: number;
+            counts: {
+                [key: string]: number;
+            };
+            people: components["schemas"]["PersonWithAccess"][];
+            left_out: string[];
+            page: components["schemas"]["NextPage"];
+        };
+        /**
+         * AccessPath
+         * @description A way to the asset: the entity, and the operation of its realm.
+         */
+        AccessPath: {
+            realm: string;
+            entity: string;
+            way: string;
+            operation: string;
+        };
+        /**
+         * PersonWithAccess
+         * @description Somebody who reaches the asset.
+         */
+        PersonWithAccess: {
+            person: string;
+            by: components["schemas"]["GrantedPath"][];
+        };
+        /**
+         * GrantedPath
+         * @description An open way, and what opens it: statements and over whom they reach, and other facts.
+         *
+         *         A statement that `reaching` does not name reaches the person as an owner.
+         *         `told` false: the caller may not have it explained.
+         */
+        GrantedPath: {
+            realm: string;
+            entity: string;
+            way: string;
+            operation: string;
+            told: boolean;
+            statements: components["schemas"]["StatementResponse"][];
+            reaching: components["schemas"]["StatementPath"][];
+            facts: string[];
+        };
+        /**
          * RealmChange
          * @description What is to be different; what is left out stays.
          */
@@ -2474,14 +2591,14 @@ export interface components {
             };
         };
         /**
-         * RealmGiven
+         * RealmResponse
          * @description One realm. `settings` are all of its model, also those left as they come.
          *
          *         `model_digest` is that of a model that is not shipped; its text is given with the realm alone.
          *
          *         How much is in it, and how names are mapped, is told to whoever may see what is in it.
          */
-        RealmGiven: {
+        RealmResponse: {
             name: string;
             model: string;
             title: string;
@@ -2507,120 +2624,62 @@ export interface components {
          * @description The realms that the caller may see.
          */
         Realms: {
-            realms: components["schemas"]["RealmGiven"][];
+            realms: components["schemas"]["RealmResponse"][];
         };
         /**
-         * Rows
-         * @description What is loaded: the model and settings of the rows, and the rows of each table.
+         * ScenarioRequest
+         * @description A scenario as a file has it; `model` is the text of a model of one's own.
          */
-        Rows: {
-            model: string;
-            model_text?: string;
-            /** @default {} */
-            settings?: {
-                [key: string]: string;
-            };
-            /** @default false */
-            prune?: boolean;
-            /** @default [] */
-            entities?: [
-                string,
-                string,
-                string | null,
-                string | null
-            ][];
-            /** @default [] */
-            relations?: [
-                string,
-                string,
-                string,
-                string,
-                string
-            ][];
-            /** @default [] */
-            attributes?: [
-                string,
-                string,
-                string,
-                string
-            ][];
-            /** @default [] */
-            owners?: [
-                string,
-                string,
-                string,
-                string,
-                string
-            ][];
-            /** @default [] */
-            principals?: [
-                string,
-                string
-            ][];
-            /** @default [] */
-            memberships?: [
-                string,
-                string,
-                string,
-                string
-            ][];
-            /** @default [] */
-            statements?: Record<string, never>[];
+        ScenarioRequest: {
+            scenario: string;
+            /** @default  */
+            model?: string;
         };
         /**
-         * RunGiven
+         * ScenarioResponse
          * @description The cases in order; or what is wrong with the text, and no cases.
          */
-        RunGiven: {
+        ScenarioResponse: {
             title: string;
-            cases: components["schemas"]["CaseGiven"][];
-            errors: components["schemas"]["MistakeGiven"][];
+            cases: components["schemas"]["CaseResponse"][];
+            errors: components["schemas"]["ScenarioError"][];
         };
         /**
-         * CaseGiven
+         * CaseResponse
          * @description One case for one user: what was expected and got, and why where it is one question.
          */
-        CaseGiven: {
+        CaseResponse: {
             title: string;
             user: string;
             ok: boolean;
             expected: string;
             got: string;
             /** @default null */
-            explanation?: components["schemas"]["ExplanationGiven"] | null;
+            explanation?: components["schemas"]["ExplanationResponse"] | null;
         };
         /**
-         * MistakeGiven
+         * ScenarioError
          * @description What is wrong with the text; line and column from 1, 0 where there is no place.
          */
-        MistakeGiven: {
+        ScenarioError: {
             line: number;
             column: number;
             says: string;
         };
         /**
-         * ScenarioSent
-         * @description A scenario as a file has it; `model` is the text of a model of one's own.
-         */
-        ScenarioSent: {
-            scenario: string;
-            /** @default  */
-            model?: string;
-        };
-        /**
-         * SearchGiven
+         * SearchResponse
          * @description The best names, how many fit in all, and the realms that were left out.
          */
-        SearchGiven: {
-            results: components["schemas"]["HitGiven"][];
+        SearchResponse: {
+            results: components["schemas"]["SearchHit"][];
             total: number;
             left_out: string[];
         };
         /**
-         * HitGiven
+         * SearchHit
          * @description A name that fits; `in` is what it lies in, empty at the top.
          */
-        HitGiven: {
+        SearchHit: {
             kind: string;
             realm: string;
             type: string;
@@ -2629,13 +2688,13 @@ export interface components {
             in: string;
         };
         /**
-         * SessionGiven
+         * SessionResponse
          * @description Who is signed in, and what the pages need to speak for them.
          *
          *         `csrf` is said in the header `Lakewarden-CSRF`; it is empty, and the ends are null, for who
          *         came with other credentials than a session.
          */
-        SessionGiven: {
+        SessionResponse: {
             user: string;
             directory: string;
             realm: string | null;
@@ -2667,22 +2726,22 @@ export interface components {
             own: boolean;
         };
         /**
-         * SettingsGiven
+         * SettingsResponse
          * @description All settings by name; what they switch off, and what is set without effect.
          */
-        SettingsGiven: {
-            settings: components["schemas"]["SettingGiven"][];
+        SettingsResponse: {
+            settings: components["schemas"]["SettingResponse"][];
             weakened: string[];
             without_effect: string[];
         };
         /**
-         * SettingGiven
+         * SettingResponse
          * @description A setting in force.
          *
          *         `source` is `option`, `variable`, `file`, `store` or `default`; `where` names the variable or
          *         the file. The value of a `secret` is masked.
          */
-        SettingGiven: {
+        SettingResponse: {
             name: string;
             value: unknown;
             source: string;
@@ -2706,6 +2765,39 @@ export interface components {
             realm?: string;
             /** @default null */
             directory?: string | null;
+        };
+        /**
+         * StatementRequest
+         * @description A statement to be stored.
+         *
+         *         `mark` says who keeps it; it must be named to change a marked one.
+         */
+        StatementRequest: {
+            privileges: string[];
+            to: string[];
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny";
+            /** @default  */
+            title?: string;
+            /** @default null */
+            on?: string | null;
+            /** @default null */
+            matching?: string | null;
+            /** @default null */
+            where?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            constraint?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            valid_from?: string | null;
+            /** @default null */
+            valid_until?: string | null;
+            /** @default true */
+            active?: boolean;
+            /** @default  */
+            mark?: string;
         };
         /**
          * StatementRow
@@ -2743,7 +2835,7 @@ export interface components {
             /** @default true */
             active?: boolean;
             id: string;
-            words: components["schemas"]["WordGiven"][];
+            words: components["schemas"]["SentencePart"][];
             /** @default  */
             mark?: string;
             /** @default true */
@@ -2751,9 +2843,9 @@ export interface components {
             /** @default  */
             immutable_because?: string;
             /** @default null */
-            reach?: components["schemas"]["StatementReachGiven"] | null;
+            reach?: components["schemas"]["StatementReachResponse"] | null;
             /** @default null */
-            changed?: components["schemas"]["ChangedGiven"] | null;
+            changed?: components["schemas"]["LastChange"] | null;
             /** @default null */
             source?: string | null;
             /** @default false */
@@ -2762,54 +2854,21 @@ export interface components {
             beaten_by?: string[];
         };
         /**
-         * StatementReachGiven
+         * StatementReachResponse
          * @description How many stored users a statement is about, and how many stored entities.
          */
-        StatementReachGiven: {
+        StatementReachResponse: {
             users: number;
             entities: number;
         };
         /**
-         * ChangedGiven
+         * LastChange
          * @description When something was changed last, by whom, and at which revision.
          */
-        ChangedGiven: {
+        LastChange: {
             at: string;
             by: string;
             revision: number;
-        };
-        /**
-         * StatementSent
-         * @description A statement to be stored.
-         *
-         *         `mark` says who keeps it; it must be named to change a marked one.
-         */
-        StatementSent: {
-            privileges: string[];
-            to: string[];
-            /**
-             * @default allow
-             * @enum {unknown}
-             */
-            effect?: "allow" | "deny";
-            /** @default  */
-            title?: string;
-            /** @default null */
-            on?: string | null;
-            /** @default null */
-            matching?: string | null;
-            /** @default null */
-            where?: components["schemas"]["Criterion"][] | null;
-            /** @default null */
-            constraint?: components["schemas"]["Criterion"][] | null;
-            /** @default null */
-            valid_from?: string | null;
-            /** @default null */
-            valid_until?: string | null;
-            /** @default true */
-            active?: boolean;
-            /** @default  */
-            mark?: string;
         };
         /**
          * Statements
@@ -2817,33 +2876,33 @@ export interface components {
          */
         Statements: {
             total: number;
-            page: components["schemas"]["PageGiven"];
+            page: components["schemas"]["NextPage"];
             statements: components["schemas"]["StatementRow"][];
         };
         /**
-         * SuggestionsGiven
+         * SuggestionsResponse
          * @description Links that are not there yet, in order; and the rules that would make them.
          */
-        SuggestionsGiven: {
+        SuggestionsResponse: {
             total: number;
-            page: components["schemas"]["PageGiven"];
-            suggestions: components["schemas"]["SuggestionGiven"][];
-            rules: components["schemas"]["RuleGiven"][];
+            page: components["schemas"]["NextPage"];
+            suggestions: components["schemas"]["SuggestionResponse"][];
+            rules: components["schemas"]["LinkRuleResponse"][];
         };
         /**
-         * SuggestionGiven
+         * SuggestionResponse
          * @description Two entities that the rule would link.
          */
-        SuggestionGiven: {
-            one: components["schemas"]["End"];
-            other: components["schemas"]["End"];
+        SuggestionResponse: {
+            one: components["schemas"]["LinkEnd"];
+            other: components["schemas"]["LinkEnd"];
             rule: string;
         };
         /**
-         * RuleGiven
+         * LinkRuleResponse
          * @description A rule, as a file of rules has it, and how many of the suggested links it makes.
          */
-        RuleGiven: {
+        LinkRuleResponse: {
             name: string;
             realms: {
                 [key: string]: string;
@@ -2870,13 +2929,13 @@ export interface components {
          * @description Tokens that are good, the oldest first.
          */
         Tokens: {
-            tokens: components["schemas"]["TokenGiven"][];
+            tokens: components["schemas"]["TokenResponse"][];
         };
         /**
-         * TokenGiven
+         * TokenResponse
          * @description A token, without its text.
          */
-        TokenGiven: {
+        TokenResponse: {
             id: string;
             user: string;
             directory: string;
@@ -2886,13 +2945,13 @@ export interface components {
             expires: string;
         };
         /**
-         * UpgradeGiven
+         * UpgradeResponse
          * @description What an upgrade changes, or has changed; `words` by `types`, `privileges`, `operations`.
          *
          *         `pending`: the realm has another text than it would have. `was` and `now` are digests.
          *         `orphans` are the first of what is orphaned, `orphaned` counts all of it by kind.
          */
-        UpgradeGiven: {
+        UpgradeResponse: {
             realm: string;
             revision: number;
             was: string;
@@ -2912,18 +2971,18 @@ export interface components {
             access: Record<string, never>;
         };
         /**
-         * UsageGiven
+         * UsageResponse
          * @description What was done: days in order, all else the most used first; `total` counts the acts.
          */
-        UsageGiven: {
-            rows: components["schemas"]["UsageRowGiven"][];
+        UsageResponse: {
+            rows: components["schemas"]["UsageRow"][];
             total: number;
         };
         /**
-         * UsageRowGiven
+         * UsageRow
          * @description How many acts there were of a key, and the day of the last.
          */
-        UsageRowGiven: {
+        UsageRow: {
             key: string;
             acts: number;
             last: string;
@@ -2934,53 +2993,24 @@ export interface components {
          */
         Users: {
             total: number;
-            page: components["schemas"]["PageGiven"];
+            page: components["schemas"]["NextPage"];
             users: string[];
             notes: string[];
             /** @default null */
-            reasons?: components["schemas"]["WhoReasonGiven"][] | null;
+            reasons?: components["schemas"]["WhoReasonResponse"][] | null;
         };
         /**
-         * WhoReasonGiven
+         * WhoReasonResponse
          * @description Users who may for one reason.
          *
          *         `through` are the principals that bring it to them; no `statements`: it comes from ownership.
          *         `users` are the first of them, `total` counts all.
          */
-        WhoReasonGiven: {
+        WhoReasonResponse: {
             through: string[];
             statements: string[];
             users: string[];
             total: number;
-        };
-        /**
-         * UsersAcross
-         * @description Who may, realm by realm and in all.
-         */
-        UsersAcross: {
-            silent: components["schemas"]["SilentGiven"][];
-            left_out: string[];
-            realms: components["schemas"]["UsersPart"][];
-            union: components["schemas"]["Person"][];
-        };
-        /**
-         * UsersPart
-         * @description The users who may, as the realm spells them.
-         */
-        UsersPart: {
-            realm: string;
-            operation: string;
-            entity: string | null;
-            notes: string[];
-            users: string[];
-        };
-        /**
-         * Person
-         * @description Somebody of the directory, and the realms that say yes.
-         */
-        Person: {
-            person: string;
-            realms: string[];
         };
         /**
          * Vocabulary
@@ -2989,17 +3019,17 @@ export interface components {
         Vocabulary: {
             model: string;
             title: string;
-            operations: components["schemas"]["OperationGiven"][];
-            privileges: components["schemas"]["PrivilegeGiven"][];
+            operations: components["schemas"]["OperationResponse"][];
+            privileges: components["schemas"]["PrivilegeResponse"][];
         };
         /**
-         * OperationGiven
+         * OperationResponse
          * @description An operation of a model; `rules` by type of target, `none` for no resource.
          *
          *         `kind` says whether it reads, changes, or administers who may what; `ways` which way to an
          *         asset it stands for; `group` is what its name says it is about.
          */
-        OperationGiven: {
+        OperationResponse: {
             name: string;
             title: string;
             /** @enum {unknown} */
@@ -3018,46 +3048,19 @@ export interface components {
             };
         };
         /**
-         * PrivilegeGiven
+         * PrivilegeResponse
          * @description A privilege of a model, and the types on which it may be granted.
          *
          *         `display` is what people call it; those of a `group` are shown together. One that is not
          *         `grantable` only follows from others.
          */
-        PrivilegeGiven: {
+        PrivilegeResponse: {
             name: string;
             title: string;
             display: string;
             group: string;
             grantable: boolean;
             on: string[];
-        };
-        /**
-         * WhoAcross
-         * @description Who may do it in several realms? `home` says in which of them the entity is.
-         */
-        WhoAcross: {
-            /** @default null */
-            entity?: string | null;
-            /** @default {} */
-            targets?: {
-                [key: string]: string;
-            };
-            /** @default {} */
-            lists?: {
-                [key: string]: string[];
-            };
-            /** @default {} */
-            attributes?: {
-                [key: string]: string | boolean | number;
-            };
-            /** @default [] */
-            subresources?: string[];
-            operation: string;
-            /** @default null */
-            realms?: string[] | null;
-            /** @default null */
-            home?: string | null;
         };
         /**
          * WhoQuestion
@@ -3083,7 +3086,7 @@ export interface components {
             operation: string;
             /** @default false */
             reasons?: boolean;
-            page?: components["schemas"]["PageAsked"];
+            page?: components["schemas"]["PageRequest"];
         };
         /**
          * Problem
@@ -3097,31 +3100,31 @@ export interface components {
             /** @default  */
             request_id?: string;
             /** @default [] */
-            errors?: components["schemas"]["Fault"][];
+            errors?: components["schemas"]["FieldError"][];
             /** @default  */
             operation?: string;
             /** @default  */
             object?: string;
             /** @default null */
-            missing?: components["schemas"]["lakewarden.http.admin.bodies.Lacking"] | null;
+            missing?: components["schemas"]["MissingPrivilege"] | null;
             /** @default [] */
             may_grant?: string[];
             /** @default [] */
             allow?: string[];
         };
         /**
-         * Fault
+         * FieldError
          * @description What is wrong at which place of the request.
          */
-        Fault: {
+        FieldError: {
             path: string;
             message: string;
         };
         /**
-         * Lacking
+         * MissingPrivilege
          * @description The privilege that is missing, and the object on which it could be granted.
          */
-        "lakewarden.http.admin.bodies.Lacking": {
+        MissingPrivilege: {
             privilege: string;
             object: string;
         };
@@ -3211,7 +3214,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RealmGiven"];
+                    "application/json": components["schemas"]["RealmResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -3242,7 +3245,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RealmGiven"];
+                    "application/json": components["schemas"]["RealmResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -3306,7 +3309,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RealmGiven"];
+                    "application/json": components["schemas"]["RealmResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -3341,7 +3344,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpgradeGiven"];
+                    "application/json": components["schemas"]["UpgradeResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -3401,7 +3404,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DirectoryGiven"];
+                    "application/json": components["schemas"]["DirectoryResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -3589,7 +3592,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PasswordSent"];
+                "application/json": components["schemas"]["PasswordRequest"];
             };
         };
         responses: {
@@ -3805,7 +3808,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PrincipalSent"];
+                "application/json": components["schemas"]["PrincipalRequest"];
             };
         };
         responses: {
@@ -4086,7 +4089,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionGiven"];
+                    "application/json": components["schemas"]["SessionResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4119,7 +4122,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionGiven"];
+                    "application/json": components["schemas"]["SessionResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4337,7 +4340,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StatementSent"];
+                "application/json": components["schemas"]["StatementRequest"];
             };
         };
         responses: {
@@ -4347,7 +4350,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StatementGiven"];
+                    "application/json": components["schemas"]["StatementResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4458,7 +4461,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EntityGiven"];
+                    "application/json": components["schemas"]["EntityResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4483,7 +4486,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EntitySent"];
+                "application/json": components["schemas"]["EntityRequest"];
             };
         };
         responses: {
@@ -4493,7 +4496,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EntityGiven"];
+                    "application/json": components["schemas"]["EntityResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4569,7 +4572,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChildrenGiven"];
+                    "application/json": components["schemas"]["ChildrenResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4607,7 +4610,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SearchGiven"];
+                    "application/json": components["schemas"]["SearchResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4803,7 +4806,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Parts"];
+                "application/json": components["schemas"]["PrincipalQuestion"];
             };
         };
         responses: {
@@ -4813,7 +4816,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HeldGiven"];
+                    "application/json": components["schemas"]["HeldPrivileges"];
                 };
             };
             /** @description why there is no answer */
@@ -4883,7 +4886,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExplanationGiven"];
+                    "application/json": components["schemas"]["ExplanationResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4918,7 +4921,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MatrixGiven"];
+                    "application/json": components["schemas"]["MatrixResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4953,7 +4956,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ComparisonGiven"];
+                    "application/json": components["schemas"]["ComparisonResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -4987,7 +4990,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PrincipalSummaryGiven"];
+                    "application/json": components["schemas"]["PrincipalSummaryResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5027,7 +5030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinksGiven"];
+                    "application/json": components["schemas"]["LinksResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5050,7 +5053,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LinkSent"];
+                "application/json": components["schemas"]["LinkRequest"];
             };
         };
         responses: {
@@ -5060,7 +5063,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinkGiven"];
+                    "application/json": components["schemas"]["LinkResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5136,7 +5139,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SuggestionsGiven"];
+                    "application/json": components["schemas"]["SuggestionsResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5169,7 +5172,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinksLoaded"];
+                    "application/json": components["schemas"]["LinksLoadResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5192,7 +5195,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WhoAcross"];
+                "application/json": components["schemas"]["CrossRealmWhoQuestion"];
             };
         };
         responses: {
@@ -5202,7 +5205,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsersAcross"];
+                    "application/json": components["schemas"]["CrossRealmUsers"];
                 };
             };
             /** @description why there is no answer */
@@ -5225,7 +5228,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ListAcross"];
+                "application/json": components["schemas"]["CrossRealmListQuestion"];
             };
         };
         responses: {
@@ -5235,7 +5238,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListingAcross"];
+                    "application/json": components["schemas"]["CrossRealmListing"];
                 };
             };
             /** @description why there is no answer */
@@ -5258,7 +5261,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ExplainAcross"];
+                "application/json": components["schemas"]["CrossRealmExplainQuestion"];
             };
         };
         responses: {
@@ -5268,7 +5271,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExplanationsAcross"];
+                    "application/json": components["schemas"]["CrossRealmExplanations"];
                 };
             };
             /** @description why there is no answer */
@@ -5301,7 +5304,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReachGiven"];
+                    "application/json": components["schemas"]["ReachResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5357,7 +5360,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditPart"];
+                    "application/json": components["schemas"]["AuditRows"];
                 };
             };
             /** @description why there is no answer */
@@ -5399,7 +5402,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HistoryGiven"];
+                    "application/json": components["schemas"]["HistoryResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5441,7 +5444,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageGiven"];
+                    "application/json": components["schemas"]["UsageResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5470,7 +5473,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AuditVerdict"];
+                    "application/json": components["schemas"]["AuditCheckResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5495,7 +5498,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Rows"];
+                "application/json": components["schemas"]["LoadRequest"];
             };
         };
         responses: {
@@ -5505,7 +5508,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Loaded"];
+                    "application/json": components["schemas"]["LoadResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5536,7 +5539,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PolicyGiven"];
+                    "application/json": components["schemas"]["PolicyResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5561,7 +5564,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["FilesSent"];
+                "application/json": components["schemas"]["PlanRequest"];
             };
         };
         responses: {
@@ -5571,7 +5574,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanGiven"];
+                    "application/json": components["schemas"]["PlanResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5596,7 +5599,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Agreed"];
+                "application/json": components["schemas"]["ApplyRequest"];
             };
         };
         responses: {
@@ -5606,7 +5609,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AppliedGiven"];
+                    "application/json": components["schemas"]["ApplyResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5631,7 +5634,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Drafted"];
+                "application/json": components["schemas"]["PreviewRequest"];
             };
         };
         responses: {
@@ -5641,7 +5644,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PreviewGiven"];
+                    "application/json": components["schemas"]["PreviewResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5714,7 +5717,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Drafted"];
+                "application/json": components["schemas"]["PreviewRequest"];
             };
         };
         responses: {
@@ -5724,7 +5727,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FindingsOfDraft"];
+                    "application/json": components["schemas"]["DraftFindings"];
                 };
             };
             /** @description why there is no answer */
@@ -5750,7 +5753,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DismissalSent"];
+                "application/json": components["schemas"]["DismissalRequest"];
             };
         };
         responses: {
@@ -5811,7 +5814,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ScenarioSent"];
+                "application/json": components["schemas"]["ScenarioRequest"];
             };
         };
         responses: {
@@ -5821,7 +5824,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunGiven"];
+                    "application/json": components["schemas"]["ScenarioResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5850,7 +5853,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SettingsGiven"];
+                    "application/json": components["schemas"]["SettingsResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5879,7 +5882,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HealthGiven"];
+                    "application/json": components["schemas"]["HealthResponse"];
                 };
             };
             /** @description why there is no answer */
@@ -5908,7 +5911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChecksGiven"];
+                    "application/json": components["schemas"]["ChecksResponse"];
                 };
             };
             /** @description why there is no answer */

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { $api, type Schemas } from "./client";
 
-export type Realm = Schemas["RealmGiven"];
+export type Realm = Schemas["RealmResponse"];
 
 /** The realms that the caller may know of. */
 export function useRealms() {

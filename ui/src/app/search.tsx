@@ -9,7 +9,7 @@ import { t } from "../words";
 import { useKeys } from "./keys";
 import styles from "./search.module.css";
 
-type Hit = Schemas["HitGiven"];
+type Hit = Schemas["SearchHit"];
 
 /** Finds assets, people, rules and operations of every realm, and opens one. */
 export function Search() {

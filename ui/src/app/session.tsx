@@ -4,7 +4,7 @@ import { createContext, useContext, useEffect, type ReactNode } from "react";
 import { $api, api, goToLogin, problemOf, rememberCsrf, type Schemas } from "../api/client";
 import { Loading, ProblemView } from "../parts/states";
 
-export type Session = Schemas["SessionGiven"];
+export type Session = Schemas["SessionResponse"];
 
 const Context = createContext<Session | null>(null);
 

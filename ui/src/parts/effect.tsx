@@ -11,11 +11,11 @@ import { Sentence } from "./sentence";
 import { Loading, ProblemView } from "./states";
 
 /** A draft as the server takes it; values of policies are as their system writes them. */
-export type Draft = Partial<Omit<Schemas["Drafted"], "policies">> & {
+export type Draft = Partial<Omit<Schemas["PreviewRequest"], "policies">> & {
   policies?: { put?: { name: string; value: object }[]; remove?: string[] };
 };
 type Access = Schemas["AccessDifference"];
-type Line = Schemas["EffectChanged"];
+type Line = Schemas["EffectChange"];
 
 const PAUSE = 400;
 const LINES = 8;
@@ -35,7 +35,7 @@ function useSettled<Value>(value: Value, wait: number): Value {
 }
 
 export interface Effect {
-  shown?: Schemas["PreviewGiven"];
+  shown?: Schemas["PreviewResponse"];
   problem?: Problem;
   /** Whether what is shown is of the draft as it is now. */
   isCurrent: boolean;
@@ -52,11 +52,11 @@ export function useEffectOf(realm: string, draft: Draft | null, wait = PAUSE): E
     queryFn: async ({ signal }) => {
       const { data, error } = await api.POST("/api/v1/realms/{realm}/preview", {
         params: { path: { realm } },
-        body: JSON.parse(asked) as Schemas["Drafted"],
+        body: JSON.parse(asked) as Schemas["PreviewRequest"],
         signal,
       });
       if (error) throw problemOf(error) as unknown as Error;
-      return data as Schemas["PreviewGiven"];
+      return data as Schemas["PreviewResponse"];
     },
     enabled: asked !== "",
     retry: false,
@@ -105,7 +105,7 @@ export function EffectCard({
   );
 }
 
-function Shown({ realm, shown }: { realm: string; shown: Schemas["PreviewGiven"] }) {
+function Shown({ realm, shown }: { realm: string; shown: Schemas["PreviewResponse"] }) {
   return (
     <>
       {shown.refused.map((said) => (
@@ -155,7 +155,7 @@ function named(people: string[]): string {
   return people.length > 3 ? t("{first} and {n} more", { first, n: people.length - 3 }) : first;
 }
 
-function Findings({ title, found }: { title: string; found: Schemas["FindingGiven"][] }) {
+function Findings({ title, found }: { title: string; found: Schemas["FindingResponse"][] }) {
   if (found.length === 0) return null;
   return (
     <div>

@@ -9,17 +9,17 @@ from typing import Any, Final
 import msgspec
 
 from lakewarden.http.admin.bodies import (
-    AuditPart,
-    AuditRowGiven,
-    AuditVerdict,
-    Given,
-    PageGiven,
-    WordGiven,
+    AuditCheckResponse,
+    AuditRowResponse,
+    AuditRows,
+    NextPage,
+    ResponseBody,
+    SentencePart,
 )
 from lakewarden.http.admin.endpoint import (
     CONTINUED,
-    Answered,
     Endpoint,
+    HandlerResult,
     Parameter,
     moment_or_none,
     number,
@@ -38,7 +38,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.sentence import act_words
 
 
-class HappenedGiven(Given, kw_only=True):
+class HistoryRow(ResponseBody, kw_only=True):
     """One change of one thing. `was` and `now` are null where it was, or is, not there.
 
     `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
@@ -53,17 +53,17 @@ class HappenedGiven(Given, kw_only=True):
     was: Any
     now: Any
     first: bool
-    words: list[WordGiven]
+    words: list[SentencePart]
 
 
-class HistoryGiven(Given, kw_only=True):
+class HistoryResponse(ResponseBody, kw_only=True):
     """What happened to one thing, the newest first."""
 
-    rows: list[HappenedGiven]
-    page: PageGiven
+    rows: list[HistoryRow]
+    page: NextPage
 
 
-class UsageRowGiven(Given, kw_only=True):
+class UsageRow(ResponseBody, kw_only=True):
     """How many acts there were of a key, and the day of the last."""
 
     key: str
@@ -71,10 +71,10 @@ class UsageRowGiven(Given, kw_only=True):
     last: str
 
 
-class UsageGiven(Given, kw_only=True):
+class UsageResponse(ResponseBody, kw_only=True):
     """What was done: days in order, all else the most used first; `total` counts the acts."""
 
-    rows: list[UsageRowGiven]
+    rows: list[UsageRow]
     total: int
 
 
@@ -110,7 +110,7 @@ _EXPORTED: Final = 100_000
 """So many rows are exported at once."""
 
 
-def read(exchange: Exchange) -> Answered:
+def read(exchange: Exchange) -> HandlerResult:
     """A page of the trail; with `Accept: application/x-ndjson` all rows, one in a line."""
     wanted = _filter(exchange)
     if _NDJSON in exchange.headers.get("accept", ""):
@@ -136,7 +136,7 @@ def read(exchange: Exchange) -> Answered:
     if isinstance(found, Denied):
         return found
     rows = [_row(row) for row in found.entries]
-    return AuditPart(rows=rows, page=token_after(found.after, *question))
+    return AuditRows(rows=rows, page=token_after(found.after, *question))
 
 
 def _exported(exchange: Exchange, wanted: Filter) -> Denied | Reply:
@@ -163,8 +163,8 @@ def _exported(exchange: Exchange, wanted: Filter) -> Denied | Reply:
     return Reply(200, b"".join(line + b"\n" for line in lines), _NDJSON)
 
 
-def _row(row: Entry) -> AuditRowGiven:
-    return AuditRowGiven(
+def _row(row: Entry) -> AuditRowResponse:
+    return AuditRowResponse(
         seq=row.seq,
         revision=row.revision,
         digest=row.digest,
@@ -188,7 +188,7 @@ def _filter(exchange: Exchange) -> Filter:
     )
 
 
-def happened(exchange: Exchange) -> Answered:
+def happened(exchange: Exchange) -> HandlerResult:
     """What happened to one statement, entity or principal."""
     names = {one.name: exchange.one(one.name) for one in _ABOUT}
     question = (exchange.path, *names.values())
@@ -206,7 +206,7 @@ def happened(exchange: Exchange) -> Answered:
     if isinstance(page, Denied):
         return page
     rows = [
-        HappenedGiven(
+        HistoryRow(
             revision=row.revision,
             kind=row.kind,
             at=moment_or_none(row.at),
@@ -219,10 +219,10 @@ def happened(exchange: Exchange) -> Answered:
         )
         for row in page.rows
     ]
-    return HistoryGiven(rows=rows, page=token_after(page.before, *question))
+    return HistoryResponse(rows=rows, page=token_after(page.before, *question))
 
 
-def used(exchange: Exchange) -> Answered:
+def used(exchange: Exchange) -> HandlerResult:
     """What was done in a realm."""
     with exchange.service.reading() as reading:
         found = usage_report.usage(
@@ -239,11 +239,11 @@ def used(exchange: Exchange) -> Answered:
         )
     if isinstance(found, Denied):
         return found
-    rows = [UsageRowGiven(key=one.key, acts=one.acts, last=one.last) for one in found]
-    return UsageGiven(rows=rows, total=sum(one.acts for one in found))
+    rows = [UsageRow(key=one.key, acts=one.acts, last=one.last) for one in found]
+    return UsageResponse(rows=rows, total=sum(one.acts for one in found))
 
 
-def verify(exchange: Exchange) -> Answered:
+def verify(exchange: Exchange) -> HandlerResult:
     """Whether the trail is whole."""
     with exchange.service.reading() as reading:
         seals = Seals(exchange.services.secret_keys)
@@ -251,8 +251,10 @@ def verify(exchange: Exchange) -> Answered:
     if isinstance(found, Denied):
         return found
     if found.fault is None:
-        return AuditVerdict(whole=True, rows=found.rows, doubts=found.doubts)
-    return AuditVerdict(whole=False, rows=found.rows, row=found.fault.seq, what=found.fault.what)
+        return AuditCheckResponse(whole=True, rows=found.rows, doubts=found.doubts)
+    return AuditCheckResponse(
+        whole=False, rows=found.rows, row=found.fault.seq, what=found.fault.what
+    )
 
 
 ENDPOINTS = (
@@ -262,7 +264,7 @@ ENDPOINTS = (
         "audit.read",
         read,
         "read the audit trail",
-        gives=AuditPart,
+        response=AuditRows,
         query=(*_FILTERS, _ORDER, _LAST, *CONTINUED),
     ),
     Endpoint(
@@ -271,7 +273,7 @@ ENDPOINTS = (
         "audit.read",
         happened,
         "what happened to one thing, the newest first",
-        gives=HistoryGiven,
+        response=HistoryResponse,
         query=(*_ABOUT, *CONTINUED),
     ),
     Endpoint(
@@ -280,7 +282,7 @@ ENDPOINTS = (
         "usage.read",
         used,
         "what was done in a realm",
-        gives=UsageGiven,
+        response=UsageResponse,
         query=_USAGE,
     ),
     Endpoint(
@@ -289,6 +291,6 @@ ENDPOINTS = (
         "audit.verify",
         verify,
         "check the audit trail",
-        gives=AuditVerdict,
+        response=AuditCheckResponse,
     ),
 )

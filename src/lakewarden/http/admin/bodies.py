@@ -32,15 +32,15 @@ from lakewarden.service.plan import MAX_KEEPER
 from lakewarden.service.token import LONGEST, MAX_TITLE
 
 
-class Body(Struct, forbid_unknown_fields=True):
+class RequestBody(Struct, forbid_unknown_fields=True):
     """What a client sends; some of it comes back in the same form."""
 
 
-class Given(Struct):
+class ResponseBody(Struct):
     """What a client gets."""
 
 
-class PageAsked(Body, kw_only=True):
+class PageRequest(RequestBody, kw_only=True):
     """Which part of a list is wanted; without a token, `skip` says how many come before it."""
 
     token: str = ""
@@ -48,20 +48,20 @@ class PageAsked(Body, kw_only=True):
     limit: Annotated[int, described(minimum=1, maximum=1_000)] = 100
 
 
-class PageGiven(Given, kw_only=True):
+class NextPage(ResponseBody, kw_only=True):
     """Where the list goes on; an empty token: it does not."""
 
     next_token: str = ""
 
 
-class Paged(Given, kw_only=True):
+class PagedResponse(ResponseBody, kw_only=True):
     """Part of a list: how many there are in all, and where it goes on."""
 
     total: int
-    page: PageGiven
+    page: NextPage
 
 
-class Problem(Given, kw_only=True, omit_defaults=True):
+class Problem(ResponseBody, kw_only=True, omit_defaults=True):
     """Why there is no answer (RFC 9457); members from `errors` on are there where they apply."""
 
     type: str
@@ -69,22 +69,22 @@ class Problem(Given, kw_only=True, omit_defaults=True):
     status: int
     detail: str
     request_id: str = ""
-    errors: list[Fault] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)
     operation: str = ""
     object: str = ""
-    missing: Lacking | None = None
+    missing: MissingPrivilege | None = None
     may_grant: list[str] = field(default_factory=list)
     allow: list[str] = field(default_factory=list)
 
 
-class Fault(Given, kw_only=True):
+class FieldError(ResponseBody, kw_only=True):
     """What is wrong at which place of the request."""
 
     path: str
     message: str
 
 
-class Lacking(Given, kw_only=True):
+class MissingPrivilege(ResponseBody, kw_only=True):
     """The privilege that is missing, and the object on which it could be granted."""
 
     privilege: str
@@ -94,7 +94,7 @@ class Lacking(Given, kw_only=True):
 # Who is calling
 
 
-class Caller(Given, kw_only=True):
+class Caller(ResponseBody, kw_only=True):
     """Who the server takes the caller for."""
 
     user: str
@@ -108,7 +108,7 @@ class Caller(Given, kw_only=True):
 # Realms
 
 
-class NewRealm(Body, kw_only=True):
+class NewRealm(RequestBody, kw_only=True):
     """A realm to be created: of a shipped model, or of the text of one of one's own."""
 
     name: RealmName
@@ -119,14 +119,14 @@ class NewRealm(Body, kw_only=True):
     spellings: dict[str, str] = field(default_factory=dict)
 
 
-class RealmChange(Body, kw_only=True):
+class RealmChange(RequestBody, kw_only=True):
     """What is to be different; what is left out stays."""
 
     settings: dict[str, str] | UnsetType = UNSET
     spellings: dict[str, str] | UnsetType = UNSET
 
 
-class ModelUpgrade(Body, kw_only=True):
+class ModelUpgrade(RequestBody, kw_only=True):
     """Another edition of a realm's model; without `apply` nothing is changed.
 
     `drop`: what the edition does not know goes.
@@ -137,7 +137,7 @@ class ModelUpgrade(Body, kw_only=True):
     drop: bool = False
 
 
-class UpgradeGiven(Given, kw_only=True):
+class UpgradeResponse(ResponseBody, kw_only=True):
     """What an upgrade changes, or has changed; `words` by `types`, `privileges`, `operations`.
 
     `pending`: the realm has another text than it would have. `was` and `now` are digests.
@@ -155,7 +155,7 @@ class UpgradeGiven(Given, kw_only=True):
     access: dict[str, Any]
 
 
-class RealmGiven(Given, kw_only=True):
+class RealmResponse(ResponseBody, kw_only=True):
     """One realm. `settings` are all of its model, also those left as they come.
 
     `model_digest` is that of a model that is not shipped; its text is given with the realm alone.
@@ -175,16 +175,16 @@ class RealmGiven(Given, kw_only=True):
     spellings: dict[str, str] | None = None
 
 
-class Realms(Given, kw_only=True):
+class Realms(ResponseBody, kw_only=True):
     """The realms that the caller may see."""
 
-    realms: list[RealmGiven]
+    realms: list[RealmResponse]
 
 
 # People
 
 
-class DirectoryGiven(Given, kw_only=True):
+class DirectoryResponse(ResponseBody, kw_only=True):
     """One directory, with how many people are in it and which realms know them."""
 
     name: str
@@ -193,25 +193,25 @@ class DirectoryGiven(Given, kw_only=True):
     realms: list[str]
 
 
-class Directories(Given, kw_only=True):
+class Directories(ResponseBody, kw_only=True):
     """The directories that the caller may see."""
 
-    directories: list[DirectoryGiven]
+    directories: list[DirectoryResponse]
 
 
-class Principals(Paged, kw_only=True):
+class Principals(PagedResponse, kw_only=True):
     """Users, groups and roles, as `kind:name`, in order."""
 
     principals: list[str]
 
 
-class PrincipalSent(Body, kw_only=True):
+class PrincipalRequest(RequestBody, kw_only=True):
     """A user, group or role."""
 
     principal: PrincipalText
 
 
-class Membership(Body, kw_only=True):
+class Membership(RequestBody, kw_only=True):
     """`member` acts as `of` too."""
 
     member: PrincipalText
@@ -225,7 +225,7 @@ class DirectoryMembership(Membership, kw_only=True):
     of: Annotated[str, described(pattern=f"^group:{PERSON}")]
 
 
-class Memberships(Paged, kw_only=True):
+class Memberships(PagedResponse, kw_only=True):
     """Who belongs to what, in order."""
 
     memberships: list[Membership]
@@ -234,7 +234,7 @@ class Memberships(Paged, kw_only=True):
 # Tokens
 
 
-class SignIn(Body, kw_only=True):
+class SignIn(RequestBody, kw_only=True):
     """What one signs in with: nothing, where the header brings credentials.
 
     A password is that of a user of `realm` or of `directory`; where neither is named, of `main`.
@@ -247,13 +247,13 @@ class SignIn(Body, kw_only=True):
     directory: DirectoryName | None = None
 
 
-class PasswordSent(Body, kw_only=True):
+class PasswordRequest(RequestBody, kw_only=True):
     """A new password. It is hashed at once, and kept nowhere."""
 
     password: Annotated[str, described(minLength=SHORTEST, maxLength=LONGEST_PASSWORD)]
 
 
-class SessionGiven(Given, kw_only=True):
+class SessionResponse(ResponseBody, kw_only=True):
     """Who is signed in, and what the pages need to speak for them.
 
     `csrf` is said in the header `Lakewarden-CSRF`; it is empty, and the ends are null, for who
@@ -270,7 +270,7 @@ class SessionGiven(Given, kw_only=True):
     administrator: bool
 
 
-class SessionRow(Given, kw_only=True):
+class SessionRow(ResponseBody, kw_only=True):
     """A session that goes on; `own`: the one of this request."""
 
     id: str
@@ -283,13 +283,13 @@ class SessionRow(Given, kw_only=True):
     own: bool
 
 
-class Sessions(Given, kw_only=True):
+class Sessions(ResponseBody, kw_only=True):
     """Sessions that go on, the oldest first."""
 
     sessions: list[SessionRow]
 
 
-class NewToken(Body, kw_only=True):
+class NewToken(RequestBody, kw_only=True):
     """A token to be made, good for so many seconds. Without a user it is the caller's own.
 
     With `new` false the user has to be stored, in the directory or in one of its realms.
@@ -303,7 +303,7 @@ class NewToken(Body, kw_only=True):
     new: bool = True
 
 
-class TokenGiven(Given, kw_only=True):
+class TokenResponse(ResponseBody, kw_only=True):
     """A token, without its text."""
 
     id: str
@@ -315,22 +315,22 @@ class TokenGiven(Given, kw_only=True):
     expires: datetime
 
 
-class TokenIssued(TokenGiven, kw_only=True):
+class TokenIssued(TokenResponse, kw_only=True):
     """A new token and its text, which is shown this once."""
 
     token: str
 
 
-class Tokens(Given, kw_only=True):
+class Tokens(ResponseBody, kw_only=True):
     """Tokens that are good, the oldest first."""
 
-    tokens: list[TokenGiven]
+    tokens: list[TokenResponse]
 
 
 # Statements
 
 
-class Criterion(Body, kw_only=True):
+class Criterion(RequestBody, kw_only=True):
     """A condition on a field of the resource."""
 
     field: str
@@ -360,7 +360,7 @@ class StatementParts(Struct, kw_only=True, omit_defaults=True):
     active: bool = True
 
 
-class StatementSent(StatementParts, Body, kw_only=True, forbid_unknown_fields=True):
+class StatementRequest(StatementParts, RequestBody, kw_only=True, forbid_unknown_fields=True):
     """A statement to be stored.
 
     `mark` says who keeps it; it must be named to change a marked one.
@@ -371,7 +371,7 @@ class StatementSent(StatementParts, Body, kw_only=True, forbid_unknown_fields=Tr
     mark: Annotated[str, Meta(max_length=MAX_KEEPER, pattern=READABLE)] = ""
 
 
-class RefGiven(Given, kw_only=True):
+class Reference(ResponseBody, kw_only=True):
     """What a word names: an entity, a principal, a privilege, an operation or a statement."""
 
     kind: str
@@ -379,27 +379,27 @@ class RefGiven(Given, kw_only=True):
     realm: str
 
 
-class WordGiven(Given, kw_only=True):
+class SentencePart(ResponseBody, kw_only=True):
     """A part of a sentence."""
 
     text: str
-    ref: RefGiven | None = None
+    ref: Reference | None = None
 
 
-class StatementGiven(StatementParts, Given, kw_only=True):
+class StatementResponse(StatementParts, ResponseBody, kw_only=True):
     """A stored statement."""
 
     id: str
 
 
-class StatementReachGiven(Given, kw_only=True):
+class StatementReachResponse(ResponseBody, kw_only=True):
     """How many stored users a statement is about, and how many stored entities."""
 
     users: int
     entities: int
 
 
-class ChangedGiven(Given, kw_only=True):
+class LastChange(ResponseBody, kw_only=True):
     """When something was changed last, by whom, and at which revision."""
 
     at: datetime
@@ -407,7 +407,7 @@ class ChangedGiven(Given, kw_only=True):
     revision: int
 
 
-class StatementRow(StatementGiven, kw_only=True):
+class StatementRow(StatementResponse, kw_only=True):
     """A stored statement, and what it says in a sentence.
 
     `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
@@ -418,18 +418,18 @@ class StatementRow(StatementGiven, kw_only=True):
     `editable` true, `direct` false) is left out.
     """
 
-    words: list[WordGiven]
+    words: list[SentencePart]
     mark: str = ""
     editable: bool = True
     immutable_because: str = ""
-    reach: StatementReachGiven | None = None
-    changed: ChangedGiven | None = None
+    reach: StatementReachResponse | None = None
+    changed: LastChange | None = None
     source: str | None = None
     direct: bool = False
     beaten_by: list[str] = field(default_factory=list)
 
 
-class Statements(Paged, kw_only=True):
+class Statements(PagedResponse, kw_only=True):
     """The statements of a realm, by id."""
 
     statements: list[StatementRow]
@@ -438,21 +438,21 @@ class Statements(Paged, kw_only=True):
 # Entities
 
 
-class EntityName(Given, kw_only=True):
+class EntityName(ResponseBody, kw_only=True):
     """An entity by type and name."""
 
     type: str
     name: str
 
 
-class Owner(Body, kw_only=True):
+class Owner(RequestBody, kw_only=True):
     """An owner, and the ownership type where the system has such."""
 
     principal: PrincipalText
     ownership: str = ""
 
 
-class EntitySent(Body, kw_only=True):
+class EntityRequest(RequestBody, kw_only=True):
     """An entity to be stored or moved; with `owners`, these and no others own it."""
 
     entity: EntityText
@@ -460,7 +460,7 @@ class EntitySent(Body, kw_only=True):
     owners: list[Owner] | None = None
 
 
-class EntityGiven(Given, kw_only=True):
+class EntityResponse(ResponseBody, kw_only=True):
     """A stored entity and what it carries."""
 
     entity: str
@@ -472,7 +472,7 @@ class EntityGiven(Given, kw_only=True):
     relations: dict[str, list[str]]
 
 
-class Entities(Paged, kw_only=True):
+class Entities(PagedResponse, kw_only=True):
     """Entities in the order of their places; `total` counts the whole list."""
 
     entities: list[EntityName]
@@ -481,7 +481,7 @@ class Entities(Paged, kw_only=True):
 # Questions
 
 
-class ChildGiven(Given, kw_only=True):
+class ChildResponse(ResponseBody, kw_only=True):
     """An entity in its container: what lies directly in it, and all that lies below it."""
 
     entity: str
@@ -491,13 +491,13 @@ class ChildGiven(Given, kw_only=True):
     below: int
 
 
-class ChildrenGiven(Paged, kw_only=True):
+class ChildrenResponse(PagedResponse, kw_only=True):
     """What lies directly in an entity, in the order of places."""
 
-    children: list[ChildGiven]
+    children: list[ChildResponse]
 
 
-class HitGiven(Given, kw_only=True):
+class SearchHit(ResponseBody, kw_only=True):
     """A name that fits; `in` is what it lies in, empty at the top."""
 
     kind: str
@@ -508,15 +508,15 @@ class HitGiven(Given, kw_only=True):
     container: str = field(name="in")
 
 
-class SearchGiven(Given, kw_only=True):
+class SearchResponse(ResponseBody, kw_only=True):
     """The best names, how many fit in all, and the realms that were left out."""
 
-    results: list[HitGiven]
+    results: list[SearchHit]
     total: int
     left_out: list[str]
 
 
-class Act(Body, kw_only=True):
+class TargetQuestion(RequestBody, kw_only=True):
     """The entity of a question, and what comes along with the act.
 
     The schema says no more than what a batch takes, which answers a malformed question as well.
@@ -529,7 +529,7 @@ class Act(Body, kw_only=True):
     subresources: list[str] = field(default_factory=list)
 
 
-class Parts(Act, kw_only=True):
+class PrincipalQuestion(TargetQuestion, kw_only=True):
     """What a question may bring along about the act and the asker.
 
     Without `principal` the question is about the caller; `groups` and `roles` are those that
@@ -541,13 +541,13 @@ class Parts(Act, kw_only=True):
     roles: list[str] = field(default_factory=list)
 
 
-class Question(Parts, kw_only=True):
+class Question(PrincipalQuestion, kw_only=True):
     """May the principal do the operation, or does it hold the privilege, on the entity?"""
 
     operation: str
 
 
-class Questions(Body, kw_only=True):
+class Questions(RequestBody, kw_only=True):
     """Several questions, answered in order."""
 
     questions: Annotated[list[Question], described(minItems=1)]
@@ -558,24 +558,24 @@ class ListQuestion(Question, kw_only=True):
 
     within: EntityText | None = None
     after: EntityText | None = None
-    page: PageAsked = field(default_factory=PageAsked)
+    page: PageRequest = field(default_factory=PageRequest)
 
 
-class WhoQuestion(Act, kw_only=True):
+class WhoQuestion(TargetQuestion, kw_only=True):
     """Who may do the operation on the entity? With `reasons` also why, by reason."""
 
     operation: Word
     reasons: bool = False
-    page: PageAsked = field(default_factory=PageAsked)
+    page: PageRequest = field(default_factory=PageRequest)
 
 
-class AccessQuestion(Body, kw_only=True):
+class AccessQuestion(RequestBody, kw_only=True):
     """Who may do what on the entity?"""
 
     entity: EntityText | None = None
 
 
-class Answer(Given, kw_only=True):
+class Answer(ResponseBody, kw_only=True):
     """A decision, with remarks beside it."""
 
     allow: bool
@@ -584,7 +584,7 @@ class Answer(Given, kw_only=True):
     notes: list[str]
 
 
-class BatchRow(Given, kw_only=True, omit_defaults=True):
+class BatchRow(ResponseBody, kw_only=True, omit_defaults=True):
     """One of several decisions; a question that is malformed is denied, and `error` says why."""
 
     allow: bool
@@ -592,14 +592,14 @@ class BatchRow(Given, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-class Batch(Given, kw_only=True):
+class Batch(ResponseBody, kw_only=True):
     """Decisions in the order of their questions."""
 
     answers: list[BatchRow]
     revision: int
 
 
-class Listing(Paged, kw_only=True):
+class Listing(PagedResponse, kw_only=True):
     """Entities on which the operation is allowed; `after` is the last one where more follow."""
 
     entities: list[EntityName]
@@ -607,7 +607,7 @@ class Listing(Paged, kw_only=True):
     notes: list[str]
 
 
-class WhoReasonGiven(Given, kw_only=True):
+class WhoReasonResponse(ResponseBody, kw_only=True):
     """Users who may for one reason.
 
     `through` are the principals that bring it to them; no `statements`: it comes from ownership.
@@ -620,15 +620,15 @@ class WhoReasonGiven(Given, kw_only=True):
     total: int
 
 
-class Users(Paged, kw_only=True):
+class Users(PagedResponse, kw_only=True):
     """The stored users who may, in order; `reasons` where they were asked for."""
 
     users: list[str]
     notes: list[str]
-    reasons: list[WhoReasonGiven] | None = None
+    reasons: list[WhoReasonResponse] | None = None
 
 
-class HeldGiven(Given, kw_only=True):
+class HeldPrivileges(ResponseBody, kw_only=True):
     """What is held on an entity, and what may be done there."""
 
     privileges: list[str]
@@ -636,21 +636,21 @@ class HeldGiven(Given, kw_only=True):
     notes: list[str]
 
 
-class AccessGiven(Given, kw_only=True):
+class OperationAccess(ResponseBody, kw_only=True):
     """Who may do one operation."""
 
     operation: str
     users: list[str]
 
 
-class AccessReview(Given, kw_only=True):
+class AccessReview(ResponseBody, kw_only=True):
     """By operation, who may do it on the entity."""
 
     entity: str | None
-    access: list[AccessGiven]
+    access: list[OperationAccess]
 
 
-class StepGiven(Given, kw_only=True):
+class RuleStep(ResponseBody, kw_only=True):
     """One part of a rule and whether it holds; the parts below it are `steps`."""
 
     says: str
@@ -658,10 +658,10 @@ class StepGiven(Given, kw_only=True):
     entity: str | None
     allowed_by: list[str]
     denied_by: list[str]
-    steps: list[StepGiven]
+    steps: list[RuleStep]
 
 
-class NeedGiven(Given, kw_only=True):
+class MissingGrant(ResponseBody, kw_only=True):
     """An ALLOW that is missing. `can_be_granted_by` None: no operation hands it out."""
 
     privilege: str
@@ -669,54 +669,54 @@ class NeedGiven(Given, kw_only=True):
     can_be_granted_by: list[str] | None
 
 
-class LiftGiven(Given, kw_only=True):
+class BlockingDenial(ResponseBody, kw_only=True):
     """A DENY in the way, and who may take it away; null: nothing hands such things out here."""
 
     statement: str
     can_be_lifted_by: list[str] | None
 
 
-class LeaveGiven(Given, kw_only=True):
+class BlockingMembership(ResponseBody, kw_only=True):
     """A membership by which a DENY reaches the asker."""
 
     member: str
     of: str
 
 
-class WayGiven(Given, kw_only=True):
+class AdviceResponse(ResponseBody, kw_only=True):
     """A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
 
     `opens` are other operations that it allows on the entity, and `others` counts the other
     entities on which it allows the same operation; null: not counted.
     """
 
-    allow: list[NeedGiven]
-    lift: list[LiftGiven]
-    leave: list[LeaveGiven]
+    allow: list[MissingGrant]
+    lift: list[BlockingDenial]
+    leave: list[BlockingMembership]
     join: list[str]
     opens: list[str]
     others: int | None
 
 
-class Reached(Given, kw_only=True):
+class StatementPath(ResponseBody, kw_only=True):
     """How a statement comes to be about the asker: over these groups and roles."""
 
     statement: str
     over: list[str]
 
 
-class ExplanationGiven(Answer, kw_only=True):
+class ExplanationResponse(Answer, kw_only=True):
     """A decision and its reasons, as far as the caller may see them."""
 
-    rule: StepGiven | None
+    rule: RuleStep | None
     statements: list[str]
-    ways: list[WayGiven]
-    named: list[StatementGiven]
-    reaching: list[Reached]
-    summary: list[WordGiven]
+    ways: list[AdviceResponse]
+    named: list[StatementResponse]
+    reaching: list[StatementPath]
+    summary: list[SentencePart]
 
 
-class OperationGiven(Given, kw_only=True):
+class OperationResponse(ResponseBody, kw_only=True):
     """An operation of a model; `rules` by type of target, `none` for no resource.
 
     `kind` says whether it reads, changes, or administers who may what; `ways` which way to an
@@ -734,7 +734,7 @@ class OperationGiven(Given, kw_only=True):
     lists: dict[str, list[str]]
 
 
-class PrivilegeGiven(Given, kw_only=True):
+class PrivilegeResponse(ResponseBody, kw_only=True):
     """A privilege of a model, and the types on which it may be granted.
 
     `display` is what people call it; those of a `group` are shown together. One that is not
@@ -749,19 +749,19 @@ class PrivilegeGiven(Given, kw_only=True):
     on: list[str]
 
 
-class Vocabulary(Given, kw_only=True):
+class Vocabulary(ResponseBody, kw_only=True):
     """What can be asked and granted in a realm."""
 
     model: str
     title: str
-    operations: list[OperationGiven]
-    privileges: list[PrivilegeGiven]
+    operations: list[OperationResponse]
+    privileges: list[PrivilegeResponse]
 
 
 # The audit trail
 
 
-class AuditRowGiven(Given, kw_only=True):
+class AuditRowResponse(ResponseBody, kw_only=True):
     """One row of the audit trail, and what it says in a sentence."""
 
     seq: int
@@ -769,17 +769,17 @@ class AuditRowGiven(Given, kw_only=True):
     digest: str
     seal: str
     event: dict[str, Any]
-    words: list[WordGiven]
+    words: list[SentencePart]
 
 
-class AuditPart(Given, kw_only=True):
+class AuditRows(ResponseBody, kw_only=True):
     """Rows of the audit trail, in the order that was asked for."""
 
-    rows: list[AuditRowGiven]
-    page: PageGiven
+    rows: list[AuditRowResponse]
+    page: NextPage
 
 
-class AuditVerdict(Given, kw_only=True):
+class AuditCheckResponse(ResponseBody, kw_only=True):
     """Whether the trail is whole; else the first row that is not what was written.
 
     `doubts` are what may have been done to a whole one without being seen.

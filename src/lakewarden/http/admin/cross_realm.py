@@ -7,18 +7,18 @@ from typing import Annotated, Any
 from msgspec import field
 
 from lakewarden.http.admin.bodies import (
-    Act,
-    Body,
     EntityName,
-    ExplanationGiven,
-    Given,
-    PageGiven,
-    Parts,
-    Reached,
-    StatementGiven,
+    ExplanationResponse,
+    NextPage,
+    PrincipalQuestion,
+    RequestBody,
+    ResponseBody,
+    StatementPath,
+    StatementResponse,
+    TargetQuestion,
 )
-from lakewarden.http.admin.endpoint import Answered, Endpoint, place_of, token_after
-from lakewarden.http.admin.links import End, end_of
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, place_of, token_after
+from lakewarden.http.admin.links import LinkEnd, end_of
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.questions import told, words_of
 from lakewarden.http.admin.statements import given
@@ -47,7 +47,7 @@ Realms = Annotated[list[RealmName] | None, described(maxItems=MAX_REALMS)]
 """The realms that are asked; None: all of the caller's directory."""
 
 
-class WhoAcross(Act, kw_only=True):
+class CrossRealmWhoQuestion(TargetQuestion, kw_only=True):
     """Who may do it in several realms? `home` says in which of them the entity is."""
 
     operation: Word
@@ -55,16 +55,16 @@ class WhoAcross(Act, kw_only=True):
     home: RealmName | None = None
 
 
-class ListAcross(Parts, kw_only=True):
-    """On what may the principal do it, in several realms? A page of each, see `Place`."""
+class CrossRealmListQuestion(PrincipalQuestion, kw_only=True):
+    """On what may the principal do it, in several realms? A page of each, see `PageStart`."""
 
     operation: Word
     realms: Realms = None
     limit: Annotated[int, described(minimum=1, maximum=1_000)] = 100
-    after: list[Place] | None = None
+    after: list[PageStart] | None = None
 
 
-class Place(Body, kw_only=True):
+class PageStart(RequestBody, kw_only=True):
     """Behind which entity a realm's page begins; only places that are given are listed."""
 
     realm: RealmName
@@ -72,7 +72,7 @@ class Place(Body, kw_only=True):
     entity: EntityText
 
 
-class ExplainAcross(Parts, kw_only=True):
+class CrossRealmExplainQuestion(PrincipalQuestion, kw_only=True):
     """Why may the principal do it in several realms, or why not?"""
 
     operation: Word
@@ -80,21 +80,21 @@ class ExplainAcross(Parts, kw_only=True):
     home: RealmName | None = None
 
 
-class SilentGiven(Given, kw_only=True):
+class RealmNotApplicable(ResponseBody, kw_only=True):
     """A realm to which the question does not apply, and why."""
 
     realm: str
     why: str
 
 
-class Spread(Given, kw_only=True):
+class CrossRealmResponse(ResponseBody, kw_only=True):
     """What several realms answer: those that are silent, and those left out."""
 
-    silent: list[SilentGiven]
+    silent: list[RealmNotApplicable]
     left_out: list[str]
 
 
-class Part(Given, kw_only=True):
+class RealmPart(ResponseBody, kw_only=True):
     """One realm's part: what it was asked there."""
 
     realm: str
@@ -103,27 +103,27 @@ class Part(Given, kw_only=True):
     notes: list[str]
 
 
-class UsersPart(Part, kw_only=True):
+class UsersPart(RealmPart, kw_only=True):
     """The users who may, as the realm spells them."""
 
     users: list[str]
 
 
-class Person(Given, kw_only=True):
+class PersonRealms(ResponseBody, kw_only=True):
     """Somebody of the directory, and the realms that say yes."""
 
     person: str
     realms: list[str]
 
 
-class UsersAcross(Spread, kw_only=True):
+class CrossRealmUsers(CrossRealmResponse, kw_only=True):
     """Who may, realm by realm and in all."""
 
     realms: list[UsersPart]
-    union: list[Person]
+    union: list[PersonRealms]
 
 
-class ListingPart(Part, kw_only=True):
+class ListingPart(RealmPart, kw_only=True):
     """A page of a realm's entities; `after` is the last one where more follow."""
 
     total: int
@@ -131,27 +131,27 @@ class ListingPart(Part, kw_only=True):
     after: str | None
 
 
-class ListingAcross(Spread, kw_only=True):
+class CrossRealmListing(CrossRealmResponse, kw_only=True):
     """On what, realm by realm; `total` is that of all of them."""
 
     realms: list[ListingPart]
     total: int
 
 
-class ExplanationPart(Part, kw_only=True):
+class ExplanationPart(RealmPart, kw_only=True):
     """One realm's explanation."""
 
-    explanation: ExplanationGiven
+    explanation: ExplanationResponse
 
 
-class ExplanationsAcross(Spread, kw_only=True):
+class CrossRealmExplanations(CrossRealmResponse, kw_only=True):
     """Why, realm by realm; `allow`: one of them says yes."""
 
     allow: bool
     realms: list[ExplanationPart]
 
 
-class ReachQuestion(Body, kw_only=True):
+class ReachQuestion(RequestBody, kw_only=True):
     """Who reaches an asset? `realm` says where the entity is, `realms` which are asked."""
 
     asset: EntityText
@@ -164,7 +164,7 @@ class ReachQuestion(Body, kw_only=True):
     token: str = ""
 
 
-class PathGiven(Given, kw_only=True):
+class AccessPath(ResponseBody, kw_only=True):
     """A way to the asset: the entity, and the operation of its realm."""
 
     realm: str
@@ -173,7 +173,7 @@ class PathGiven(Given, kw_only=True):
     operation: str
 
 
-class ByGiven(PathGiven, kw_only=True):
+class GrantedPath(AccessPath, kw_only=True):
     """An open way, and what opens it: statements and over whom they reach, and other facts.
 
     A statement that `reaching` does not name reaches the person as an owner.
@@ -181,31 +181,31 @@ class ByGiven(PathGiven, kw_only=True):
     """
 
     told: bool
-    statements: list[StatementGiven]
-    reaching: list[Reached]
+    statements: list[StatementResponse]
+    reaching: list[StatementPath]
     facts: list[str]
 
 
-class PersonReaching(Given, kw_only=True):
+class PersonWithAccess(ResponseBody, kw_only=True):
     """Somebody who reaches the asset."""
 
     person: str
-    by: list[ByGiven]
+    by: list[GrantedPath]
 
 
-class ReachGiven(Given, kw_only=True):
+class ReachResponse(ResponseBody, kw_only=True):
     """Who reaches an asset: all that it is, what was asked, and a page of the people."""
 
-    assets: list[End]
-    asked: list[PathGiven]
+    assets: list[LinkEnd]
+    asked: list[AccessPath]
     total: int
     counts: dict[str, int]
-    people: list[PersonReaching]
+    people: list[PersonWithAccess]
     left_out: list[str]
-    page: PageGiven
+    page: NextPage
 
 
-def who(exchange: Exchange, body: WhoAcross) -> Answered:
+def who(exchange: Exchange, body: CrossRealmWhoQuestion) -> HandlerResult:
     """Who may do something, in several realms?"""
     state, actor, now = exchange.state, exchange.actor, exchange.now
     words = words_of(body, body.operation)
@@ -213,22 +213,22 @@ def who(exchange: Exchange, body: WhoAcross) -> Answered:
     return found if isinstance(found, Denied) else users_given(state, found)
 
 
-def users_given(state: State, found: Answers[tuple[Principal, ...]]) -> UsersAcross:
+def users_given(state: State, found: Answers[tuple[Principal, ...]]) -> CrossRealmUsers:
     """The answers to `who`, as a body."""
-    return UsersAcross(
+    return CrossRealmUsers(
         realms=[
             UsersPart(**_part(one.unit, one.notes), users=[p.name for p in one.found])
             for one in found.each
         ],
         union=[
-            Person(person=name, realms=list(realms))
+            PersonRealms(person=name, realms=list(realms))
             for name, realms in cross_realm.union(state, found).items()
         ],
         **_rest(found.silent, found.left_out),
     )
 
 
-def listing(exchange: Exchange, body: ListAcross) -> Answered:
+def listing(exchange: Exchange, body: CrossRealmListQuestion) -> HandlerResult:
     """On what may somebody do something, in several realms?"""
     after = body.after
     places = None if after is None else {(p.realm, p.operation): p.entity for p in after}
@@ -244,9 +244,9 @@ def listing(exchange: Exchange, body: ListAcross) -> Answered:
     return found if isinstance(found, Denied) else listing_given(found)
 
 
-def listing_given(found: Answers[Page]) -> ListingAcross:
+def listing_given(found: Answers[Page]) -> CrossRealmListing:
     """The answers to `list`, as a body."""
-    return ListingAcross(
+    return CrossRealmListing(
         realms=[
             ListingPart(
                 **_part(one.unit, one.notes),
@@ -261,7 +261,7 @@ def listing_given(found: Answers[Page]) -> ListingAcross:
     )
 
 
-def explain(exchange: Exchange, body: ExplainAcross) -> Answered:
+def explain(exchange: Exchange, body: CrossRealmExplainQuestion) -> HandlerResult:
     """Why may somebody do something in several realms, or why not?"""
     words = words_of(body, body.operation)
     state, actor, now = exchange.state, exchange.actor, exchange.now
@@ -269,9 +269,9 @@ def explain(exchange: Exchange, body: ExplainAcross) -> Answered:
     return found if isinstance(found, Denied) else reasons_given(found)
 
 
-def reasons_given(found: Answers[Reasons]) -> ExplanationsAcross:
+def reasons_given(found: Answers[Reasons]) -> CrossRealmExplanations:
     """The answers to `explain`, as a body."""
-    return ExplanationsAcross(
+    return CrossRealmExplanations(
         allow=any(one.found.found.decision.allow for one in found.each),
         realms=[
             ExplanationPart(**_part(one.unit, ()), explanation=told(one.found, one.notes))
@@ -292,11 +292,11 @@ def _part(unit: Unit, notes: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _rest(silent: tuple[Silent, ...], left_out: tuple[str, ...]) -> dict[str, Any]:
-    told_of = [SilentGiven(realm=one.realm, why=one.why) for one in silent]
+    told_of = [RealmNotApplicable(realm=one.realm, why=one.why) for one in silent]
     return {"silent": told_of, "left_out": list(left_out)}
 
 
-def access(exchange: Exchange, body: ReachQuestion) -> Answered:
+def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
     """Who reaches an asset, through any realm that has it?"""
     question = (exchange.path, body.asset, body.realm, body.realms, body.ways)
     found = asset_access(
@@ -315,11 +315,11 @@ def access(exchange: Exchange, body: ReachQuestion) -> Answered:
     return reach_given(found, token_after(found.after, *question))
 
 
-def reach_given(found: AssetAccess, page: PageGiven) -> ReachGiven:
+def reach_given(found: AssetAccess, page: NextPage) -> ReachResponse:
     """Who reaches an asset, as a body."""
-    return ReachGiven(
+    return ReachResponse(
         assets=[end_of(asset) for asset in found.assets],
-        asked=[PathGiven(**_path(path)) for path in found.paths],
+        asked=[AccessPath(**_path(path)) for path in found.paths],
         total=found.total,
         counts=found.counts,
         people=[_person(one) for one in found.people],
@@ -338,17 +338,17 @@ def _path(path: Path) -> dict[str, Any]:
     }
 
 
-def _person(one: PersonAccess) -> PersonReaching:
-    return PersonReaching(person=one.person, by=[_by(path, by) for path, by in one.paths])
+def _person(one: PersonAccess) -> PersonWithAccess:
+    return PersonWithAccess(person=one.person, by=[_by(path, by) for path, by in one.paths])
 
 
-def _by(path: Path, by: By) -> ByGiven:
-    return ByGiven(
+def _by(path: Path, by: By) -> GrantedPath:
+    return GrantedPath(
         **_path(path),
         told=by.told,
         statements=[given(one.statement) for one in by.grants],
         reaching=[
-            Reached(statement=one.statement.id, over=[principal_text(p) for p in one.over])
+            StatementPath(statement=one.statement.id, over=[principal_text(p) for p in one.over])
             for one in by.grants
             if one.over is not None
         ],
@@ -363,8 +363,8 @@ ENDPOINTS = (
         "subject.search",
         who,
         "who may do something, in several realms?",
-        takes=WhoAcross,
-        gives=UsersAcross,
+        request=CrossRealmWhoQuestion,
+        response=CrossRealmUsers,
     ),
     Endpoint(
         "POST",
@@ -372,8 +372,8 @@ ENDPOINTS = (
         "decision.ask_own",
         listing,
         "on what may somebody do something, in several realms?",
-        takes=ListAcross,
-        gives=ListingAcross,
+        request=CrossRealmListQuestion,
+        response=CrossRealmListing,
     ),
     Endpoint(
         "POST",
@@ -381,8 +381,8 @@ ENDPOINTS = (
         "explain.ask_own",
         explain,
         "why may somebody do something in several realms, or why not?",
-        takes=ExplainAcross,
-        gives=ExplanationsAcross,
+        request=CrossRealmExplainQuestion,
+        response=CrossRealmExplanations,
     ),
     Endpoint(
         "POST",
@@ -390,7 +390,7 @@ ENDPOINTS = (
         "entity.access",
         access,
         "who reaches an asset, through any realm that has it?",
-        takes=ReachQuestion,
-        gives=ReachGiven,
+        request=ReachQuestion,
+        response=ReachResponse,
     ),
 )

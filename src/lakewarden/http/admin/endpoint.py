@@ -1,6 +1,6 @@
-"""One route of our own API: what it takes, what it gives, which operation guards it.
+"""One route of the administration API: the types of its bodies, and the operation that guards it.
 
-The table of endpoints is the API: routes and `openapi.json` are both made from it.
+The routes and `openapi.json` are both generated from the table of endpoints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from lakewarden.http import strict_json
 from lakewarden.http.admin import problem
-from lakewarden.http.admin.bodies import Body, Given, PageGiven
+from lakewarden.http.admin.bodies import NextPage, RequestBody, ResponseBody
 from lakewarden.http.exchange import JSON, Exchange, Reply, Route
 from lakewarden.http.sign_in import keep_alive
 from lakewarden.kernel.errors import BadInput
@@ -28,7 +28,7 @@ _OF_THE_SERVER: Final = frozenset({"consistency"})
 """Query parameters that are read before a route is."""
 
 T = TypeVar("T")
-S = TypeVar("S", bound=Body)
+S = TypeVar("S", bound=RequestBody)
 P = TypeVar("P", str, int)
 
 
@@ -36,11 +36,11 @@ P = TypeVar("P", str, int)
 class WithCookie:
     """A body, or None for none, and the cookie that goes with it."""
 
-    given: Given | None
+    given: ResponseBody | None
     cookie: str
 
 
-Answered = Given | Denied | WithCookie | Reply | None
+HandlerResult = ResponseBody | Denied | WithCookie | Reply | None
 """What a handler answers: a body, a no, a whole reply, or that it is done."""
 
 
@@ -93,17 +93,17 @@ class Endpoint:
     """A method and a path below `/api/v1`, guarded by a declared operation.
 
     `operation` is the one that stands for the route; where it depends on whom or what the
-    request is about, the use case asks about its sibling. `takes` is the type of the body,
-    `gives` that of the answer, None for none.
+    request is about, the use case asks about its sibling. `request` and `response` are the types
+    of the bodies, None without one.
     """
 
     method: str
     path: str
     operation: str
-    handler: Callable[..., Answered]
+    handler: Callable[..., HandlerResult]
     title: str
-    takes: type[Body] | None = None
-    gives: type[Given] | None = None
+    request: type[RequestBody] | None = None
+    response: type[ResponseBody] | None = None
     query: Sequence[Parameter] = ()
     status: int = 200
     encoded_slash: bool = False
@@ -133,8 +133,8 @@ class Endpoint:
         """Reads the request, asks the use case, writes the answer."""
         self._check_query(exchange)
         arguments: list[object] = [exchange]
-        if self.takes is not None:
-            arguments.append(read(exchange, self.takes))
+        if self.request is not None:
+            arguments.append(read(exchange, self.request))
         elif exchange.body.strip():
             raise BadInput("expected no body", where="body")
         answer = self.handler(*arguments)
@@ -168,10 +168,10 @@ class Endpoint:
                 raise BadInput(f"expected one of: {expected}", where=name)
 
 
-def read(exchange: Exchange, takes: type[S]) -> S:
+def read(exchange: Exchange, request: type[S]) -> S:
     """The body as its type; raises `BadInput` with the path of what does not fit."""
     try:
-        return msgspec.convert(exchange.json(), takes)
+        return msgspec.convert(exchange.json(), request)
     except msgspec.ValidationError as error:
         said, _, path = str(error).partition(" - at ")
         where = path.strip("`").removeprefix("$").removeprefix(".")
@@ -219,12 +219,12 @@ def seconds(exchange: Exchange, name: str, otherwise: float) -> float:
 # Pages
 
 
-def token_after(place: str | int | None, *question: object) -> PageGiven:
+def token_after(place: str | int | None, *question: object) -> NextPage:
     """The page that goes on after `place`; only good for the same question again."""
     if place is None:
-        return PageGiven()
+        return NextPage()
     text = json.dumps([place, _digest(question)], ensure_ascii=False)
-    return PageGiven(next_token=base64.urlsafe_b64encode(text.encode()).decode().rstrip("="))
+    return NextPage(next_token=base64.urlsafe_b64encode(text.encode()).decode().rstrip("="))
 
 
 def place_of(token: str, kind: type[P], *question: object) -> P | None:
@@ -261,7 +261,7 @@ def cut(
     limit: int,
     *question: object,
     skip: int = 0,
-) -> tuple[Sequence[T], PageGiven]:
+) -> tuple[Sequence[T], NextPage]:
     """A page of a list that is ordered by `key`, and where it goes on. Raises `BadInput`.
 
     `skip` counts where there is no token.
@@ -277,7 +277,7 @@ def cut(
 
 def cut_of(
     exchange: Exchange, found: Sequence[T], key: Callable[[T], str], *question: object
-) -> tuple[Sequence[T], PageGiven]:
+) -> tuple[Sequence[T], NextPage]:
     """As `cut`, with token and limit of the query."""
     limit, skip = number(exchange, "page.limit", 100), number(exchange, "page.skip", 0)
     return cut(found, key, exchange.one("page.token"), limit, exchange.path, *question, skip=skip)

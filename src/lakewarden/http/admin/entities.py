@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import Entities, EntityGiven, EntityName, EntitySent, Owner
+from lakewarden.http.admin.bodies import Entities, EntityName, EntityRequest, EntityResponse, Owner
 from lakewarden.http.admin.endpoint import (
     PAGED,
-    Answered,
     Endpoint,
+    HandlerResult,
     Parameter,
     number,
     place_of,
@@ -26,7 +26,7 @@ _Q = Parameter("q", "only entities whose label holds this text, in any case")
 _ENTITY = Parameter("entity", "which one, `type:name` or a URN", required=True, pattern=ENTITY)
 
 
-def listed(exchange: Exchange) -> Answered:
+def listed(exchange: Exchange) -> HandlerResult:
     """The entities of a realm, in the order of their places."""
     name, type = exchange.params["realm"], exchange.one("type") or None
     within = exchange.one("within") or None
@@ -55,14 +55,14 @@ def listed(exchange: Exchange) -> Answered:
     )
 
 
-def load(exchange: Exchange) -> Answered:
+def load(exchange: Exchange) -> HandlerResult:
     """One entity and what it carries."""
     name, text = exchange.params["realm"], exchange.one("entity")
     found = entities.load(exchange.state, exchange.actor, name, text, exchange.now)
     return found if isinstance(found, Denied) else _given(found)
 
 
-def put(exchange: Exchange, body: EntitySent) -> Answered:
+def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
     """Stores or moves an entity."""
     name = exchange.params["realm"]
     owners = body.owners
@@ -73,14 +73,14 @@ def put(exchange: Exchange, body: EntitySent) -> Answered:
     return made if isinstance(made, Denied) else _given(made)
 
 
-def drop(exchange: Exchange) -> Answered:
+def drop(exchange: Exchange) -> HandlerResult:
     """Takes an entity away, with what goes with it."""
     name, text = exchange.params["realm"], exchange.one("entity")
     return exchange.write(lambda transaction: entities.drop(transaction, name, text))
 
 
-def _given(found: Stored) -> EntityGiven:
-    return EntityGiven(
+def _given(found: Stored) -> EntityResponse:
+    return EntityResponse(
         entity=written(found.entity),
         type=found.entity.type,
         name=found.entity.name,
@@ -106,11 +106,17 @@ ENDPOINTS = (
         "entity.list",
         listed,
         "list entities",
-        gives=Entities,
+        response=Entities,
         query=(_TYPE, _WITHIN, _Q, *PAGED),
     ),
     Endpoint(
-        "GET", _ONE, "entity.load", load, "look at an entity", gives=EntityGiven, query=(_ENTITY,)
+        "GET",
+        _ONE,
+        "entity.load",
+        load,
+        "look at an entity",
+        response=EntityResponse,
+        query=(_ENTITY,),
     ),
     Endpoint(
         "PUT",
@@ -118,8 +124,8 @@ ENDPOINTS = (
         "entity.put",
         put,
         "store or move an entity",
-        takes=EntitySent,
-        gives=EntityGiven,
+        request=EntityRequest,
+        response=EntityResponse,
     ),
     Endpoint("DELETE", _ONE, "entity.drop", drop, "take an entity away", query=(_ENTITY,)),
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import ChildGiven, ChildrenGiven, HitGiven, SearchGiven
+from lakewarden.http.admin.bodies import ChildrenResponse, ChildResponse, SearchHit, SearchResponse
 from lakewarden.http.admin.endpoint import (
     PAGED,
-    Answered,
     Endpoint,
+    HandlerResult,
     Parameter,
     number,
     place_of,
@@ -27,7 +27,7 @@ _REALM = Parameter("realm", "only in this realm", pattern=NAME)
 _LIMIT = Parameter("page.limit", "how many at most", "integer", least=1, most=100)
 
 
-def within(exchange: Exchange) -> Answered:
+def within(exchange: Exchange) -> HandlerResult:
     """What lies directly in an entity, or at the top of a realm."""
     of, type = exchange.one("of") or None, exchange.one("type") or None
     text, size = exchange.one("q"), number(exchange, "page.limit", 100)
@@ -46,9 +46,9 @@ def within(exchange: Exchange) -> Answered:
     )
     if isinstance(page, Denied):
         return page
-    return ChildrenGiven(
+    return ChildrenResponse(
         children=[
-            ChildGiven(
+            ChildResponse(
                 entity=written(one.entity),
                 type=one.entity.type,
                 label=one.label,
@@ -62,7 +62,7 @@ def within(exchange: Exchange) -> Answered:
     )
 
 
-def search(exchange: Exchange) -> Answered:
+def search(exchange: Exchange) -> HandlerResult:
     """Names that hold a text, the best first."""
     kinds = [kind for kind in exchange.one("kinds").split(",") if kind]
     hits = name_search(
@@ -74,9 +74,9 @@ def search(exchange: Exchange) -> Answered:
         realm=exchange.one("realm") or None,
         size=number(exchange, "page.limit", 20),
     )
-    return SearchGiven(
+    return SearchResponse(
         results=[
-            HitGiven(
+            SearchHit(
                 kind=hit.kind,
                 realm=hit.realm,
                 type=hit.type,
@@ -98,7 +98,7 @@ ENDPOINTS = (
         "decision.ask_own",
         within,
         "list what lies in an entity",
-        gives=ChildrenGiven,
+        response=ChildrenResponse,
         query=(_OF, _TYPE, _Q, *PAGED),
     ),
     Endpoint(
@@ -107,7 +107,7 @@ ENDPOINTS = (
         "decision.ask_own",
         search,
         "find names",
-        gives=SearchGiven,
+        response=SearchResponse,
         query=(_Q, _KINDS, _REALM, _LIMIT),
     ),
 )

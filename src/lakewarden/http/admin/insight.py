@@ -6,10 +6,10 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from lakewarden.http.admin.bodies import Body, Given, WordGiven
-from lakewarden.http.admin.endpoint import Answered, Endpoint, Parameter
+from lakewarden.http.admin.bodies import RequestBody, ResponseBody, SentencePart
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
 from lakewarden.http.admin.loading import LIMIT
-from lakewarden.http.admin.preview import Drafted, trial
+from lakewarden.http.admin.preview import PreviewRequest, trial
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.words import EntityText, PrincipalText, Word
@@ -24,7 +24,7 @@ _SAMPLE = 20
 _Limit = Annotated[int, Meta(ge=1, le=MOST)]
 
 
-class MatrixQuestion(Body, kw_only=True):
+class MatrixQuestion(RequestBody, kw_only=True):
     """Who may do an operation on what: `type` where it is about several, `within` a container.
 
     `against` is a draft, as a preview takes it: the matrix is then that of both policies.
@@ -35,10 +35,10 @@ class MatrixQuestion(Body, kw_only=True):
     within: EntityText | None = None
     limit_rows: _Limit = MOST
     limit_columns: _Limit = MOST
-    against: Drafted | UnsetType = UNSET
+    against: PreviewRequest | UnsetType = UNSET
 
 
-class MatrixRow(Given, kw_only=True):
+class MatrixRow(ResponseBody, kw_only=True):
     """Users who act as the same; `sample` are the first of them."""
 
     principals: list[str]
@@ -46,7 +46,7 @@ class MatrixRow(Given, kw_only=True):
     sample: list[str]
 
 
-class MatrixColumn(Given, kw_only=True):
+class MatrixColumn(ResponseBody, kw_only=True):
     """Entities that no statement tells apart; `within` is what the first lies in."""
 
     entities: int
@@ -54,7 +54,7 @@ class MatrixColumn(Given, kw_only=True):
     within: str | None
 
 
-class MatrixRest(Given, kw_only=True):
+class MatrixRemainder(ResponseBody, kw_only=True):
     """What is beyond the rows and columns shown."""
 
     rows: int
@@ -63,7 +63,7 @@ class MatrixRest(Given, kw_only=True):
     entities: int
 
 
-class MatrixGiven(Given, kw_only=True):
+class MatrixResponse(ResponseBody, kw_only=True):
     """The matrix. `cells` has a text for each row, with a letter for each column.
 
     `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
@@ -76,58 +76,58 @@ class MatrixGiven(Given, kw_only=True):
     columns: list[MatrixColumn]
     cells: list[str]
     cells_then: list[str] | None
-    other: MatrixRest
+    other: MatrixRemainder
     revision: int
 
 
-class Side(Body, kw_only=True):
+class ComparedPrincipal(RequestBody, kw_only=True):
     """One of two who are compared."""
 
     principal: PrincipalText
 
 
-class CompareQuestion(Body, kw_only=True):
+class CompareQuestion(RequestBody, kw_only=True):
     """On what may only the one, only the other, and both do an operation?"""
 
-    a: Side
-    b: Side
+    a: ComparedPrincipal
+    b: ComparedPrincipal
     ask: Word
     within: EntityText | None = None
 
 
-class InsideGiven(Given, kw_only=True):
+class ContainerDifference(ResponseBody, kw_only=True):
     """Entities directly in one container, the first of them, and why the other may not there."""
 
     within: str | None
     entities: int
     sample: str
-    why: list[WordGiven]
+    why: list[SentencePart]
 
 
-class ComparedPart(Given, kw_only=True):
+class ComparisonPart(ResponseBody, kw_only=True):
     """How many entities, and the containers they lie in, the fullest first."""
 
     entities: int
-    inside: list[InsideGiven]
+    inside: list[ContainerDifference]
 
 
-class ComparisonGiven(Given, kw_only=True):
+class ComparisonResponse(ResponseBody, kw_only=True):
     """What two principals may, beside each other."""
 
-    only_a: ComparedPart
-    both: ComparedPart
-    only_b: ComparedPart
+    only_a: ComparisonPart
+    both: ComparisonPart
+    only_b: ComparisonPart
     revision: int
 
 
-class BelongsGiven(Given, kw_only=True):
+class MembershipPath(ResponseBody, kw_only=True):
     """A group or role, and the memberships that lead there; the last of `path` is it."""
 
     path: list[str]
     from_directory: bool
 
 
-class ReachedGiven(Given, kw_only=True):
+class ReachableEntities(ResponseBody, kw_only=True):
     """How many entities of a type are reached in a way, asked as which operation."""
 
     way: str
@@ -136,13 +136,13 @@ class ReachedGiven(Given, kw_only=True):
     entities: int
 
 
-class PrincipalSummaryGiven(Given, kw_only=True):
+class PrincipalSummaryResponse(ResponseBody, kw_only=True):
     """What a realm knows of a principal; `owned` are the first of the entities it `owns`."""
 
     principal: str
-    belongs: list[BelongsGiven]
+    belongs: list[MembershipPath]
     members: int
-    reached: list[ReachedGiven]
+    reached: list[ReachableEntities]
     owned: list[str]
     owns: int
     statements: list[str]
@@ -150,7 +150,7 @@ class PrincipalSummaryGiven(Given, kw_only=True):
     revision: int
 
 
-def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
+def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
     """Who may do an operation on what, as classes."""
     found = access_matrix(
         exchange.state,
@@ -166,7 +166,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
     )
     if isinstance(found, Denied):
         return found
-    return MatrixGiven(
+    return MatrixResponse(
         ask=found.operation,
         type=found.type,
         rows=[
@@ -187,7 +187,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
         ],
         cells=list(found.cells),
         cells_then=None if found.cells_then is None else list(found.cells_then),
-        other=MatrixRest(
+        other=MatrixRemainder(
             rows=found.rest.rows,
             users=found.rest.users,
             columns=found.rest.columns,
@@ -197,7 +197,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> Answered:
     )
 
 
-def compared(exchange: Exchange, body: CompareQuestion) -> Answered:
+def compared(exchange: Exchange, body: CompareQuestion) -> HandlerResult:
     """What two principals may, beside each other."""
     found = compare(
         exchange.state,
@@ -211,7 +211,7 @@ def compared(exchange: Exchange, body: CompareQuestion) -> Answered:
     )
     if isinstance(found, Denied):
         return found
-    return ComparisonGiven(
+    return ComparisonResponse(
         only_a=_part(found.only_a),
         both=_part(found.both),
         only_b=_part(found.only_b),
@@ -219,11 +219,11 @@ def compared(exchange: Exchange, body: CompareQuestion) -> Answered:
     )
 
 
-def _part(part: Part) -> ComparedPart:
-    return ComparedPart(
+def _part(part: Part) -> ComparisonPart:
+    return ComparisonPart(
         entities=part.entities,
         inside=[
-            InsideGiven(
+            ContainerDifference(
                 within=None if one.within is None else written(one.within),
                 entities=one.entities,
                 sample=written(one.sample),
@@ -234,7 +234,7 @@ def _part(part: Part) -> ComparedPart:
     )
 
 
-def principal(exchange: Exchange) -> Answered:
+def principal(exchange: Exchange) -> HandlerResult:
     """What a realm knows of a principal."""
     with exchange.service.reading() as reading:
         found = summary(
@@ -247,10 +247,10 @@ def principal(exchange: Exchange) -> Answered:
         )
     if isinstance(found, Denied):
         return found
-    return PrincipalSummaryGiven(
+    return PrincipalSummaryResponse(
         principal=principal_text(found.principal),
         belongs=[
-            BelongsGiven(
+            MembershipPath(
                 path=[principal_text(step) for step in one.path],
                 from_directory=one.from_directory,
             )
@@ -258,7 +258,9 @@ def principal(exchange: Exchange) -> Answered:
         ],
         members=found.members,
         reached=[
-            ReachedGiven(way=one.way, type=one.type, operation=one.operation, entities=one.entities)
+            ReachableEntities(
+                way=one.way, type=one.type, operation=one.operation, entities=one.entities
+            )
             for one in found.reached
         ],
         owned=[written(one) for one in found.owned],
@@ -278,8 +280,8 @@ ENDPOINTS = (
         "subject.search",
         matrix,
         "who may do an operation on what, as classes",
-        takes=MatrixQuestion,
-        gives=MatrixGiven,
+        request=MatrixQuestion,
+        response=MatrixResponse,
         body_limit=LIMIT,
     ),
     Endpoint(
@@ -288,8 +290,8 @@ ENDPOINTS = (
         "decision.ask",
         compared,
         "what two principals may, beside each other",
-        takes=CompareQuestion,
-        gives=ComparisonGiven,
+        request=CompareQuestion,
+        response=ComparisonResponse,
     ),
     Endpoint(
         "GET",
@@ -297,7 +299,7 @@ ENDPOINTS = (
         "person.list",
         principal,
         "what a realm knows of a principal",
-        gives=PrincipalSummaryGiven,
+        response=PrincipalSummaryResponse,
         query=(Parameter("p", "who, `kind:name`", required=True),),
     ),
 )

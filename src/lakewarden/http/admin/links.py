@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 from msgspec import field
 
-from lakewarden.http.admin.bodies import Body, Given, Paged
-from lakewarden.http.admin.endpoint import PAGED, Answered, Endpoint, Parameter, cut_of
+from lakewarden.http.admin.bodies import PagedResponse, RequestBody, ResponseBody
+from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.words import ENTITY, NAME, READABLE, EntityText, RealmName, described
 from lakewarden.http.exchange import Exchange
@@ -23,37 +23,37 @@ LIMIT: Final = 32 * 1024 * 1024
 _KEEPER = described(maxLength=MAX_KEEPER, pattern=READABLE)
 
 
-class End(Body, kw_only=True):
+class LinkEnd(RequestBody, kw_only=True):
     """An entity of a realm."""
 
     realm: RealmName
     entity: EntityText
 
 
-class LinkSent(Body, kw_only=True):
+class LinkRequest(RequestBody, kw_only=True):
     """Two entities that are one asset. `keeper`: the rules that say so; empty for people."""
 
-    one: End
-    other: End
+    one: LinkEnd
+    other: LinkEnd
     keeper: Annotated[str, _KEEPER] = ""
 
 
-class LinkGiven(Given, kw_only=True):
+class LinkResponse(ResponseBody, kw_only=True):
     """A link, and who keeps it."""
 
-    one: End
-    other: End
+    one: LinkEnd
+    other: LinkEnd
     keeper: str
 
 
-class LinksGiven(Paged, kw_only=True):
+class LinksResponse(PagedResponse, kw_only=True):
     """Links in order; and the realms whose links the caller may not see."""
 
-    links: list[LinkGiven]
+    links: list[LinkResponse]
     left_out: list[str]
 
 
-class RuleGiven(Given, kw_only=True):
+class LinkRuleResponse(ResponseBody, kw_only=True):
     """A rule, as a file of rules has it, and how many of the suggested links it makes."""
 
     name: str
@@ -62,22 +62,22 @@ class RuleGiven(Given, kw_only=True):
     pairs: int
 
 
-class SuggestionGiven(Given, kw_only=True):
+class SuggestionResponse(ResponseBody, kw_only=True):
     """Two entities that the rule would link."""
 
-    one: End
-    other: End
+    one: LinkEnd
+    other: LinkEnd
     rule: str
 
 
-class SuggestionsGiven(Paged, kw_only=True):
+class SuggestionsResponse(PagedResponse, kw_only=True):
     """Links that are not there yet, in order; and the rules that would make them."""
 
-    suggestions: list[SuggestionGiven]
-    rules: list[RuleGiven]
+    suggestions: list[SuggestionResponse]
+    rules: list[LinkRuleResponse]
 
 
-class LinkRows(Body, kw_only=True):
+class LinkRows(RequestBody, kw_only=True):
     """Links that rules found: realm and entity of either end. `prune`: no others of theirs."""
 
     keeper: Annotated[str, described(minLength=1, maxLength=MAX_KEEPER, pattern=READABLE)]
@@ -85,7 +85,7 @@ class LinkRows(Body, kw_only=True):
     links: list[tuple[str, str, str, str]] = field(default_factory=list)
 
 
-class LinksLoaded(Given, kw_only=True):
+class LinksLoadResponse(ResponseBody, kw_only=True):
     """How many links are new and gone, and how many were there, kept by others."""
 
     new: int
@@ -95,14 +95,14 @@ class LinksLoaded(Given, kw_only=True):
     revision: int
 
 
-def listed(exchange: Exchange) -> Answered:
+def listed(exchange: Exchange) -> HandlerResult:
     """The links that the caller may see."""
     realm, entity = exchange.one("realm") or None, exchange.one("entity") or None
     found = links.listed(exchange.state, exchange.actor, exchange.now, realm, entity)
     if isinstance(found, Denied):
         return found
     shown, page = cut_of(exchange, found.links, lambda one: _place(one[0]), realm, entity)
-    return LinksGiven(
+    return LinksResponse(
         links=[_given(one, keeper) for one, keeper in shown],
         left_out=list(found.left_out),
         total=len(found.links),
@@ -115,20 +115,20 @@ def _place(of: Link) -> str:
     return "\0".join(part for end in of for part in (end.realm, *end.entity))
 
 
-def suggested(exchange: Exchange) -> Answered:
+def suggested(exchange: Exchange) -> HandlerResult:
     """Links between two realms that rules about names would make."""
     realm, other = exchange.one("realm"), exchange.one("other")
     found = suggestions(exchange.state, exchange.actor, realm, other, exchange.now)
     if isinstance(found, Denied):
         return found
     shown, page = cut_of(exchange, found.links, lambda one: _place(one[0]), realm, other)
-    return SuggestionsGiven(
+    return SuggestionsResponse(
         suggestions=[
-            SuggestionGiven(one=end_of(pair.one), other=end_of(pair.other), rule=rule)
+            SuggestionResponse(one=end_of(pair.one), other=end_of(pair.other), rule=rule)
             for pair, rule in shown
         ],
         rules=[
-            RuleGiven(
+            LinkRuleResponse(
                 name=rule.name,
                 realms=dict(rule.patterns),
                 ignore_case=rule.ignore_case,
@@ -141,21 +141,21 @@ def suggested(exchange: Exchange) -> Answered:
     )
 
 
-def put(exchange: Exchange, body: LinkSent) -> Answered:
+def put(exchange: Exchange, body: LinkRequest) -> HandlerResult:
     """Links two entities."""
     one, other = ((end.realm, end.entity) for end in (body.one, body.other))
     made = exchange.write(lambda transaction: links.put(transaction, one, other, body.keeper))
     return made if isinstance(made, Denied) else _given(made, body.keeper)
 
 
-def remove(exchange: Exchange) -> Answered:
+def remove(exchange: Exchange) -> HandlerResult:
     """Takes a link away."""
     one = (exchange.one("one_realm"), exchange.one("one"))
     other = (exchange.one("other_realm"), exchange.one("other"))
     return exchange.write(lambda transaction: links.remove(transaction, one, other))
 
 
-def load(exchange: Exchange, body: LinkRows) -> Answered:
+def load(exchange: Exchange, body: LinkRows) -> HandlerResult:
     """Brings in the links that rules found."""
     rows = [((a, one), (b, other)) for a, one, b, other in body.links]
     found = exchange.write(
@@ -163,7 +163,7 @@ def load(exchange: Exchange, body: LinkRows) -> Answered:
     )
     if isinstance(found, Denied):
         return found
-    return LinksLoaded(
+    return LinksLoadResponse(
         new=found.new,
         gone=found.gone,
         left=found.left,
@@ -172,13 +172,13 @@ def load(exchange: Exchange, body: LinkRows) -> Answered:
     )
 
 
-def end_of(asset: Asset) -> End:
+def end_of(asset: Asset) -> LinkEnd:
     """The entity of a realm as a body has it."""
-    return End(realm=asset.realm, entity=written(asset.entity))
+    return LinkEnd(realm=asset.realm, entity=written(asset.entity))
 
 
-def _given(of: Link, keeper: str) -> LinkGiven:
-    return LinkGiven(one=end_of(of.one), other=end_of(of.other), keeper=keeper)
+def _given(of: Link, keeper: str) -> LinkResponse:
+    return LinkResponse(one=end_of(of.one), other=end_of(of.other), keeper=keeper)
 
 
 def _end(name: str, title: str, pattern: str) -> Parameter:
@@ -192,7 +192,7 @@ ENDPOINTS = (
         "link.list",
         listed,
         "list links",
-        gives=LinksGiven,
+        response=LinksResponse,
         query=(
             Parameter("realm", "only links into this realm", pattern=NAME),
             Parameter("entity", "only those of this entity of it", pattern=ENTITY),
@@ -205,7 +205,7 @@ ENDPOINTS = (
         "link.put",
         suggested,
         "links between two realms that rules about names would make",
-        gives=SuggestionsGiven,
+        response=SuggestionsResponse,
         query=(
             Parameter("realm", "one realm", required=True, pattern=NAME),
             Parameter("other", "the other realm", required=True, pattern=NAME),
@@ -213,7 +213,13 @@ ENDPOINTS = (
         ),
     ),
     Endpoint(
-        "PUT", "/links", "link.put", put, "link two entities", takes=LinkSent, gives=LinkGiven
+        "PUT",
+        "/links",
+        "link.put",
+        put,
+        "link two entities",
+        request=LinkRequest,
+        response=LinkResponse,
     ),
     Endpoint(
         "DELETE",
@@ -234,8 +240,8 @@ ENDPOINTS = (
         "link.put",
         load,
         "load the links that rules found",
-        takes=LinkRows,
-        gives=LinksLoaded,
+        request=LinkRows,
+        response=LinksLoadResponse,
         body_limit=LIMIT,
     ),
 )

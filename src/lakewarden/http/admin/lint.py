@@ -11,11 +11,11 @@ from msgspec import Meta, field
 from lakewarden.analysis.lint import catalogue
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Severity
-from lakewarden.http.admin.bodies import Body, Given, Paged
+from lakewarden.http.admin.bodies import PagedResponse, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import (
     PAGED,
-    Answered,
     Endpoint,
+    HandlerResult,
     Parameter,
     cut_of,
     moment,
@@ -41,14 +41,14 @@ _DISMISSED: Final = Parameter(
 _FILTERS: Final = (_RULE, _SEVERITY, _KIND, _NAME, _DISMISSED)
 
 
-class DismissalSent(Body, kw_only=True):
+class DismissalRequest(RequestBody, kw_only=True):
     """Why a finding is left as it is, and until when."""
 
     reason: Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
     until: Moment
 
 
-class DismissalGiven(Given, kw_only=True):
+class DismissalResponse(ResponseBody, kw_only=True):
     """Why a finding is left as it is, who said so, and until when."""
 
     reason: str
@@ -56,13 +56,13 @@ class DismissalGiven(Given, kw_only=True):
     until: Moment
 
 
-class FixGiven(Given, kw_only=True):
+class FixResponse(ResponseBody, kw_only=True):
     """A draft that mends a finding, as `preview` takes it."""
 
     remove: list[str] = field(default_factory=list)
 
 
-class FindingGiven(Given, kw_only=True):
+class FindingResponse(ResponseBody, kw_only=True):
     """What a rule found: where, what is wrong there, and what would mend it.
 
     `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
@@ -75,18 +75,18 @@ class FindingGiven(Given, kw_only=True):
     says: str
     fix: str
     fingerprint: str
-    edit: FixGiven | None = None
-    dismissed: DismissalGiven | None = None
+    edit: FixResponse | None = None
+    dismissed: DismissalResponse | None = None
 
 
-class Findings(Paged, kw_only=True):
+class Findings(PagedResponse, kw_only=True):
     """What was found, the worst first; `total` counts the whole list, `rules` those asked."""
 
-    findings: list[FindingGiven]
+    findings: list[FindingResponse]
     rules: int
 
 
-def linted(exchange: Exchange) -> Answered:
+def linted(exchange: Exchange) -> HandlerResult:
     """What the policy advisor finds in a realm."""
     name, id = exchange.params["realm"], exchange.one("rule")
     rules = (catalogue.rule(id),) if id else tuple(RULES.values())
@@ -126,7 +126,7 @@ def _chosen(
 
 def finding_given(
     one: Finding, unchangeable: frozenset[str], dismissed: Dismissal | None = None
-) -> FindingGiven:
+) -> FindingResponse:
     """The finding as the API shows it; statements with the ids `unchangeable` stay as they are."""
     place = one.place
     is_removed = (
@@ -135,7 +135,7 @@ def finding_given(
         and place.name not in unchangeable
         and not place.name.startswith(IMPLIED_ID)
     )
-    return FindingGiven(
+    return FindingResponse(
         rule=one.rule.id,
         severity=one.severity.word,
         kind=place.kind,
@@ -143,10 +143,10 @@ def finding_given(
         says=one.says,
         fix=one.fix,
         fingerprint=one.fingerprint,
-        edit=FixGiven(remove=[place.name]) if is_removed else None,
+        edit=FixResponse(remove=[place.name]) if is_removed else None,
         dismissed=None
         if dismissed is None
-        else DismissalGiven(
+        else DismissalResponse(
             reason=dismissed.reason, by=dismissed.by, until=moment(dismissed.until)
         ),
     )
@@ -159,7 +159,7 @@ def _fingerprint(exchange: Exchange) -> str:
     return text
 
 
-def dismissed(exchange: Exchange, body: DismissalSent) -> Answered:
+def dismissed(exchange: Exchange, body: DismissalRequest) -> HandlerResult:
     """Leaves a finding as it is for a time."""
     realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
     until = body.until.timestamp()
@@ -168,7 +168,7 @@ def dismissed(exchange: Exchange, body: DismissalSent) -> Answered:
     )
 
 
-def undismissed(exchange: Exchange) -> Answered:
+def undismissed(exchange: Exchange) -> HandlerResult:
     """Ends a dismissal."""
     realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
     return exchange.write(lambda transaction: lint.undismiss(transaction, realm, fingerprint))
@@ -189,7 +189,7 @@ ENDPOINTS = (
         "realm.lint",
         linted,
         "what is odd, useless or dangerous in a realm",
-        gives=Findings,
+        response=Findings,
         query=(*_FILTERS, *PAGED),
     ),
     Endpoint(
@@ -198,7 +198,7 @@ ENDPOINTS = (
         "realm.alter",
         dismissed,
         "leave a finding as it is for a time",
-        takes=DismissalSent,
+        request=DismissalRequest,
     ),
     Endpoint(
         "DELETE",

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType, field
 
-from lakewarden.http.admin.bodies import Body, Given
-from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.bodies import RequestBody, ResponseBody
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.words import ModelFile
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
@@ -37,7 +37,7 @@ LIMIT: Final = 32 * 1024 * 1024
 _KINDS: Final = frozenset({USER, GROUP, ROLE, IMPLIED})
 
 
-class Rows(Body, kw_only=True):
+class LoadRequest(RequestBody, kw_only=True):
     """What is loaded: the model and settings of the rows, and the rows of each table."""
 
     model: str
@@ -53,7 +53,7 @@ class Rows(Body, kw_only=True):
     statements: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Counted(Given, kw_only=True):
+class RowCounts(ResponseBody, kw_only=True):
     """How many rows of a table are new, changed, and no longer among those that were sent."""
 
     new: int
@@ -61,17 +61,17 @@ class Counted(Given, kw_only=True):
     gone: int
 
 
-class Loaded(Given, kw_only=True):
+class LoadResponse(ResponseBody, kw_only=True):
     """What a load came to; `left` are statements that were left alone, because others keep them."""
 
     new: bool
     revision: int
     pruned: bool
-    rows: dict[str, Counted]
+    rows: dict[str, RowCounts]
     left: list[str]
 
 
-def load(exchange: Exchange, body: Rows) -> Answered:
+def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     """Makes the realm hold the rows, as one revision."""
     name = exchange.params["realm"]
     text = None if body.model_text is UNSET else own.of_text(body.model_text, "model_text")
@@ -85,18 +85,18 @@ def load(exchange: Exchange, body: Rows) -> Answered:
     return _loaded(found, before)
 
 
-def _loaded(found: Brought, before: int) -> Loaded:
+def _loaded(found: Brought, before: int) -> LoadResponse:
     is_new = bool(found.gap.effects)
-    return Loaded(
+    return LoadResponse(
         new=is_new,
         revision=found.revision if is_new else before,
         pruned=found.pruned,
-        rows={name: Counted(**count._asdict()) for name, count in found.gap.counts.items()},
+        rows={name: RowCounts(**count._asdict()) for name, count in found.gap.counts.items()},
         left=list(found.gap.left),
     )
 
 
-def _facts(body: Rows, system: System) -> Facts:
+def _facts(body: LoadRequest, system: System) -> Facts:
     """The rows, their names checked. Raises `BadInput` or `Unknown`."""
 
     def entity(type: str, name: str) -> Entity:
@@ -149,8 +149,8 @@ ENDPOINTS = (
         "realm.import",
         load,
         "load an ingested estate",
-        takes=Rows,
-        gives=Loaded,
+        request=LoadRequest,
+        response=LoadResponse,
         body_limit=LIMIT,
     ),
 )

@@ -27,7 +27,9 @@ _REFERENCE = "#/components/schemas/{name}"
 
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     """The OpenAPI 3.1 description of the endpoints."""
-    types = {found for one in endpoints for found in (one.takes, one.gives) if found is not None}
+    types = {
+        found for one in endpoints for found in (one.request, one.response) if found is not None
+    }
     ordered = [*sorted(types, key=lambda found: found.__name__), Problem]
     schemas, components = msgspec.json.schema_components(ordered, ref_template=_REFERENCE)
     by_type = dict(zip(ordered, schemas, strict=True))
@@ -59,8 +61,8 @@ def _operation(one: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
         "parameters": _parameters(one),
         "responses": _responses(one, by_type),
     }
-    if one.takes is not None:
-        content = {JSON: {"schema": by_type[one.takes]}}
+    if one.request is not None:
+        content = {JSON: {"schema": by_type[one.request]}}
         described["requestBody"] = {"required": True, "content": content}
     return described
 
@@ -93,9 +95,9 @@ def _responses(one: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
         "description": "why there is no answer",
         "content": {MEDIA_TYPE: {"schema": by_type[Problem]}},
     }
-    if one.gives is None:
+    if one.response is None:
         return {"204": {"description": "done"}, "default": problem}
-    content = {JSON: {"schema": by_type[one.gives]}}
+    content = {JSON: {"schema": by_type[one.response]}}
     return {
         str(one.status): {"description": "the answer", "content": content},
         "default": problem,

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 
 from lakewarden.http.admin.bodies import (
     Directories,
-    DirectoryGiven,
     DirectoryMembership,
+    DirectoryResponse,
     Membership,
     Memberships,
-    PasswordSent,
+    PasswordRequest,
+    PrincipalRequest,
     Principals,
-    PrincipalSent,
 )
-from lakewarden.http.admin.endpoint import PAGED, Answered, Endpoint, Parameter, cut_of
+from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
@@ -39,7 +39,7 @@ _KIND = Parameter("kind", "only principals of this kind", choices=(USER, GROUP, 
 # Directories
 
 
-def directories(exchange: Exchange) -> Answered:
+def directories(exchange: Exchange) -> HandlerResult:
     """The directories that the caller may see."""
     names = {found.realm.directory for found in exchange.state.realms.values()}
     seen = [
@@ -56,7 +56,7 @@ def directories(exchange: Exchange) -> Answered:
     return Directories(directories=[_directory(exchange, name) for name in seen])
 
 
-def directory(exchange: Exchange) -> Answered:
+def directory(exchange: Exchange) -> HandlerResult:
     """One directory."""
     name = exchange.params["directory"]
     target = control.directory(name)
@@ -64,9 +64,9 @@ def directory(exchange: Exchange) -> Answered:
     return _directory(exchange, name) if refused is None else refused
 
 
-def _directory(exchange: Exchange, name: str) -> DirectoryGiven:
+def _directory(exchange: Exchange, name: str) -> DirectoryResponse:
     known = exchange.state.people.get(name, People()).principals
-    return DirectoryGiven(
+    return DirectoryResponse(
         name=name,
         users=sum(person.kind == USER for person in known),
         groups=sum(person.kind == GROUP for person in known),
@@ -78,37 +78,37 @@ def _directory(exchange: Exchange, name: str) -> DirectoryGiven:
     )
 
 
-def people_listed(exchange: Exchange) -> Answered:
+def people_listed(exchange: Exchange) -> HandlerResult:
     """The users and groups of a directory."""
     name = exchange.params["directory"]
     found = people.people(exchange.state, exchange.actor, name, exchange.now)
     return found if isinstance(found, Denied) else _principals(exchange, found.principals)
 
 
-def memberships_listed(exchange: Exchange) -> Answered:
+def memberships_listed(exchange: Exchange) -> HandlerResult:
     """Who belongs to what in a directory."""
     name = exchange.params["directory"]
     found = people.people(exchange.state, exchange.actor, name, exchange.now)
     return found if isinstance(found, Denied) else _memberships(exchange, found.memberships)
 
 
-def _adding(kind: str) -> Callable[[Exchange], Answered]:
-    def add(exchange: Exchange) -> Answered:
+def _adding(kind: str) -> Callable[[Exchange], HandlerResult]:
+    def add(exchange: Exchange) -> HandlerResult:
         name, person = exchange.params["directory"], Principal(kind, exchange.params["name"])
         return exchange.write(lambda transaction: people.add(transaction, name, person))
 
     return add
 
 
-def _removing(kind: str) -> Callable[[Exchange], Answered]:
-    def remove(exchange: Exchange) -> Answered:
+def _removing(kind: str) -> Callable[[Exchange], HandlerResult]:
+    def remove(exchange: Exchange) -> HandlerResult:
         name, person = exchange.params["directory"], Principal(kind, exchange.params["name"])
         return exchange.write(lambda transaction: people.remove(transaction, name, person))
 
     return remove
 
 
-def set_password(exchange: Exchange, body: PasswordSent) -> Answered:
+def set_password(exchange: Exchange, body: PasswordRequest) -> HandlerResult:
     """Gives a user of a directory a password."""
     directory, user = exchange.params["directory"], exchange.params["name"]
     hashing = exchange.services.passwords
@@ -130,7 +130,7 @@ def set_password(exchange: Exchange, body: PasswordSent) -> Answered:
     return refused
 
 
-def remove_password(exchange: Exchange) -> Answered:
+def remove_password(exchange: Exchange) -> HandlerResult:
     """Takes the password of a user of a directory away; one that is not there is gone already."""
     directory, user = exchange.params["directory"], exchange.params["name"]
     gone = exchange.write(
@@ -139,14 +139,14 @@ def remove_password(exchange: Exchange) -> Answered:
     return gone if isinstance(gone, Denied) else None
 
 
-def enter(exchange: Exchange, body: DirectoryMembership) -> Answered:
+def enter(exchange: Exchange, body: DirectoryMembership) -> HandlerResult:
     """Makes somebody a member of a group of a directory."""
     name = exchange.params["directory"]
     member, of = people.read_person(body.member), people.read_person(body.of)
     return exchange.write(lambda transaction: people.enter(transaction, name, member, of))
 
 
-def leave(exchange: Exchange) -> Answered:
+def leave(exchange: Exchange) -> HandlerResult:
     """Ends a membership of a directory."""
     name = exchange.params["directory"]
     member = people.read_person(exchange.one("member"))
@@ -157,34 +157,34 @@ def leave(exchange: Exchange) -> Answered:
 # A realm's own
 
 
-def principals(exchange: Exchange) -> Answered:
+def principals(exchange: Exchange) -> HandlerResult:
     """Everybody who is known in a realm."""
     name = exchange.params["realm"]
     found = people.principals(exchange.state, exchange.actor, name, exchange.now)
     return found if isinstance(found, Denied) else _principals(exchange, found)
 
 
-def memberships(exchange: Exchange) -> Answered:
+def memberships(exchange: Exchange) -> HandlerResult:
     """Who belongs to what in a realm."""
     name = exchange.params["realm"]
     found = people.memberships(exchange.state, exchange.actor, name, exchange.now)
     return found if isinstance(found, Denied) else _memberships(exchange, found)
 
 
-def add_own(exchange: Exchange, body: PrincipalSent) -> Answered:
+def add_own(exchange: Exchange, body: PrincipalRequest) -> HandlerResult:
     """Adds a user, group or role to a realm."""
     return _write(
         exchange, lambda transaction, realm: people.add_own(transaction, realm, body.principal)
     )
 
 
-def remove_own(exchange: Exchange) -> Answered:
+def remove_own(exchange: Exchange) -> HandlerResult:
     """Removes what a realm has of its own of somebody."""
     text = exchange.one("principal")
     return _write(exchange, lambda transaction, realm: people.remove_own(transaction, realm, text))
 
 
-def enter_own(exchange: Exchange, body: Membership) -> Answered:
+def enter_own(exchange: Exchange, body: Membership) -> HandlerResult:
     """Makes a member of a group or role of a realm."""
     member, of = body.member, body.of
     return _write(
@@ -192,7 +192,7 @@ def enter_own(exchange: Exchange, body: Membership) -> Answered:
     )
 
 
-def leave_own(exchange: Exchange) -> Answered:
+def leave_own(exchange: Exchange) -> HandlerResult:
     """Ends a membership that a realm has of its own."""
     member, of = exchange.one("member"), exchange.one("of")
     return _write(
@@ -200,7 +200,9 @@ def leave_own(exchange: Exchange) -> Answered:
     )
 
 
-def _write(exchange: Exchange, task: Callable[[WriteTransaction, str], Denied | None]) -> Answered:
+def _write(
+    exchange: Exchange, task: Callable[[WriteTransaction, str], Denied | None]
+) -> HandlerResult:
     realm = exchange.params["realm"]
     return exchange.write(lambda transaction: task(transaction, realm))
 
@@ -242,7 +244,7 @@ ENDPOINTS = (
         "directory.list",
         directories,
         "list directories",
-        gives=Directories,
+        response=Directories,
     ),
     Endpoint(
         "GET",
@@ -250,7 +252,7 @@ ENDPOINTS = (
         "directory.load",
         directory,
         "look at a directory",
-        gives=DirectoryGiven,
+        response=DirectoryResponse,
     ),
     Endpoint(
         "GET",
@@ -258,7 +260,7 @@ ENDPOINTS = (
         "person.list",
         people_listed,
         "list the people of a directory",
-        gives=Principals,
+        response=Principals,
         query=(_KIND, _Q, *PAGED),
     ),
     *(
@@ -282,7 +284,7 @@ ENDPOINTS = (
         "password.change",
         set_password,
         "give a user a password",
-        takes=PasswordSent,
+        request=PasswordRequest,
         encoded_slash=True,
     ),
     Endpoint(
@@ -299,7 +301,7 @@ ENDPOINTS = (
         "membership.list",
         memberships_listed,
         "list the memberships of a directory",
-        gives=Memberships,
+        response=Memberships,
         query=(_ONLY_MEMBER, _ONLY_OF, _Q, *PAGED),
     ),
     Endpoint(
@@ -308,7 +310,7 @@ ENDPOINTS = (
         "membership.add",
         enter,
         "enter somebody into a group",
-        takes=DirectoryMembership,
+        request=DirectoryMembership,
     ),
     Endpoint(
         "DELETE",
@@ -324,7 +326,7 @@ ENDPOINTS = (
         "person.list",
         principals,
         "list who is known in a realm",
-        gives=Principals,
+        response=Principals,
         query=(_KIND, _Q, *PAGED),
     ),
     Endpoint(
@@ -333,7 +335,7 @@ ENDPOINTS = (
         "person.add",
         add_own,
         "add a user, group or role to a realm",
-        takes=PrincipalSent,
+        request=PrincipalRequest,
     ),
     Endpoint(
         "DELETE",
@@ -349,7 +351,7 @@ ENDPOINTS = (
         "membership.list",
         memberships,
         "list who belongs to what in a realm",
-        gives=Memberships,
+        response=Memberships,
         query=(_ONLY_MEMBER, _ONLY_OF, _Q, *PAGED),
     ),
     Endpoint(
@@ -358,7 +360,7 @@ ENDPOINTS = (
         "membership.add",
         enter_own,
         "enter somebody into a group or role of a realm",
-        takes=Membership,
+        request=Membership,
     ),
     Endpoint(
         "DELETE",

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from lakewarden.http.admin.bodies import Body, ExplanationGiven, Given
-from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.bodies import ExplanationResponse, RequestBody, ResponseBody
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.questions import told
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Conflict
 from lakewarden.service.playground import Outcome, run_scenario
 
 
-class ScenarioSent(Body, kw_only=True):
+class ScenarioRequest(RequestBody, kw_only=True):
     """A scenario as a file has it; `model` is the text of a model of one's own."""
 
     scenario: str
     model: str = ""
 
 
-class CaseGiven(Given, kw_only=True):
+class CaseResponse(ResponseBody, kw_only=True):
     """One case for one user: what was expected and got, and why where it is one question."""
 
     title: str
@@ -25,10 +25,10 @@ class CaseGiven(Given, kw_only=True):
     ok: bool
     expected: str
     got: str
-    explanation: ExplanationGiven | None = None
+    explanation: ExplanationResponse | None = None
 
 
-class MistakeGiven(Given, kw_only=True):
+class ScenarioError(ResponseBody, kw_only=True):
     """What is wrong with the text; line and column from 1, 0 where there is no place."""
 
     line: int
@@ -36,30 +36,30 @@ class MistakeGiven(Given, kw_only=True):
     says: str
 
 
-class RunGiven(Given, kw_only=True):
+class ScenarioResponse(ResponseBody, kw_only=True):
     """The cases in order; or what is wrong with the text, and no cases."""
 
     title: str
-    cases: list[CaseGiven]
-    errors: list[MistakeGiven]
+    cases: list[CaseResponse]
+    errors: list[ScenarioError]
 
 
-def run(exchange: Exchange, body: ScenarioSent) -> Answered:
+def run(exchange: Exchange, body: ScenarioRequest) -> HandlerResult:
     """Runs a scenario."""
     if not exchange.services.playground:
         raise Conflict("the playground is switched off by the setting `ui.playground`")
     made = run_scenario(body.scenario, body.model)
-    return RunGiven(
+    return ScenarioResponse(
         title=made.title,
         cases=[_case(one) for one in made.outcomes],
         errors=[
-            MistakeGiven(line=one.line, column=one.column, says=one.says) for one in made.mistakes
+            ScenarioError(line=one.line, column=one.column, says=one.says) for one in made.mistakes
         ],
     )
 
 
-def _case(one: Outcome) -> CaseGiven:
-    return CaseGiven(
+def _case(one: Outcome) -> CaseResponse:
+    return CaseResponse(
         title=one.title,
         user=one.user,
         ok=one.is_ok,
@@ -76,7 +76,7 @@ ENDPOINTS = (
         "caller.load",
         run,
         "run a scenario, and forget it",
-        takes=ScenarioSent,
-        gives=RunGiven,
+        request=ScenarioRequest,
+        response=ScenarioResponse,
     ),
 )

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from lakewarden.http.admin.bodies import Body, EntityName, Given
-from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.bodies import EntityName, RequestBody, ResponseBody
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.words import Mark
 from lakewarden.http.exchange import Exchange
@@ -33,7 +33,7 @@ Written = dict[str, Any]
 _MOMENTS: Final = ("valid_from", "valid_until")
 
 
-class PolicyGiven(Given, kw_only=True, omit_defaults=True):
+class PolicyResponse(ResponseBody, kw_only=True, omit_defaults=True):
     """A realm's policy, as a policy file has it."""
 
     realm: str
@@ -46,14 +46,14 @@ class PolicyGiven(Given, kw_only=True, omit_defaults=True):
 FileName = Annotated[str, Meta(min_length=1, max_length=4_096)]
 
 
-class TextSent(Body, kw_only=True):
+class PolicyText(RequestBody, kw_only=True):
     """A policy file as it is written; its name tells whether it is TOML or YAML."""
 
     name: FileName
     body: str
 
 
-class FileSent(Body, kw_only=True):
+class PolicyFile(RequestBody, kw_only=True):
     """What was read from a policy file; or the `text` of the file, which is read here."""
 
     name: FileName
@@ -61,22 +61,22 @@ class FileSent(Body, kw_only=True):
     text: str | UnsetType = UNSET
 
 
-class FilesSent(Body, kw_only=True):
+class PlanRequest(RequestBody, kw_only=True):
     """Policy files. `keeper` is whose they are, `adopts` takes over what bears no mark."""
 
-    files: Annotated[list[FileSent], Meta(min_length=1)]
+    files: Annotated[list[PolicyFile], Meta(min_length=1)]
     keeper: Mark = KEEPER
     adopts: bool = False
 
 
-class Agreed(FilesSent, kw_only=True):
+class ApplyRequest(PlanRequest, kw_only=True):
     """Policy files, and the plan that was made of them."""
 
     revision: Annotated[int, Meta(ge=0)]
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
-class EditGiven(Given, kw_only=True):
+class StatementEdit(ResponseBody, kw_only=True):
     """What a statement was and is to be; None: not there. Both alike: only the mark is new."""
 
     id: str
@@ -84,21 +84,21 @@ class EditGiven(Given, kw_only=True):
     now: Written | None
 
 
-class RolesChanged(Given, kw_only=True):
+class RolesChanged(ResponseBody, kw_only=True):
     """Roles that come and go."""
 
     new: list[str]
     gone: list[str]
 
 
-class MembersChanged(Given, kw_only=True):
+class MembersChanged(ResponseBody, kw_only=True):
     """Memberships that come and go: who, and in what."""
 
     new: list[tuple[str, str]]
     gone: list[tuple[str, str]]
 
 
-class Changed(Given, kw_only=True):
+class AccessChange(ResponseBody, kw_only=True):
     """Users for whom something changes, and on how many entities of one type.
 
     `users` is the place of a crowd; `pairs` counts users × entities; `others`: whoever is not
@@ -114,14 +114,14 @@ class Changed(Given, kw_only=True):
     sample: EntityName
 
 
-class EffectChanged(Changed, kw_only=True):
+class EffectChange(AccessChange, kw_only=True):
     """What they can do now, or no longer: ways to the entities, and operations."""
 
     ways: list[str]
     operations: list[str]
 
 
-class Lacking(Given, kw_only=True):
+class MissingStatement(ResponseBody, kw_only=True):
     """An ALLOW that is still missing, and where."""
 
     privilege: str
@@ -129,15 +129,15 @@ class Lacking(Given, kw_only=True):
     name: str
 
 
-class Idle(Given, kw_only=True):
+class IneffectiveUsers(ResponseBody, kw_only=True):
     """Those of the users for whom that changes nothing, and what they lack for it."""
 
     users: int
     others: bool
-    lacks: list[Lacking]
+    lacks: list[MissingStatement]
 
 
-class PrivilegesChanged(Changed, kw_only=True):
+class PrivilegeChange(AccessChange, kw_only=True):
     """Privileges that they hold now, or no longer.
 
     `through` is the crowd of principals that the reasons are about, nobody for ownership;
@@ -147,10 +147,10 @@ class PrivilegesChanged(Changed, kw_only=True):
     privileges: list[str]
     through: int
     technical: bool
-    idle: list[Idle]
+    idle: list[IneffectiveUsers]
 
 
-class WayChanged(Given, kw_only=True):
+class WayChange(ResponseBody, kw_only=True):
     """How many users gain, or lose, one way to how many entities."""
 
     way: str
@@ -159,7 +159,7 @@ class WayChanged(Given, kw_only=True):
     entities: int
 
 
-class AccessDifference(Given, kw_only=True):
+class AccessDifference(ResponseBody, kw_only=True):
     """The access that is gained and lost, and how far that reaches; counted is what has effect.
 
     `people` are all principals that are named, `crowds` sets of them: places, and pairs of
@@ -171,14 +171,14 @@ class AccessDifference(Given, kw_only=True):
     users: int
     entities: int
     whole: bool
-    ways: list[WayChanged]
+    ways: list[WayChange]
     people: list[str]
     crowds: list[list[int | tuple[int, int]]]
-    effect: list[EffectChanged]
-    privileges: list[PrivilegesChanged]
+    effect: list[EffectChange]
+    privileges: list[PrivilegeChange]
 
 
-class PlanGiven(Given, kw_only=True):
+class PlanResponse(ResponseBody, kw_only=True):
     """What applying the files would change, and its digest; `foreign` are others' statements."""
 
     format: int
@@ -186,7 +186,7 @@ class PlanGiven(Given, kw_only=True):
     keeper: str
     adopts: bool
     revision: int
-    statements: list[EditGiven]
+    statements: list[StatementEdit]
     roles: RolesChanged
     members: MembersChanged
     digest: str
@@ -195,25 +195,25 @@ class PlanGiven(Given, kw_only=True):
     access: AccessDifference
 
 
-class AppliedGiven(Given, kw_only=True):
+class ApplyResponse(ResponseBody, kw_only=True):
     """The plan that was done, and the revision that has it."""
 
-    plan: PlanGiven
+    plan: PlanResponse
     applied: int
 
 
-def load(exchange: Exchange) -> Answered:
+def load(exchange: Exchange) -> HandlerResult:
     """The policy of a realm."""
     name = exchange.params["realm"]
     table = policy.exported(exchange.state, exchange.actor, name, exchange.now)
     if isinstance(table, Denied):
         return table
-    given = msgspec.convert(table, PolicyGiven)
+    given = msgspec.convert(table, PolicyResponse)
     _check_moments(given.statement)
     return given
 
 
-def planned(exchange: Exchange, body: FilesSent) -> Answered:
+def planned(exchange: Exchange, body: PlanRequest) -> HandlerResult:
     """What the files would change."""
     made = plan.plan(
         exchange.service,
@@ -232,7 +232,7 @@ def planned(exchange: Exchange, body: FilesSent) -> Answered:
     return given
 
 
-def applied(exchange: Exchange, body: Agreed) -> Answered:
+def applied(exchange: Exchange, body: ApplyRequest) -> HandlerResult:
     """Does what the plan showed."""
     done = plan.apply_plan(
         exchange.service,
@@ -247,29 +247,29 @@ def applied(exchange: Exchange, body: Agreed) -> Answered:
     exchange.state = exchange.service.state
     if isinstance(done, Denied):
         return done
-    return AppliedGiven(plan=_given(done.plan), applied=done.revision)
+    return ApplyResponse(plan=_given(done.plan), applied=done.revision)
 
 
-def _parts(body: FilesSent) -> list[Part]:
+def _parts(body: PlanRequest) -> list[Part]:
     return [_part(file, f"body.files[{place}]") for place, file in enumerate(body.files)]
 
 
-def _part(file: FileSent, where: str) -> Part:
+def _part(file: PolicyFile, where: str) -> Part:
     if file.policy is not UNSET and file.text is UNSET:
         return file.name, file.policy
     if file.text is not UNSET and file.policy is UNSET:
-        return read_text(TextSent(name=file.name, body=file.text))
+        return read_text(PolicyText(name=file.name, body=file.text))
     raise BadInput("expected either `policy` or `text`", where=where)
 
 
-def read_text(sent: TextSent) -> Part:
+def read_text(sent: PolicyText) -> Part:
     """A policy file that was sent as text; raises `BadInput` with its name and line."""
     form = SUFFIXES.get(PurePath(sent.name).suffix, "toml")
     return sent.name, parse(sent.body, form, sent.name)
 
 
-def _given(made: Plan) -> PlanGiven:
-    return msgspec.convert(made.table(), PlanGiven)
+def _given(made: Plan) -> PlanResponse:
+    return msgspec.convert(made.table(), PlanResponse)
 
 
 def _check_moments(tables: Iterable[Mapping[str, Any]]) -> None:
@@ -290,7 +290,7 @@ ENDPOINTS = (
         "realm.export",
         load,
         "a realm's policy as a file has it",
-        gives=PolicyGiven,
+        response=PolicyResponse,
     ),
     Endpoint(
         "POST",
@@ -298,8 +298,8 @@ ENDPOINTS = (
         "realm.plan",
         planned,
         "what policy files would change",
-        takes=FilesSent,
-        gives=PlanGiven,
+        request=PlanRequest,
+        response=PlanResponse,
         body_limit=LIMIT,
     ),
     Endpoint(
@@ -308,8 +308,8 @@ ENDPOINTS = (
         "realm.apply",
         applied,
         "do what a plan showed",
-        takes=Agreed,
-        gives=AppliedGiven,
+        request=ApplyRequest,
+        response=ApplyResponse,
         body_limit=LIMIT,
     ),
 )

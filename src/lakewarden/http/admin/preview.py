@@ -11,16 +11,16 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.http.admin.bodies import (
-    Body,
-    Given,
     Membership,
-    StatementSent,
-    WordGiven,
+    RequestBody,
+    ResponseBody,
+    SentencePart,
+    StatementRequest,
 )
-from lakewarden.http.admin.endpoint import Answered, Endpoint
-from lakewarden.http.admin.lint import FindingGiven, finding_given
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
+from lakewarden.http.admin.lint import FindingResponse, finding_given
 from lakewarden.http.admin.loading import LIMIT
-from lakewarden.http.admin.policy import AccessDifference, TextSent, Written, read_text
+from lakewarden.http.admin.policy import AccessDifference, PolicyText, Written, read_text
 from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.statements import statement_table
 from lakewarden.http.admin.words import EntityText, PrincipalText
@@ -43,20 +43,20 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.statements import MAX_ID
 
 
-class StatementDraft(StatementSent, kw_only=True, forbid_unknown_fields=True):
+class StatementDraft(StatementRequest, kw_only=True, forbid_unknown_fields=True):
     """A statement as it would be stored. Its mark does not matter."""
 
     id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 
 
-class MembersDraft(Body, kw_only=True):
+class MembersDraft(RequestBody, kw_only=True):
     """Memberships that would come and go."""
 
     add: list[Membership] = field(default_factory=list)
     remove: list[Membership] = field(default_factory=list)
 
 
-class OwnerDraft(Body, kw_only=True):
+class OwnerDraft(RequestBody, kw_only=True):
     """One owner of one entity."""
 
     entity: EntityText
@@ -64,28 +64,28 @@ class OwnerDraft(Body, kw_only=True):
     ownership: str = ""
 
 
-class OwnersDraft(Body, kw_only=True):
+class OwnersDraft(RequestBody, kw_only=True):
     """Owners that would come and go."""
 
     set: list[OwnerDraft] = field(default_factory=list)
     unset: list[OwnerDraft] = field(default_factory=list)
 
 
-class PolicyDraft(Body, kw_only=True):
+class PolicyDraft(RequestBody, kw_only=True):
     """A policy as its own system writes it, and the name that it has there."""
 
     name: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
     value: dict[str, Any]
 
 
-class PoliciesDraft(Body, kw_only=True):
+class PoliciesDraft(RequestBody, kw_only=True):
     """Policies of the realm's own system that would be stored, and removed by name."""
 
     put: list[PolicyDraft] = field(default_factory=list)
     remove: list[str] = field(default_factory=list)
 
 
-class Drafted(Body, kw_only=True):
+class PreviewRequest(RequestBody, kw_only=True):
     """What is to be tried: any of these, together. `text` is a policy file."""
 
     put: list[StatementDraft] = field(default_factory=list)
@@ -94,27 +94,27 @@ class Drafted(Body, kw_only=True):
     owners: OwnersDraft | UnsetType = UNSET
     principals_removed: list[PrincipalText] = field(default_factory=list)
     policies: PoliciesDraft | UnsetType = UNSET
-    text: TextSent | UnsetType = UNSET
+    text: PolicyText | UnsetType = UNSET
     at_revision: Annotated[int, Meta(ge=0)] | None = None
 
 
-class FindingsOfDraft(Given, kw_only=True):
+class DraftFindings(ResponseBody, kw_only=True):
     """What was found in a draft, the worst first."""
 
-    findings: list[FindingGiven]
+    findings: list[FindingResponse]
 
 
-class EditShown(Given, kw_only=True):
+class PreviewEdit(ResponseBody, kw_only=True):
     """A statement before and after, as files write it and as a sentence."""
 
     id: str
     was: Written | None
     now: Written | None
-    words_was: list[WordGiven]
-    words_now: list[WordGiven]
+    words_was: list[SentencePart]
+    words_now: list[SentencePart]
 
 
-class UsedGiven(Given, kw_only=True):
+class UsageImpact(ResponseBody, kw_only=True):
     """Acts of the last `days` that would be refused then, and whose they were."""
 
     acts: int
@@ -123,19 +123,19 @@ class UsedGiven(Given, kw_only=True):
     whole: bool
 
 
-class PreviewGiven(Given, kw_only=True):
+class PreviewResponse(ResponseBody, kw_only=True):
     """What would change at this revision. `refused`: why a write of it would not be taken."""
 
     revision: int
-    changes: list[EditShown]
+    changes: list[PreviewEdit]
     access: AccessDifference
-    used: UsedGiven
-    lint_new: list[FindingGiven]
-    lint_gone: list[FindingGiven]
+    used: UsageImpact
+    lint_new: list[FindingResponse]
+    lint_gone: list[FindingResponse]
     refused: list[str]
 
 
-def previewed(exchange: Exchange, body: Drafted) -> Answered:
+def previewed(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     """What a draft would change."""
     realm = exchange.params["realm"]
     made = preview(
@@ -148,7 +148,7 @@ def previewed(exchange: Exchange, body: Drafted) -> Answered:
     return made if isinstance(made, Denied) else _given(exchange.service.state.realm(realm), made)
 
 
-def linted(exchange: Exchange, body: Drafted) -> Answered:
+def linted(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     """What the policy advisor would find."""
     name, rules = exchange.params["realm"], tuple(RULES.values())
     found = lint.linted(
@@ -162,10 +162,10 @@ def linted(exchange: Exchange, body: Drafted) -> Answered:
     if isinstance(found, Denied):
         return found
     unchangeable = policy.fixed(exchange.state.realm(name).system)
-    return FindingsOfDraft(findings=[finding_given(one, unchangeable) for one in found])
+    return DraftFindings(findings=[finding_given(one, unchangeable) for one in found])
 
 
-def trial(exchange: Exchange, body: Drafted) -> Callable[[RealmState], Matrix]:
+def trial(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
     """Makes the matrix of a realm with the draft in it; raises what `preview` raises."""
 
     def make(found: RealmState) -> Matrix:
@@ -176,7 +176,7 @@ def trial(exchange: Exchange, body: Drafted) -> Callable[[RealmState], Matrix]:
     return make
 
 
-def read_draft(found: RealmState, body: Drafted) -> Draft:
+def read_draft(found: RealmState, body: PreviewRequest) -> Draft:
     """What the body says is to be tried. Raises `BadInput` naming the place."""
     members = MembersDraft() if body.members is UNSET else body.members
     owners = OwnersDraft() if body.owners is UNSET else body.owners
@@ -244,13 +244,13 @@ def _owners(found: RealmState, rows: Iterable[OwnerDraft]) -> list[OwnerRow]:
     ]
 
 
-def _given(found: RealmState, made: Preview) -> PreviewGiven:
+def _given(found: RealmState, made: Preview) -> PreviewResponse:
     sentences, unchangeable = Sentences(found), policy.fixed(found.system)
-    return PreviewGiven(
+    return PreviewResponse(
         revision=made.revision,
         changes=[_edit(edit, sentences) for edit in made.edits],
         access=msgspec.convert(access_table(made.access), AccessDifference),
-        used=UsedGiven(
+        used=UsageImpact(
             acts=made.used.acts,
             people=list(made.used.people),
             days=made.used.days,
@@ -262,9 +262,9 @@ def _given(found: RealmState, made: Preview) -> PreviewGiven:
     )
 
 
-def _edit(edit: Edit, sentences: Sentences) -> EditShown:
+def _edit(edit: Edit, sentences: Sentences) -> PreviewEdit:
     was, now = edit.was, edit.now
-    return EditShown(
+    return PreviewEdit(
         id=edit.id,
         was=None if was is None else write_statement(was),
         now=None if now is None else write_statement(now),
@@ -280,8 +280,8 @@ ENDPOINTS = (
         "realm.plan",
         previewed,
         "what a change would do, before it is made",
-        takes=Drafted,
-        gives=PreviewGiven,
+        request=PreviewRequest,
+        response=PreviewResponse,
         body_limit=LIMIT,
     ),
     Endpoint(
@@ -290,8 +290,8 @@ ENDPOINTS = (
         "realm.lint",
         linted,
         "what would be odd, useless or dangerous after a change",
-        takes=Drafted,
-        gives=FindingsOfDraft,
+        request=PreviewRequest,
+        response=DraftFindings,
         body_limit=LIMIT,
     ),
 )

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.http.admin.bodies import Fault, Lacking, Problem
+from lakewarden.http.admin.bodies import FieldError, MissingPrivilege, Problem
 from lakewarden.http.exchange import Exchange, Refused, Reply
 from lakewarden.http.sign_in import NotBelieved, TooMany
 from lakewarden.kernel.entity import Entity
@@ -79,7 +79,7 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
         return _reply(status, "this should not have happened", exchange)
     faults = []
     if isinstance(error, BadInput):
-        faults = [Fault(path=error.where, message=error.message)]
+        faults = [FieldError(path=error.where, message=error.message)]
     headers = {"Retry-After": "1"} if status == 503 else {}
     if isinstance(error, TooMany):
         headers = {"Retry-After": str(error.seconds)}
@@ -93,7 +93,7 @@ def denied(exchange: Exchange, no: Denied) -> Reply:
     said = f"`{exchange.actor.user}` may not {no.operation} on `{written(no.object)}`"
     if no.missing:
         first = no.missing[0]
-        lacking = Lacking(privilege=first.privilege, object=written(first.object))
+        lacking = MissingPrivilege(privilege=first.privilege, object=written(first.object))
         said += f"; it needs {first.privilege} on `{lacking.object}`"
     return _reply(
         403,

@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakewarden.http.admin.bodies import (
-    AccessGiven,
     AccessQuestion,
     AccessReview,
-    Act,
+    AdviceResponse,
     Answer,
     Batch,
     BatchRow,
+    BlockingDenial,
+    BlockingMembership,
     EntityName,
-    ExplanationGiven,
-    HeldGiven,
-    LeaveGiven,
-    LiftGiven,
+    ExplanationResponse,
+    HeldPrivileges,
     Listing,
     ListQuestion,
-    NeedGiven,
-    OperationGiven,
-    Parts,
-    PrivilegeGiven,
+    MissingGrant,
+    OperationAccess,
+    OperationResponse,
+    PrincipalQuestion,
+    PrivilegeResponse,
     Question,
     Questions,
-    Reached,
-    StepGiven,
+    RuleStep,
+    StatementPath,
+    TargetQuestion,
     Users,
     Vocabulary,
-    WayGiven,
     WhoQuestion,
-    WhoReasonGiven,
+    WhoReasonResponse,
 )
-from lakewarden.http.admin.endpoint import Answered, Endpoint, cut, place_of, token_after
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, cut, place_of, token_after
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.statements import given
@@ -55,7 +55,7 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _SAMPLE = 20
 
 
-def words_of(body: Act, operation: str = "") -> Words:
+def words_of(body: TargetQuestion, operation: str = "") -> Words:
     """The question that a body asks."""
     words = Words(
         operation=operation,
@@ -65,7 +65,7 @@ def words_of(body: Act, operation: str = "") -> Words:
         attributes=body.attributes,
         subresources=body.subresources,
     )
-    if isinstance(body, Parts):
+    if isinstance(body, PrincipalQuestion):
         return replace(words, principal=body.principal, groups=body.groups, roles=body.roles)
     return words
 
@@ -75,7 +75,7 @@ def _asked(exchange: Exchange, words: Words) -> questions.Asked | Denied:
     return questions.ask(exchange.state, exchange.actor, realm, words, exchange.now)
 
 
-def check(exchange: Exchange, body: Question) -> Answered:
+def check(exchange: Exchange, body: Question) -> HandlerResult:
     """May somebody do something?"""
     asked = _asked(exchange, words_of(body, body.operation))
     if isinstance(asked, Denied):
@@ -89,7 +89,7 @@ def check(exchange: Exchange, body: Question) -> Answered:
     )
 
 
-def batch(exchange: Exchange, body: Questions) -> Answered:
+def batch(exchange: Exchange, body: Questions) -> HandlerResult:
     """Several questions, answered in order."""
     rows = [words_of(one, one.operation) for one in body.questions]
     realm, limit = exchange.params["realm"], exchange.services.batch_rows
@@ -106,7 +106,7 @@ def _row(one: Decision | WardenError) -> BatchRow:
     return BatchRow(allow=one.allow, reason=one.reason.value)
 
 
-def listing(exchange: Exchange, body: ListQuestion) -> Answered:
+def listing(exchange: Exchange, body: ListQuestion) -> HandlerResult:
     """On which entities may somebody do something?"""
     words = words_of(body, body.operation)
     asked = _asked(exchange, words)
@@ -126,7 +126,7 @@ def listing(exchange: Exchange, body: ListQuestion) -> Answered:
     )
 
 
-def who(exchange: Exchange, body: WhoQuestion) -> Answered:
+def who(exchange: Exchange, body: WhoQuestion) -> HandlerResult:
     """Who may do something?"""
     words = words_of(body, body.operation)
     realm = exchange.params["realm"]
@@ -154,8 +154,8 @@ def who(exchange: Exchange, body: WhoQuestion) -> Answered:
     return answer
 
 
-def _reason(one: WhoReason) -> WhoReasonGiven:
-    return WhoReasonGiven(
+def _reason(one: WhoReason) -> WhoReasonResponse:
+    return WhoReasonResponse(
         through=[principal_text(who) for who in one.through],
         statements=list(one.statements),
         users=[user.name for user in one.users[:_SAMPLE]],
@@ -163,30 +163,30 @@ def _reason(one: WhoReason) -> WhoReasonGiven:
     )
 
 
-def privileges(exchange: Exchange, body: Parts) -> Answered:
+def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
     """What does somebody hold on an entity?"""
     asked = _asked(exchange, words_of(body))
     if isinstance(asked, Denied):
         return asked
     held = questions.held(asked)
-    return HeldGiven(
+    return HeldPrivileges(
         privileges=list(held.privileges),
         operations=list(held.operations),
         notes=list(asked.notes),
     )
 
 
-def access(exchange: Exchange, body: AccessQuestion) -> Answered:
+def access(exchange: Exchange, body: AccessQuestion) -> HandlerResult:
     """Who may do what on an entity?"""
     realm = exchange.params["realm"]
     found = questions.access(exchange.state, exchange.actor, realm, body.entity, exchange.now)
     if isinstance(found, Denied):
         return found
-    rows = [AccessGiven(operation=one.operation, users=list(one.users)) for one in found]
+    rows = [OperationAccess(operation=one.operation, users=list(one.users)) for one in found]
     return AccessReview(entity=body.entity, access=rows)
 
 
-def explain(exchange: Exchange, body: Question) -> Answered:
+def explain(exchange: Exchange, body: Question) -> HandlerResult:
     """Why may somebody do something, or why not?"""
     asked = questions.ask(
         exchange.state,
@@ -202,10 +202,10 @@ def explain(exchange: Exchange, body: Question) -> Answered:
     return told(questions.reasons(exchange.state, exchange.actor, asked), asked.notes)
 
 
-def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationGiven:
+def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
     """The explanation as a body."""
     found = reasons.found
-    return ExplanationGiven(
+    return ExplanationResponse(
         allow=found.decision.allow,
         reason=found.decision.reason.value,
         revision=found.decision.revision,
@@ -215,15 +215,15 @@ def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationGiven:
         notes=[*notes, *reasons.notes],
         named=[given(statement) for statement in reasons.statements],
         reaching=[
-            Reached(statement=id, over=[principal_text(one) for one in chain])
+            StatementPath(statement=id, over=[principal_text(one) for one in chain])
             for id, chain in sorted(reasons.reaching.items())
         ],
         summary=words_given(reasons.summary),
     )
 
 
-def _step(step: Step) -> StepGiven:
-    return StepGiven(
+def _step(step: Step) -> RuleStep:
+    return RuleStep(
         says=step.says,
         holds=step.holds,
         entity=None if step.entity is None else f"{step.entity.type}:{step.entity.name}",
@@ -233,10 +233,10 @@ def _step(step: Step) -> StepGiven:
     )
 
 
-def _way(way: Way, reasons: Reasons) -> WayGiven:
-    return WayGiven(
+def _way(way: Way, reasons: Reasons) -> AdviceResponse:
+    return AdviceResponse(
         allow=[
-            NeedGiven(
+            MissingGrant(
                 privilege=need.privilege,
                 on=f"{need.entity.type}:{need.entity.name}" if need.entity.type else None,
                 can_be_granted_by=_names(names),
@@ -244,11 +244,11 @@ def _way(way: Way, reasons: Reasons) -> WayGiven:
             for need, names in zip(way.needs, way.grantors, strict=True)
         ],
         lift=[
-            LiftGiven(statement=id, can_be_lifted_by=_names(reasons.lifters.get(id)))
+            BlockingDenial(statement=id, can_be_lifted_by=_names(reasons.lifters.get(id)))
             for id in way.lifted
         ],
         leave=[
-            LeaveGiven(member=principal_text(member), of=principal_text(of))
+            BlockingMembership(member=principal_text(member), of=principal_text(of))
             for id in way.lifted
             for member, of in leaving(reasons, id)
         ],
@@ -268,7 +268,7 @@ def _names(principals: tuple[Principal, ...] | None) -> list[str] | None:
     return None if principals is None else [principal.name for principal in principals]
 
 
-def operations(exchange: Exchange) -> Answered:
+def operations(exchange: Exchange) -> HandlerResult:
     """What can be asked and granted in a realm."""
     name = exchange.params["realm"]
     refused = control.denied(
@@ -281,7 +281,7 @@ def operations(exchange: Exchange) -> Answered:
         model=model.name,
         title=model.title,
         operations=[
-            OperationGiven(
+            OperationResponse(
                 name=one.name,
                 title=one.title,
                 kind=vocabulary.kind(model, one),
@@ -295,7 +295,7 @@ def operations(exchange: Exchange) -> Answered:
             for one in model.operations.values()
         ],
         privileges=[
-            PrivilegeGiven(
+            PrivilegeResponse(
                 name=one.name,
                 title=one.title,
                 display=vocabulary.display(one),
@@ -317,7 +317,7 @@ ENDPOINTS = (
         "operation.list",
         operations,
         "list operations and privileges",
-        gives=Vocabulary,
+        response=Vocabulary,
     ),
     Endpoint(
         "POST",
@@ -325,8 +325,8 @@ ENDPOINTS = (
         "decision.ask_own",
         check,
         "may somebody do something?",
-        takes=Question,
-        gives=Answer,
+        request=Question,
+        response=Answer,
     ),
     Endpoint(
         "POST",
@@ -334,8 +334,8 @@ ENDPOINTS = (
         "decision.ask_own",
         batch,
         "several questions at once",
-        takes=Questions,
-        gives=Batch,
+        request=Questions,
+        response=Batch,
         body_limit=_BATCH_BYTES,
     ),
     Endpoint(
@@ -344,8 +344,8 @@ ENDPOINTS = (
         "decision.ask_own",
         listing,
         "on what may somebody do something?",
-        takes=ListQuestion,
-        gives=Listing,
+        request=ListQuestion,
+        response=Listing,
     ),
     Endpoint(
         "POST",
@@ -353,8 +353,8 @@ ENDPOINTS = (
         "subject.search",
         who,
         "who may do something?",
-        takes=WhoQuestion,
-        gives=Users,
+        request=WhoQuestion,
+        response=Users,
     ),
     Endpoint(
         "POST",
@@ -362,8 +362,8 @@ ENDPOINTS = (
         "decision.ask_own",
         privileges,
         "what does somebody hold on an entity?",
-        takes=Parts,
-        gives=HeldGiven,
+        request=PrincipalQuestion,
+        response=HeldPrivileges,
     ),
     Endpoint(
         "POST",
@@ -371,8 +371,8 @@ ENDPOINTS = (
         "entity.access",
         access,
         "who may do what on an entity?",
-        takes=AccessQuestion,
-        gives=AccessReview,
+        request=AccessQuestion,
+        response=AccessReview,
     ),
     Endpoint(
         "POST",
@@ -380,7 +380,7 @@ ENDPOINTS = (
         "explain.ask_own",
         explain,
         "why may somebody do something, or why not?",
-        takes=Question,
-        gives=ExplanationGiven,
+        request=Question,
+        response=ExplanationResponse,
     ),
 )

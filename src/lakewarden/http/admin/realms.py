@@ -10,11 +10,11 @@ from lakewarden.http.admin.bodies import (
     ModelUpgrade,
     NewRealm,
     RealmChange,
-    RealmGiven,
+    RealmResponse,
     Realms,
-    UpgradeGiven,
+    UpgradeResponse,
 )
-from lakewarden.http.admin.endpoint import Answered, Endpoint
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models import own
@@ -27,7 +27,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.statements import stored
 
 
-def whoami(exchange: Exchange) -> Answered:
+def whoami(exchange: Exchange) -> HandlerResult:
     """Who the server takes the caller for."""
     actor = exchange.actor
     return Caller(
@@ -40,13 +40,13 @@ def whoami(exchange: Exchange) -> Answered:
     )
 
 
-def listed(exchange: Exchange) -> Answered:
+def listed(exchange: Exchange) -> HandlerResult:
     """The realms that the caller may see."""
     found = realms.listed(exchange.state, exchange.actor, exchange.now)
     return Realms(realms=[_given(exchange, realm) for realm in found])
 
 
-def load(exchange: Exchange) -> Answered:
+def load(exchange: Exchange) -> HandlerResult:
     """One realm."""
     found = realms.load(exchange.state, exchange.actor, exchange.params["realm"], exchange.now)
     if isinstance(found, Denied):
@@ -57,7 +57,7 @@ def load(exchange: Exchange) -> Answered:
     return given
 
 
-def create(exchange: Exchange, body: NewRealm) -> Answered:
+def create(exchange: Exchange, body: NewRealm) -> HandlerResult:
     """Creates a realm."""
     model, text = _model(body)
     realm = Realm(
@@ -83,7 +83,7 @@ def _model(body: NewRealm) -> tuple[str, ModelText | None]:
     return own.name_of(text, "model_text"), text
 
 
-def alter(exchange: Exchange, body: RealmChange) -> Answered:
+def alter(exchange: Exchange, body: RealmChange) -> HandlerResult:
     """Changes the settings of a realm."""
     name = exchange.params["realm"]
     settings = None if body.settings is UNSET else body.settings
@@ -94,7 +94,7 @@ def alter(exchange: Exchange, body: RealmChange) -> Answered:
     return changed if isinstance(changed, Denied) else _made(exchange, name)
 
 
-def upgrade(exchange: Exchange, body: ModelUpgrade) -> Answered:
+def upgrade(exchange: Exchange, body: ModelUpgrade) -> HandlerResult:
     """Plans or does the upgrade of a realm to another edition of its model."""
     name, service, actor = exchange.params["realm"], exchange.service, exchange.actor
     text = own.of_text(body.model_text, "model_text")
@@ -103,23 +103,23 @@ def upgrade(exchange: Exchange, body: ModelUpgrade) -> Answered:
     else:
         found = apply_upgrade(service, actor, name, text, drop=body.drop)
         exchange.state = service.state
-    return found if isinstance(found, Denied) else msgspec.convert(found.table(), UpgradeGiven)
+    return found if isinstance(found, Denied) else msgspec.convert(found.table(), UpgradeResponse)
 
 
-def drop(exchange: Exchange) -> Answered:
+def drop(exchange: Exchange) -> HandlerResult:
     """Drops a realm with everything in it."""
     name = exchange.params["realm"]
     return exchange.write(lambda transaction: realms.drop(transaction, name))
 
 
-def _made(exchange: Exchange, name: str) -> RealmGiven:
+def _made(exchange: Exchange, name: str) -> RealmResponse:
     return _given(exchange, exchange.state.realm(name))
 
 
-def _given(exchange: Exchange, found: RealmState) -> RealmGiven:
+def _given(exchange: Exchange, found: RealmState) -> RealmResponse:
     """The realm; what is in it only for whoever may see that."""
     realm, model = found.realm, found.system.model
-    given = RealmGiven(
+    given = RealmResponse(
         name=realm.name,
         model=realm.model,
         title=model.title,
@@ -140,27 +140,29 @@ def _given(exchange: Exchange, found: RealmState) -> RealmGiven:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/whoami", "caller.load", whoami, "who is calling", gives=Caller),
-    Endpoint("GET", "/realms", "realm.list", listed, "list realms", gives=Realms),
+    Endpoint("GET", "/whoami", "caller.load", whoami, "who is calling", response=Caller),
+    Endpoint("GET", "/realms", "realm.list", listed, "list realms", response=Realms),
     Endpoint(
         "POST",
         "/realms",
         "realm.create",
         create,
         "create a realm",
-        takes=NewRealm,
-        gives=RealmGiven,
+        request=NewRealm,
+        response=RealmResponse,
         status=201,
     ),
-    Endpoint("GET", "/realms/{realm}", "realm.load", load, "look at a realm", gives=RealmGiven),
+    Endpoint(
+        "GET", "/realms/{realm}", "realm.load", load, "look at a realm", response=RealmResponse
+    ),
     Endpoint(
         "PATCH",
         "/realms/{realm}",
         "realm.alter",
         alter,
         "change a realm's settings",
-        takes=RealmChange,
-        gives=RealmGiven,
+        request=RealmChange,
+        response=RealmResponse,
     ),
     Endpoint(
         "POST",
@@ -168,8 +170,8 @@ ENDPOINTS = (
         "realm.alter",
         upgrade,
         "plan or do the upgrade of a realm's own model",
-        takes=ModelUpgrade,
-        gives=UpgradeGiven,
+        request=ModelUpgrade,
+        response=UpgradeResponse,
     ),
     Endpoint("DELETE", "/realms/{realm}", "realm.drop", drop, "drop a realm"),
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakewarden.http.admin.bodies import RefGiven, WordGiven
+from lakewarden.http.admin.bodies import Reference, SentencePart
 from lakewarden.service.sentence import Word
 
 
-def words_given(words: Iterable[Word]) -> list[WordGiven]:
+def words_given(words: Iterable[Word]) -> list[SentencePart]:
     """The parts of a sentence, with what they name."""
     return [
-        WordGiven(
+        SentencePart(
             text=one.text,
             ref=None
             if one.ref is None
-            else RefGiven(kind=one.ref.kind, name=one.ref.name, realm=one.ref.realm),
+            else Reference(kind=one.ref.kind, name=one.ref.name, realm=one.ref.realm),
         )
         for one in words
     ]

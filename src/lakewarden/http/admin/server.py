@@ -8,8 +8,8 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
-from lakewarden.http.admin.bodies import Given
-from lakewarden.http.admin.endpoint import Answered, Endpoint, moment
+from lakewarden.http.admin.bodies import ResponseBody
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, moment
 from lakewarden.http.exchange import BULK, Exchange
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service import control, doctor
@@ -23,7 +23,7 @@ _EXAMINING: Final = threading.Lock()
 """One examination at a time in each process: each reads the whole audit trail."""
 
 
-class SettingGiven(Given, kw_only=True):
+class SettingResponse(ResponseBody, kw_only=True):
     """A setting in force.
 
     `source` is `option`, `variable`, `file`, `store` or `default`; `where` names the variable or
@@ -37,15 +37,15 @@ class SettingGiven(Given, kw_only=True):
     secret: bool
 
 
-class SettingsGiven(Given, kw_only=True):
+class SettingsResponse(ResponseBody, kw_only=True):
     """All settings by name; what they switch off, and what is set without effect."""
 
-    settings: list[SettingGiven]
+    settings: list[SettingResponse]
     weakened: list[str]
     without_effect: list[str]
 
 
-class HealthGiven(Given, kw_only=True):
+class HealthResponse(ResponseBody, kw_only=True):
     """How the server does.
 
     `median_seconds` and `p99_seconds` are the time of a request since the start, bulk requests and
@@ -73,7 +73,7 @@ class HealthGiven(Given, kw_only=True):
     warnings: list[str]
 
 
-class CheckGiven(Given, kw_only=True):
+class CheckResponse(ResponseBody, kw_only=True):
     """What one check came to, and what to do about it; `fix` is empty for nothing."""
 
     name: str
@@ -82,21 +82,21 @@ class CheckGiven(Given, kw_only=True):
     fix: str
 
 
-class ChecksGiven(Given, kw_only=True):
+class ChecksResponse(ResponseBody, kw_only=True):
     """Every check, in order."""
 
-    checks: list[CheckGiven]
+    checks: list[CheckResponse]
 
 
-def settings(exchange: Exchange) -> Answered:
+def settings(exchange: Exchange) -> HandlerResult:
     """The settings in force."""
     refused = control.denied(exchange.state, exchange.actor, "settings.read", SERVER, exchange.now)
     if refused is not None:
         return refused
     services = exchange.services
-    return SettingsGiven(
+    return SettingsResponse(
         settings=[
-            SettingGiven(
+            SettingResponse(
                 name=one.name,
                 value=one.value,
                 source=one.source,
@@ -110,7 +110,7 @@ def settings(exchange: Exchange) -> Answered:
     )
 
 
-def health(exchange: Exchange) -> Answered:
+def health(exchange: Exchange) -> HandlerResult:
     """How the server does."""
     refused = control.denied(exchange.state, exchange.actor, "metrics.read", SERVER, exchange.now)
     if refused is not None:
@@ -121,7 +121,7 @@ def health(exchange: Exchange) -> Answered:
     store_seconds = time.perf_counter() - began
     realms = state.realms.values()
     warnings = [*exchange.services.weakened, *weakened(realm.system.model for realm in realms)]
-    return HealthGiven(
+    return HealthResponse(
         status="writes fail" if exchange.service.store.write_health.fault else "ready",
         release=version("lakewarden"),
         revision=state.revision,
@@ -141,7 +141,7 @@ def health(exchange: Exchange) -> Answered:
     )
 
 
-def examine(exchange: Exchange) -> Answered:
+def examine(exchange: Exchange) -> HandlerResult:
     """Every check of `lakewarden doctor` that a server can make of itself."""
     refused = control.denied(exchange.state, exchange.actor, "server.check", SERVER, exchange.now)
     if refused is not None:
@@ -160,9 +160,10 @@ def examine(exchange: Exchange) -> Answered:
         checks = doctor.examine(subject)
     finally:
         _EXAMINING.release()
-    return ChecksGiven(
+    return ChecksResponse(
         checks=[
-            CheckGiven(name=one.name, state=one.state, says=one.says, fix=one.fix) for one in checks
+            CheckResponse(name=one.name, state=one.state, says=one.says, fix=one.fix)
+            for one in checks
         ]
     )
 
@@ -174,7 +175,7 @@ ENDPOINTS = (
         "settings.read",
         settings,
         "see the settings in force",
-        gives=SettingsGiven,
+        response=SettingsResponse,
     ),
     Endpoint(
         "GET",
@@ -182,7 +183,7 @@ ENDPOINTS = (
         "metrics.read",
         health,
         "see how the server does",
-        gives=HealthGiven,
+        response=HealthResponse,
     ),
     Endpoint(
         "POST",
@@ -190,7 +191,7 @@ ENDPOINTS = (
         "server.check",
         examine,
         "have everything looked at",
-        gives=ChecksGiven,
+        response=ChecksResponse,
         rate_class=BULK,
     ),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lakewarden.http import sign_in
-from lakewarden.http.admin.bodies import SessionGiven, SessionRow, Sessions, SignIn
-from lakewarden.http.admin.endpoint import Answered, Endpoint, Parameter, WithCookie, moment
+from lakewarden.http.admin.bodies import SessionResponse, SessionRow, Sessions, SignIn
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, WithCookie, moment
 from lakewarden.http.admin.words import NAME
 from lakewarden.http.exchange import LOGINS, Exchange
 from lakewarden.http.sign_in import Proof
@@ -18,13 +18,13 @@ _USER = Parameter("user", "only sessions of this user; else the caller's own")
 _ALL = Parameter("all", "`true`: everybody's", choices=("true", "false"))
 
 
-def load(exchange: Exchange) -> Answered:
+def load(exchange: Exchange) -> HandlerResult:
     """Who is signed in."""
     own = session.of(exchange.state, exchange.actor)
     return _given(exchange, exchange.actor, own, sign_in.csrf_of(exchange))
 
 
-def create(exchange: Exchange, body: SignIn) -> Answered:
+def create(exchange: Exchange, body: SignIn) -> HandlerResult:
     """Signs in: the answer has the cookie."""
     proof = Proof(body.user, body.password, body.token, body.realm, body.directory or "")
     issued = sign_in.sign_in(exchange, proof)
@@ -34,13 +34,13 @@ def create(exchange: Exchange, body: SignIn) -> Answered:
     return WithCookie(given, sign_in.cookie(exchange, issued))
 
 
-def end(exchange: Exchange) -> Answered:
+def end(exchange: Exchange) -> HandlerResult:
     """Signs out."""
     exchange.write(session.sign_out)
     return WithCookie(None, sign_in.no_cookie(exchange))
 
 
-def listed(exchange: Exchange) -> Answered:
+def listed(exchange: Exchange) -> HandlerResult:
     """Sessions that go on: the caller's own, one user's, or everybody's."""
     actor = exchange.actor
     directory = exchange.one("directory", actor.directory)
@@ -52,14 +52,14 @@ def listed(exchange: Exchange) -> Answered:
     return Sessions(sessions=[_row(one, own) for one in going])
 
 
-def revoke(exchange: Exchange) -> Answered:
+def revoke(exchange: Exchange) -> HandlerResult:
     """Ends a session at once."""
     id, directory = exchange.params["id"], exchange.one("directory") or None
     return exchange.write(lambda transaction: session.revoke(transaction, id, directory))
 
 
-def _given(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) -> SessionGiven:
-    return SessionGiven(
+def _given(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) -> SessionResponse:
+    return SessionResponse(
         user=actor.user,
         directory=actor.directory,
         realm=actor.realm,
@@ -85,15 +85,15 @@ def _row(token: Token, own: Token | None) -> SessionRow:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/session", "caller.load", load, "who is signed in", gives=SessionGiven),
+    Endpoint("GET", "/session", "caller.load", load, "who is signed in", response=SessionResponse),
     Endpoint(
         "POST",
         "/session",
         "caller.load",
         create,
         "sign in to the pages",
-        takes=SignIn,
-        gives=SessionGiven,
+        request=SignIn,
+        response=SessionResponse,
         status=201,
         public=True,
         rate_class=LOGINS,
@@ -105,7 +105,7 @@ ENDPOINTS = (
         "token.list_own",
         listed,
         "list sessions of the pages",
-        gives=Sessions,
+        response=Sessions,
         query=(_DIRECTORY, _USER, _ALL),
     ),
     Endpoint(

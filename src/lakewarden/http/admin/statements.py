@@ -11,17 +11,17 @@ import msgspec
 from msgspec import structs
 
 from lakewarden.http.admin.bodies import (
-    ChangedGiven,
-    StatementGiven,
-    StatementReachGiven,
+    LastChange,
+    StatementReachResponse,
+    StatementRequest,
+    StatementResponse,
     StatementRow,
     Statements,
-    StatementSent,
 )
 from lakewarden.http.admin.endpoint import (
     PAGED,
-    Answered,
     Endpoint,
+    HandlerResult,
     Parameter,
     cut_of,
     moment,
@@ -62,7 +62,7 @@ _MORE = Parameter("fields", "what else each row says: some of reach, changed, wi
 _MARK = Parameter("mark", "who keeps the statement, where somebody does")
 
 
-def listed(exchange: Exchange) -> Answered:
+def listed(exchange: Exchange) -> HandlerResult:
     """The statements of a realm: by id, or by title."""
     name = exchange.params["realm"]
     near: dict[str, Reaching] = {}
@@ -149,7 +149,7 @@ def _marks(exchange: Exchange, realm: str, ids: Sequence[str]) -> dict[str, str]
     return {str(id): str(body.get(statements.MARK, "")) for id, body in documents.items()}
 
 
-def load(exchange: Exchange) -> Answered:
+def load(exchange: Exchange) -> HandlerResult:
     """One statement."""
     name, id = exchange.params["realm"], exchange.params["id"]
     found = statements.listed(exchange.state, exchange.actor, name, exchange.now)
@@ -161,7 +161,7 @@ def load(exchange: Exchange) -> Answered:
     raise Unknown("statement", id)
 
 
-def put(exchange: Exchange, body: StatementSent) -> Answered:
+def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
     """Stores a statement; it takes the place of the one with its id."""
     name, id = exchange.params["realm"], exchange.params["id"]
     table = {"id": id, **statement_table(body)}
@@ -169,7 +169,7 @@ def put(exchange: Exchange, body: StatementSent) -> Answered:
     return made if isinstance(made, Denied) else given(made)
 
 
-def statement_table(body: StatementSent) -> dict[str, Any]:
+def statement_table(body: StatementRequest) -> dict[str, Any]:
     """The statement as a statement file writes it."""
     table: dict[str, Any] = msgspec.to_builtins(body, builtin_types=(type(body.valid_from),))
     table.pop("mark", None)
@@ -180,7 +180,7 @@ def statement_table(body: StatementSent) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value is not None}
 
 
-def remove(exchange: Exchange) -> Answered:
+def remove(exchange: Exchange) -> HandlerResult:
     """Takes a statement away."""
     name, id, mark = exchange.params["realm"], exchange.params["id"], exchange.one("mark")
     return exchange.write(lambda transaction: statements.remove(transaction, name, id, mark))
@@ -209,7 +209,7 @@ def _rows(
             mark=marks.get(one.id, ""),
             editable=one.id not in unchangeable,
             immutable_because=IMMUTABLE_BECAUSE if one.id in unchangeable else "",
-            reach=None if reach is None else StatementReachGiven(**asdict(reach.of(one))),
+            reach=None if reach is None else StatementReachResponse(**asdict(reach.of(one))),
             changed=changed.get(one.id),
         )
         bearing = near.get(one.id)
@@ -220,22 +220,22 @@ def _rows(
     return rows
 
 
-def _changed(exchange: Exchange, realm: str, shown: Sequence[Statement]) -> dict[str, ChangedGiven]:
+def _changed(exchange: Exchange, realm: str, shown: Sequence[Statement]) -> dict[str, LastChange]:
     with exchange.service.reading() as reading:
         last = history.last_changes(reading, realm, [one.id for one in shown])
     return {
-        id: ChangedGiven(at=moment(one.at), by=one.by, revision=one.revision)
+        id: LastChange(at=moment(one.at), by=one.by, revision=one.revision)
         for id, one in last.items()
     }
 
 
-def given(statement: Statement) -> StatementGiven:
+def given(statement: Statement) -> StatementResponse:
     """The statement as the API shows it."""
     table = write_statement(statement)
     for key in ("valid_from", "valid_until"):
         if key in table:
             table[key] = moment_or_none(getattr(statement, key))
-    return msgspec.convert(table, StatementGiven)
+    return msgspec.convert(table, StatementResponse)
 
 
 _STATEMENT = "/realms/{realm}/statements/{id}"
@@ -247,7 +247,7 @@ ENDPOINTS = (
         "statement.list",
         listed,
         "list statements",
-        gives=Statements,
+        response=Statements,
         query=(*_FILTERS, _SORT, _MORE, *PAGED),
     ),
     Endpoint(
@@ -256,7 +256,7 @@ ENDPOINTS = (
         "statement.list",
         load,
         "look at a statement",
-        gives=StatementRow,
+        response=StatementRow,
         query=(_MORE,),
         encoded_slash=True,
     ),
@@ -266,8 +266,8 @@ ENDPOINTS = (
         "statement.put",
         put,
         "store a statement",
-        takes=StatementSent,
-        gives=StatementGiven,
+        request=StatementRequest,
+        response=StatementResponse,
         encoded_slash=True,
     ),
     Endpoint(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from lakewarden.http.admin.bodies import NewToken, TokenGiven, TokenIssued, Tokens
-from lakewarden.http.admin.endpoint import Answered, Endpoint, Parameter, moment
+from lakewarden.http.admin.bodies import NewToken, TokenIssued, TokenResponse, Tokens
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, moment
 from lakewarden.http.admin.words import NAME
 from lakewarden.http.exchange import Exchange
 from lakewarden.service import token
@@ -17,7 +17,7 @@ _USER = Parameter("user", "only tokens of this user; else the caller's own")
 _ALL = Parameter("all", "`true`: everybody's", choices=("true", "false"))
 
 
-def create(exchange: Exchange, body: NewToken) -> Answered:
+def create(exchange: Exchange, body: NewToken) -> HandlerResult:
     """Makes a token, and shows its text this once."""
     actor = exchange.actor
     made = exchange.write(
@@ -36,7 +36,7 @@ def create(exchange: Exchange, body: NewToken) -> Answered:
     return TokenIssued(**structs.asdict(_given(made.token)), token=made.text)
 
 
-def listed(exchange: Exchange) -> Answered:
+def listed(exchange: Exchange) -> HandlerResult:
     """Tokens that are good: the caller's own, one user's, or everybody's."""
     actor = exchange.actor
     directory = exchange.one("directory", actor.directory)
@@ -47,15 +47,15 @@ def listed(exchange: Exchange) -> Answered:
     return Tokens(tokens=[_given(one) for one in found])
 
 
-def revoke(exchange: Exchange) -> Answered:
+def revoke(exchange: Exchange) -> HandlerResult:
     """Ends a token at once."""
     id = exchange.params["id"]
     directory = exchange.one("directory") or None
     return exchange.write(lambda transaction: token.revoke(transaction, id, directory))
 
 
-def _given(found: Token) -> TokenGiven:
-    return TokenGiven(
+def _given(found: Token) -> TokenResponse:
+    return TokenResponse(
         id=found.id,
         user=found.user,
         directory=found.directory,
@@ -73,7 +73,7 @@ ENDPOINTS = (
         "token.list_own",
         listed,
         "list tokens",
-        gives=Tokens,
+        response=Tokens,
         query=(_DIRECTORY, _USER, _ALL),
     ),
     Endpoint(
@@ -82,8 +82,8 @@ ENDPOINTS = (
         "token.create_own",
         create,
         "make a token",
-        takes=NewToken,
-        gives=TokenIssued,
+        request=NewToken,
+        response=TokenIssued,
         status=201,
     ),
     Endpoint(

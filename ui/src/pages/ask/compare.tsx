@@ -160,7 +160,7 @@ function Part({
   realm: string;
   act: string;
   title: string;
-  part: Schemas["ComparedPart"];
+  part: Schemas["ComparisonPart"];
 }) {
   return (
     <Card title={<Name text={title} />} note={count(part.entities)} label={title}>

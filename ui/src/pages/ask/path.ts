@@ -1,8 +1,8 @@
 import type { Schemas } from "../../api/client";
 
-export type Explanation = Schemas["ExplanationGiven"];
-export type Statement = Schemas["StatementGiven"];
-export type Step = Schemas["StepGiven"];
+export type Explanation = Schemas["ExplanationResponse"];
+export type Statement = Schemas["StatementResponse"];
+export type Step = Schemas["RuleStep"];
 
 export type NodeState = "allow" | "deny" | "beaten" | "missing" | "plain";
 

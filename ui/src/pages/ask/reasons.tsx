@@ -16,7 +16,7 @@ export function Reasons({
   realm: string;
   act: string;
   on?: string;
-  reasons: Schemas["WhoReasonGiven"][];
+  reasons: Schemas["WhoReasonResponse"][];
 }) {
   return (
     <ul className={styles.reasons}>
@@ -39,7 +39,7 @@ function Reason({
   realm: string;
   act: string;
   on?: string;
-  one: Schemas["WhoReasonGiven"];
+  one: Schemas["WhoReasonResponse"];
 }) {
   const [open, setOpen] = useState(one.total <= 6);
   const direct = one.through.filter((who) => who.startsWith("user:"));

@@ -67,7 +67,7 @@ export function Ways({ ways, named, realm }: { ways: Way[]; named: Statement[]; 
   );
 }
 
-function Need({ need }: { need: Schemas["NeedGiven"] }) {
+function Need({ need }: { need: Schemas["MissingGrant"] }) {
   return (
     <div>
       <p>

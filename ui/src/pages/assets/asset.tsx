@@ -18,7 +18,7 @@ import styles from "./asset.module.css";
 
 const route = getRouteApi("/asset");
 
-type Reach = Schemas["ReachGiven"];
+type Reach = Schemas["ReachResponse"];
 type Person = Reach["people"][number];
 
 /** One asset in all systems that know it: who reaches it, and what lies in it. */
@@ -99,7 +99,7 @@ function Known({ realm, entity, tab }: { realm: string; entity: string; tab: str
   );
 }
 
-function Facts({ stored, realm }: { stored: Schemas["EntityGiven"]; realm: string }) {
+function Facts({ stored, realm }: { stored: Schemas["EntityResponse"]; realm: string }) {
   const attributes = Object.entries(stored.attributes).filter(([, values]) => values.length);
   return (
     <dl className={styles.facts}>

@@ -20,7 +20,7 @@ import styles from "./audit.module.css";
 
 const route = getRouteApi("/audit");
 const STEP = 100;
-type Row = Schemas["AuditRowGiven"];
+type Row = Schemas["AuditRowResponse"];
 
 /** Who did what, the newest first. */
 export default function Audit() {

@@ -23,7 +23,7 @@ export function Detail({
   onDone,
 }: {
   realm: string;
-  finding: Schemas["FindingGiven"];
+  finding: Schemas["FindingResponse"];
   canRemove: boolean;
   canDismiss: boolean;
   onDone: () => void;
@@ -103,7 +103,7 @@ function Dismissed({
   onDone,
 }: {
   realm: string;
-  finding: Schemas["FindingGiven"];
+  finding: Schemas["FindingResponse"];
   canDismiss: boolean;
   onDone: (said: string) => Promise<void>;
 }) {
@@ -137,7 +137,7 @@ function Dismiss({
   onDone,
 }: {
   realm: string;
-  finding: Schemas["FindingGiven"];
+  finding: Schemas["FindingResponse"];
   onDone: (said: string) => Promise<void>;
 }) {
   const [reason, setReason] = useState("");

@@ -15,7 +15,7 @@ import { t } from "../../words";
 import { Detail } from "./detail";
 import styles from "./findings.module.css";
 
-type Finding = Schemas["FindingGiven"];
+type Finding = Schemas["FindingResponse"];
 
 const route = getRouteApi("/findings");
 

@@ -123,7 +123,7 @@ function Editor({
   role: string;
   where: React.ReactNode;
   stored: Statement[];
-  privileges: Schemas["PrivilegeGiven"][];
+  privileges: Schemas["PrivilegeResponse"][];
 }) {
   const queries = useQueryClient();
   const was = useMemo(() => gridOf(stored), [stored]);
@@ -240,7 +240,7 @@ function ObjectCard({
   entity: string;
   held: Held;
   stored: Statement[];
-  privileges: Schemas["PrivilegeGiven"][];
+  privileges: Schemas["PrivilegeResponse"][];
   onSet: (privilege: string, condition: Condition | null) => void;
 }) {
   const may = useHeld(realm, entity);

@@ -16,7 +16,7 @@ import styles from "./matrix.module.css";
 
 const route = getRouteApi("/r/$realm/matrix");
 
-export type Matrix = Schemas["MatrixGiven"];
+export type Matrix = Schemas["MatrixResponse"];
 export interface Cell {
   row: number;
   column: number;

@@ -93,7 +93,7 @@ function Summary({ realm, principal }: { realm: string; principal: string }) {
   );
 }
 
-type Told = Schemas["PrincipalSummaryGiven"];
+type Told = Schemas["PrincipalSummaryResponse"];
 
 const WAYS = ["see", "read", "change"] as const;
 

@@ -19,7 +19,7 @@ import { count, t } from "../../words";
 import styles from "./plan.module.css";
 
 const route = getRouteApi("/r/$realm/plan");
-type Plan = Schemas["PlanGiven"];
+type Plan = Schemas["PlanResponse"];
 
 interface Draft {
   name: string;

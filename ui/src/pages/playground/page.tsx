@@ -16,8 +16,8 @@ import { EXAMPLE } from "./example";
 import { packed, unpacked } from "./link";
 import styles from "./playground.module.css";
 
-type Run = Schemas["RunGiven"];
-type Case = Schemas["CaseGiven"];
+type Run = Schemas["ScenarioResponse"];
+type Case = Schemas["CaseResponse"];
 
 const KEY = "playground";
 

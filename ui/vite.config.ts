@@ -1,6 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { compressed } from "./compress.ts";
+import { licences } from "./licences.ts";
 
 const built = "../src/lakewarden/ui/dist";
 const server = process.env.LAKEWARDEN_URL ?? "http://127.0.0.1:8787";
@@ -12,7 +13,7 @@ const proxied = {
 
 export default defineConfig({
   base: "/ui/",
-  plugins: [react(), compressed(built)],
+  plugins: [react(), licences(), compressed(built)],
   build: {
     outDir: built,
     emptyOutDir: true,

@@ -301,3 +301,13 @@ def test_secrets_are_masked_and_every_setting_has_its_origin(tmp_path: Path) -> 
     assert (database.value, database.where) == ("postgresql://•••", "LAKEWARDEN_DATABASE")
     assert (secret.value, secret.secret, database.secret) == ("•••", True, True)
     assert not any(one.secret for one in found.values() if one.source == "default")
+
+
+def test_every_setting_has_a_meaning() -> None:
+    settings = load(None, {}, {})
+    assert [one.name for one in effective(settings) if not one.meaning.endswith(".")] == []
+
+
+def test_a_gateway_that_passes_through_is_weakened() -> None:
+    settings = load(None, {"gravitino": {"pass_through": True}}, {})
+    assert any("`gravitino.pass_through` is on" in one for one in settings.weakened)

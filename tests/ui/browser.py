@@ -243,6 +243,10 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
         ("/ui/audit", {}),
         ("/ui/realms", {}),
         ("/ui/playground", {}),
-        ("/ui/settings", {}),
+        ("/ui/settings/server", {}),
+        ("/ui/settings/health", {}),
+        ("/ui/settings/sessions", {}),
+        ("/ui/settings/tokens", {}),
+        ("/ui/settings/about", {}),
         ("/ui/nowhere", {}),
     )

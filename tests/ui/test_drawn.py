@@ -20,7 +20,7 @@ from tests.ui.browser import tab
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 FOLDER: Final = DOCS / "pictures" / "pages"
@@ -63,7 +63,8 @@ SCREENS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "audit": ("/ui/audit", {}),
     "realms": ("/ui/realms", {}),
     "playground": ("/ui/playground", {}),
-    "settings": ("/ui/settings", {}),
+    "settings": ("/ui/settings/server", {}),
+    "health": ("/ui/settings/health", {}),
 }
 
 

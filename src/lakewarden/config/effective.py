@@ -30,6 +30,7 @@ class EffectiveSetting:
     """One setting: its dotted name, its value as JSON has it, and where the value comes from."""
 
     name: str
+    meaning: str
     value: object
     source: str
     where: str
@@ -39,21 +40,21 @@ class EffectiveSetting:
 def effective(settings: Settings) -> tuple[EffectiveSetting, ...]:
     """Every setting, in the order of their names."""
     rows = []
-    for name, value in _leaves(settings):
+    for name, meaning, value in _leaves(settings):
         origin = settings.origins.get(name, DEFAULT)
         shown = _shown(value)
         is_secret = _holds_secret(value) or (isinstance(shown, str) and shown.endswith(MASKED))
-        rows.append(EffectiveSetting(name, shown, origin.source, origin.where, is_secret))
+        rows.append(EffectiveSetting(name, meaning, shown, origin.source, origin.where, is_secret))
     return tuple(sorted(rows, key=lambda row: row.name))
 
 
-def _leaves(section: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
-    for name in type(section).model_fields:
+def _leaves(section: BaseModel, prefix: str = "") -> Iterator[tuple[str, str, object]]:
+    for name, field in type(section).model_fields.items():
         value = getattr(section, name)
         if isinstance(value, BaseModel):
             yield from _leaves(value, f"{prefix}{name}.")
         else:
-            yield prefix + name, value
+            yield prefix + name, field.description or "", value
 
 
 def _holds_secret(value: object) -> bool:

@@ -8,15 +8,29 @@ from lakewarden.config.values import Section
 
 
 class RateLimits(Section):
-    """Requests in a second that one caller is answered, in each process; 0: no limit.
+    """Requests in a second that one caller is answered, in each process; 0: no limit."""
 
-    `reads` are GET requests and decisions, `bulk` those whose bodies may be large, `logins` those
-    that try a password or an invitation (by address, since the caller is not known), `writes` all
-    others. After a pause so many may come at once as in `burst_seconds`.
-    """
-
-    reads: float = Field(default=50_000.0, ge=0.0)
-    writes: float = Field(default=2_000.0, ge=0.0)
-    bulk: float = Field(default=500.0, ge=0.0)
-    logins: float = Field(default=20.0, ge=0.0)
-    burst_seconds: float = Field(default=10.0, gt=0.0, le=3_600.0)
+    reads: float = Field(
+        default=50_000.0,
+        ge=0.0,
+        description="GET requests and decisions of one caller per second and process; 0: no limit.",
+    )
+    writes: float = Field(
+        default=2_000.0, ge=0.0, description="Other requests of one caller per second and process."
+    )
+    bulk: float = Field(
+        default=500.0,
+        ge=0.0,
+        description="Requests with large bodies of one caller per second and process.",
+    )
+    logins: float = Field(
+        default=20.0,
+        ge=0.0,
+        description="Passwords and invitations that one address tries per second and process.",
+    )
+    burst_seconds: float = Field(
+        default=10.0,
+        gt=0.0,
+        le=3_600.0,
+        description="How many seconds' worth of requests may come at once.",
+    )

@@ -93,50 +93,101 @@ class Oidc(Section):
     claims; `scope` is what they take.
     """
 
-    issuer: str = ""
-    audience: str = ""
-    jwks_url: str = ""
-    jwks_file: Path | None = None
-    refresh_seconds: float = Field(default=300.0, ge=10.0)
-    leeway_seconds: float = Field(default=30.0, ge=0.0, le=300.0)
-    user_claim: str = "sub"
-    group_claim: str = "groups"
-    directory: Annotated[str, BeforeValidator(realm_name)] = "main"
-    admins: Words = ()
-    client_id: str = ""
-    client_secret: SecretStr | None = None
-    authorization_url: str = ""
-    token_url: str = ""
-    scope: str = "openid"
+    issuer: str = Field(default="", description="The `iss` of the tokens, exactly.")
+    audience: str = Field(default="", description="The `aud` that a bearer token must contain.")
+    jwks_url: str = Field(
+        default="",
+        description="Address of the keys that sign tokens; read at the start and at intervals.",
+    )
+    jwks_file: Path | None = Field(
+        default=None, description="File with the keys, instead of an address."
+    )
+    refresh_seconds: float = Field(
+        default=300.0, ge=10.0, description="Interval at which the keys are read again."
+    )
+    leeway_seconds: float = Field(
+        default=30.0, ge=0.0, le=300.0, description="Accepted clock difference to the provider."
+    )
+    user_claim: str = Field(default="sub", description="The claim that names the user.")
+    group_claim: str = Field(default="groups", description="The claim with the list of groups.")
+    directory: Annotated[str, BeforeValidator(realm_name)] = Field(
+        default="main", description="The directory to which the users belong."
+    )
+    admins: Words = Field(
+        default=(),
+        description="Administrators among them: the name of `admin`, or `ISSUER#SUBJECT`.",
+    )
+    client_id: str = Field(
+        default="",
+        description="Client of the web pages at the provider; none: no login there.",
+    )
+    client_secret: SecretStr | None = Field(
+        default=None, description="Secret of this client; without it the client is public."
+    )
+    authorization_url: str = Field(default="", description="Where the provider logs users in.")
+    token_url: str = Field(
+        default="", description="Where the provider exchanges a code for tokens."
+    )
+    scope: str = Field(default="openid", description="Scopes that a login requests.")
 
 
 class Limits(Section):
     """Budgets of a request (security reference 5.6), and how long anything is waited for.
 
-    In each process at most `connections` are open, `connections_per_address` of them from one
-    address that is no proxy; `caller_threads` work for one caller, and `waiting_requests` wait
-    for a thread at most, `caller_waiting_requests` of them of one caller. `document_bytes` is
-    the most that is kept of one entity, as bytes of JSON: all its aspects, its properties, or
-    one value in time; `realm_bytes` that of all of these of a realm, `realm_documents` how many
-    there are.
+    `document_bytes` is the most that is kept of one entity, as bytes of JSON: all its aspects,
+    its properties, or one value in time; `realm_bytes` that of all of these of a realm.
     """
 
-    body_bytes: int = Field(default=1024 * 1024, ge=1)
-    header_bytes: int = Field(default=32 * 1024, ge=256)
-    url_bytes: int = Field(default=8 * 1024, ge=64)
-    request_seconds: float = Field(default=10.0, gt=0.0)
-    wait_seconds: float = Field(default=2.0, ge=0.0, le=60.0)
-    stale_seconds: float = Field(default=5.0, ge=0.0, le=60.0)
-    batch_rows: int = Field(default=1_000, ge=1)
-    page_rows: int = Field(default=1_000, ge=1)
-    connections: int = Field(default=4_096, ge=1)
-    connections_per_address: int = Field(default=512, ge=1)
-    caller_threads: int = Field(default=4, ge=1)
-    waiting_requests: int = Field(default=1_024, ge=1)
-    caller_waiting_requests: int = Field(default=256, ge=1)
-    document_bytes: int = Field(default=16 * 1024 * 1024, ge=1_024)
-    realm_bytes: int = Field(default=4 * 1024 * 1024 * 1024, ge=1_024)
-    realm_documents: int = Field(default=20_000_000, ge=1)
+    body_bytes: int = Field(
+        default=1024 * 1024, ge=1, description="Largest body of an ordinary request."
+    )
+    header_bytes: int = Field(default=32 * 1024, ge=256, description="Largest head of a request.")
+    url_bytes: int = Field(default=8 * 1024, ge=64, description="Longest URL.")
+    request_seconds: float = Field(
+        default=10.0,
+        gt=0.0,
+        description="Time for a body to arrive, and for the server to answer a request.",
+    )
+    wait_seconds: float = Field(
+        default=2.0,
+        ge=0.0,
+        le=60.0,
+        description="Longest wait for a newer revision that a request asks for.",
+    )
+    stale_seconds: float = Field(
+        default=5.0,
+        ge=0.0,
+        le=60.0,
+        description="How long the server answers without the database.",
+    )
+    batch_rows: int = Field(
+        default=1_000, ge=1, description="Most questions or rows in one request."
+    )
+    page_rows: int = Field(default=1_000, ge=1, description="Most rows in one page of a list.")
+    connections: int = Field(default=4_096, ge=1, description="Most open connections of a process.")
+    connections_per_address: int = Field(
+        default=512, ge=1, description="Most of them from one address that is not a trusted proxy."
+    )
+    caller_threads: int = Field(
+        default=4, ge=1, description="Threads of a process that work for one caller at a time."
+    )
+    waiting_requests: int = Field(
+        default=1_024, ge=1, description="Requests of a process that may wait for a thread."
+    )
+    caller_waiting_requests: int = Field(
+        default=256, ge=1, description="Those of them that may belong to one caller."
+    )
+    document_bytes: int = Field(
+        default=16 * 1024 * 1024, ge=1_024, description="Largest document of an entity, as JSON."
+    )
+    realm_bytes: int = Field(
+        default=4 * 1024 * 1024 * 1024,
+        ge=1_024,
+        description="Total size of the documents of a realm.",
+    )
+    realm_documents: int = Field(
+        default=20_000_000, ge=1, description="Number of documents of a realm."
+    )
 
 
 class Audit(Section):
@@ -146,17 +197,25 @@ class Audit(Section):
     (`anchor_url`), to our log (`anchor_log`): every `anchor_seconds`, with 0 after every write.
     """
 
-    anchor_file: Path | None = None
-    anchor_url: str = ""
-    anchor_log: bool = False
-    anchor_seconds: float = Field(default=60.0, ge=0.0, le=86_400.0)
+    anchor_file: Path | None = Field(
+        default=None, description="File to which the end of the audit trail is appended."
+    )
+    anchor_url: str = Field(
+        default="", description="Address to which the end of the audit trail is sent."
+    )
+    anchor_log: bool = Field(
+        default=False, description="Whether the end of the audit trail is written to the log."
+    )
+    anchor_seconds: float = Field(
+        default=60.0, ge=0.0, le=86_400.0, description="Interval of these; 0: after every write."
+    )
 
 
 class Ui(Section):
     """The web pages below `/ui/`: whether they are served, and whether scenarios are run."""
 
-    enabled: bool = True
-    playground: bool = True
+    enabled: bool = Field(default=True, description="Whether the server has the web pages.")
+    playground: bool = Field(default=True, description="Whether callers may run scenarios.")
 
 
 class ServerSettings(BaseSettings):
@@ -172,27 +231,66 @@ class ServerSettings(BaseSettings):
         extra="forbid", frozen=True, env_prefix=PREFIX, env_nested_delimiter=_NESTED
     )
 
-    host: str = "127.0.0.1"
-    port: int = Field(default=8787, ge=0, le=65_535)
-    database: str = Field(default="sqlite:///lakewarden.db", repr=False)
-    auth: Literal["simple", "token", "oidc"] = "simple"
-    admin: Annotated[str, BeforeValidator(user_name)] = "admin"
-    add_admin: bool = False
-    workers: int = Field(default=1, ge=1, le=64)
-    indexes: Folders = ()
-    insecure: bool = False
-    root_token: SecretStr | None = None
-    secret_keys: Keys = ()
-    consistency: Literal["strict", "host"] = "strict"
-    public_url: str = ""
-    allowed_hosts: Hosts = ()
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    tls_client_ca: Path | None = None
-    tls_principals: dict[CertificateName, Annotated[str, BeforeValidator(user_name)]] = {}
-    trusted_proxies: Networks = ()
-    open_metrics: bool = False
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    host: str = Field(default="127.0.0.1", description="Address on which the server listens.")
+    port: int = Field(
+        default=8787, ge=0, le=65_535, description="Port on which the server listens."
+    )
+    database: str = Field(
+        default="sqlite:///lakewarden.db", repr=False, description="URL of the database."
+    )
+    auth: Literal["simple", "token", "oidc"] = Field(
+        default="simple",
+        description="How callers authenticate; `simple`: by a name without proof.",
+    )
+    admin: Annotated[str, BeforeValidator(user_name)] = Field(
+        default="admin", description="The first administrator of a new database."
+    )
+    add_admin: bool = Field(
+        default=False,
+        description="Whether `admin` becomes an administrator of a database that has others.",
+    )
+    workers: int = Field(default=1, ge=1, le=64, description="Number of processes.")
+    indexes: Folders = Field(
+        default=(),
+        description="Directories of `lakewarden pipeline index`; their realms start from them.",
+    )
+    insecure: bool = Field(
+        default=False,
+        description="Whether `simple` authentication may be reachable from other machines.",
+    )
+    root_token: SecretStr | None = Field(default=None, description="A bearer token of `admin`.")
+    secret_keys: Keys = Field(
+        default=(),
+        description="Keys that encrypt secrets: the first one encrypts, all of them decrypt.",
+    )
+    consistency: Literal["strict", "host"] = Field(
+        default="strict",
+        description="`host`: no other machine writes to the database; `strict`: one may.",
+    )
+    public_url: str = Field(default="", description="The address that clients use.")
+    allowed_hosts: Hosts = Field(
+        default=(),
+        description="Accepted host names; none: all, with `simple` those of this machine.",
+    )
+    tls_cert: Path | None = Field(
+        default=None, description="PEM file with the certificate of the server."
+    )
+    tls_key: Path | None = Field(default=None, description="PEM file with its key.")
+    tls_client_ca: Path | None = Field(
+        default=None, description="PEM file with the authorities of client certificates."
+    )
+    tls_principals: dict[CertificateName, Annotated[str, BeforeValidator(user_name)]] = Field(
+        default={}, description="The user of each client certificate."
+    )
+    trusted_proxies: Networks = Field(
+        default=(), description="Networks whose `X-Forwarded-For` header the server trusts."
+    )
+    open_metrics: bool = Field(
+        default=False, description="Whether `/metrics` needs no credentials."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least severe messages that are logged."
+    )
     oidc: Oidc = Oidc()
     limits: Limits = Limits()
     audit: Audit = Audit()

@@ -31,6 +31,7 @@ def test_settings_say_where_each_value_comes_from(tmp_path: Path) -> None:
     given = load(file, {"database": database, "auth": "token"}, variables)
     with Api(tmp_path, Application(given)) as api:
         answer = api.must("GET", "/server/settings", token=ROOT)
+    assert all(row.pop("meaning") for row in answer["settings"])
     rows = {row.pop("name"): row for row in answer["settings"]}
     assert rows["auth"] == {"value": "token", "source": "option", "where": "", "secret": False}
     assert rows["oidc.issuer"] == {

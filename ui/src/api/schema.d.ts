@@ -2743,6 +2743,7 @@ export interface components {
          */
         SettingResponse: {
             name: string;
+            meaning: string;
             value: unknown;
             source: string;
             where: string;

@@ -64,6 +64,11 @@ const routes = [
   page("/realms", () => import("../pages/realms/list")),
   page("/playground", () => import("../pages/playground/page")),
   page("/settings", () => import("../pages/settings/page")),
+  page("/settings/server", () => import("../pages/settings/server"), "q"),
+  page("/settings/health", () => import("../pages/settings/health")),
+  page("/settings/sessions", () => import("../pages/settings/sessions")),
+  page("/settings/tokens", () => import("../pages/settings/tokens")),
+  page("/settings/about", () => import("../pages/settings/about")),
 ] as const;
 
 export const router = createRouter({

@@ -7,6 +7,7 @@ import { newestRevision } from "../api/client";
 import { useRealms, useReadiness } from "../api/server";
 import { Icon } from "../parts/icon";
 import { bare } from "../parts/name";
+import { Said } from "../parts/said";
 import { ToastRegion } from "../parts/toast";
 import { count, t } from "../words";
 import { KeySheet } from "./key-sheet";
@@ -133,7 +134,7 @@ function Account() {
                 </Menu.RadioItem>
               ))}
             </Menu.RadioGroup>
-            <Menu.Item className={styles.item} render={<Link to="/settings" />}>
+            <Menu.Item className={styles.item} render={<Link to="/settings/tokens" />}>
               {t("Tokens")}
             </Menu.Item>
             <Menu.Item className={styles.item} onClick={logout}>
@@ -159,7 +160,7 @@ function Banners() {
     <div className={styles.banners}>
       {readiness.weak.map((text) => (
         <p key={text} className={styles.banner} role="status">
-          <b>{t("Protection is weakened.")}</b> {text}
+          <b>{t("Protection is weakened.")}</b> <Said text={text} />
         </p>
       ))}
       {readiness.down && (

@@ -31,6 +31,7 @@ class SettingResponse(ResponseBody, kw_only=True):
     """
 
     name: str
+    meaning: str
     value: Any
     source: str
     where: str
@@ -98,6 +99,7 @@ def settings(exchange: Exchange) -> HandlerResult:
         settings=[
             SettingResponse(
                 name=one.name,
+                meaning=one.meaning,
                 value=one.value,
                 source=one.source,
                 where=one.where,

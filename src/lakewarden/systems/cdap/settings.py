@@ -23,11 +23,18 @@ class CdapAuthorization(Section):
     effect.
     """
 
-    enabled: bool = True
-    admin_users: Words = ()
-    propagate_privileges: bool | None = None
-    cache_ttl_secs: int | None = None
-    cache_max_entries: int | None = None
+    enabled: bool = Field(default=True, description="Whether CDAP's requests are authorized.")
+    admin_users: Words = Field(default=(), description="Users who manage grants and roles.")
+    propagate_privileges: bool | None = Field(
+        default=None,
+        description="Whether privileges also count below (`cdap-parent-write`).",
+    )
+    cache_ttl_secs: int | None = Field(
+        default=None, description="No effect: a grant takes effect with the next request."
+    )
+    cache_max_entries: int | None = Field(
+        default=None, description="No effect: a grant takes effect with the next request."
+    )
 
 
 class CdapSecurity(Section):
@@ -36,33 +43,38 @@ class CdapSecurity(Section):
     `announce_urls` are returned to callers without a token: there they get one.
     """
 
-    enabled: bool = True
+    enabled: bool = Field(
+        default=True, description="Whether CDAP's requests need credentials and are authorized."
+    )
     authorization: CdapAuthorization = CdapAuthorization()
-    announce_urls: Words = ()
+    announce_urls: Words = Field(default=(), description="Where callers without a token get one.")
 
 
 class CdapLimits(Section):
     """`limits`: how much is kept of what grows, and how much a request brings at most.
 
-    Of a stream the newest `stream_events` are kept, of a program the newest `log_lines`, of the
-    minutes of an entity's counters the newest `metric_minutes`. What is too long, or too much at
-    once, is refused and nothing of it kept: an event beyond `event_bytes`, a batch beyond
-    `batch_events` or (headers included) `batch_bytes`, an Avro file that decompresses to more than
-    `avro_bytes`, a log line beyond `line_characters`, more than `batch_lines` of them, a counter
-    beyond the entity's `metrics`, more than `metric_queries`.
+    What is too long, or too much at once, is refused and nothing of it kept.
     """
 
-    stream_events: int = Field(default=1_000, ge=1)
-    event_bytes: int = Field(default=64 * 1_024, ge=1)
-    batch_events: int = Field(default=10_000, ge=1)
-    batch_bytes: int = Field(default=4 * 1_024 * 1_024, ge=1)
-    avro_bytes: int = Field(default=1_024 * 1_024, ge=1)
-    log_lines: int = Field(default=10_000, ge=1)
-    line_characters: int = Field(default=8_192, ge=1)
-    batch_lines: int = Field(default=5_000, ge=1)
-    metrics: int = Field(default=500, ge=1)
-    metric_minutes: int = Field(default=10_000, ge=1)
-    metric_queries: int = Field(default=100, ge=1)
+    stream_events: int = Field(default=1_000, ge=1, description="Newest events kept of a stream.")
+    event_bytes: int = Field(default=64 * 1_024, ge=1, description="Largest event.")
+    batch_events: int = Field(default=10_000, ge=1, description="Most events in one batch.")
+    batch_bytes: int = Field(
+        default=4 * 1_024 * 1_024, ge=1, description="Largest batch, headers included."
+    )
+    avro_bytes: int = Field(
+        default=1_024 * 1_024, ge=1, description="Largest Avro file after decompression."
+    )
+    log_lines: int = Field(default=10_000, ge=1, description="Newest log lines kept of a program.")
+    line_characters: int = Field(default=8_192, ge=1, description="Longest log line.")
+    batch_lines: int = Field(default=5_000, ge=1, description="Most log lines in one request.")
+    metrics: int = Field(default=500, ge=1, description="Most counters of an entity.")
+    metric_minutes: int = Field(
+        default=10_000, ge=1, description="Newest minutes kept of an entity's counters."
+    )
+    metric_queries: int = Field(
+        default=100, ge=1, description="Most queries of metrics in one request."
+    )
 
 
 class CdapSettings(SystemSettings):
@@ -77,17 +89,35 @@ class CdapSettings(SystemSettings):
     """
 
     server_fields: ClassVar[Mapping[str, tuple[Any, Any]]] = {
-        "cdap_profile": (Literal["cdap", "cdap-parent-write"], "cdap")
+        "cdap_profile": (
+            Literal["cdap", "cdap-parent-write"],
+            Field(default="cdap", description="The model of the realm `cdap`, at the first start."),
+        )
     }
 
     security: CdapSecurity = CdapSecurity()
-    instance_name: str = Field(default="cdap", pattern=r"^[a-zA-Z0-9_-]+$")
-    version: str = Field(default="5.1.2", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
-    master: str = ""
-    unrecoverable_reset: bool | None = None
-    trusted_proxies: Networks = ()
-    namespace_list: Literal["all", "filtered"] | None = None
-    instance_create_action: Literal["write", "admin"] | None = None
+    instance_name: str = Field(
+        default="cdap", pattern=r"^[a-zA-Z0-9_-]+$", description="The name of the instance."
+    )
+    version: str = Field(
+        default="5.1.2",
+        pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$",
+        description="The version that the server reports.",
+    )
+    master: str = Field(default="", description="The user as which the platform itself runs.")
+    unrecoverable_reset: bool | None = Field(
+        default=None, description="Whether namespaces can be deleted below `/v3/unrecoverable`."
+    )
+    trusted_proxies: Networks = Field(
+        default=(), description="Networks whose `CDAP-UserId` header the server trusts."
+    )
+    namespace_list: Literal["all", "filtered"] | None = Field(
+        default=None, description="Whether everybody sees all namespaces (`cdap-parent-write`)."
+    )
+    instance_create_action: Literal["write", "admin"] | None = Field(
+        default=None,
+        description="The action that creating an instance needs (`cdap-parent-write`).",
+    )
     limits: CdapLimits = CdapLimits()
 
     @classmethod

@@ -38,28 +38,67 @@ class DataHubSettings(SystemSettings):
     it keeps the one that was set before, or has none.
     """
 
-    bootstrap: Literal["current", "seed", "closed"] = "current"
-    policies: bool = True
-    rest: bool = True
-    constraints: bool = True
-    domain_write: bool | Literal["original"] = True
-    view: bool | None = None
-    cache_seconds: int | None = Field(default=None, ge=0)
-    auth: bool = True
-    actor: Annotated[str, BeforeValidator(user_name)] = "datahub"
-    existence: bool = True
-    graphql_introspection: Literal["authenticated", "all", "off"] = "authenticated"
-    root_password: SecretStr | None = None
-    root_password_file: Path | None = None
-    version: str = Field(default="v0.15.0", pattern=r"^v[0-9]+(\.[0-9]+){1,3}$")
-    timeseries_values: int = Field(default=1_000, ge=1)
-    unknown_aspects: Literal["keep", "refuse"] = "keep"
-    entity_aspects: int = Field(default=256, ge=1)
-    patch_operations: int = Field(default=1_000, ge=1, le=100_000)
-    search_access: bool | None = None
-    unrestricted: Words = ()
-    unrestricted_add: Words = ()
-    unrestricted_remove: Words = ()
+    bootstrap: Literal["current", "seed", "closed"] = Field(
+        default="current",
+        description="The default policies of a new realm: current, of the guide, or closed.",
+    )
+    policies: bool = Field(default=True, description="Whether DataHub's requests are authorized.")
+    rest: bool = Field(
+        default=True, description="Whether REST requests and ingestion are authorized."
+    )
+    constraints: bool = Field(
+        default=True, description="Whether each tag of a proposal is authorized."
+    )
+    domain_write: bool | Literal["original"] = Field(
+        default=True, description="Whether the domains in a batch count for the same batch."
+    )
+    view: bool | None = Field(
+        default=None, description="Whether pages and search hits need View Entity."
+    )
+    cache_seconds: int | None = Field(
+        default=None, ge=0, description="No effect: a policy takes effect with the next request."
+    )
+    auth: bool = Field(default=True, description="Whether DataHub's requests need credentials.")
+    actor: Annotated[str, BeforeValidator(user_name)] = Field(
+        default="datahub", description="The user of requests without credentials, with `auth` off."
+    )
+    existence: bool = Field(
+        default=True, description="Whether callers that are not stored are rejected."
+    )
+    graphql_introspection: Literal["authenticated", "all", "off"] = Field(
+        default="authenticated", description="Who may query the GraphQL schema."
+    )
+    root_password: SecretStr | None = Field(default=None, description="Password of the root user.")
+    root_password_file: Path | None = Field(
+        default=None, description="File with the password of the root user."
+    )
+    version: str = Field(
+        default="v0.15.0",
+        pattern=r"^v[0-9]+(\.[0-9]+){1,3}$",
+        description="The version that the server reports.",
+    )
+    timeseries_values: int = Field(
+        default=1_000,
+        ge=1,
+        description="Newest values kept of an aspect of values in time, for each entity.",
+    )
+    unknown_aspects: Literal["keep", "refuse"] = Field(
+        default="keep", description="Whether aspects that DataHub's model does not have are kept."
+    )
+    entity_aspects: int = Field(default=256, ge=1, description="Most aspects of an entity.")
+    patch_operations: int = Field(
+        default=1_000, ge=1, le=100_000, description="Most operations of a patch."
+    )
+    search_access: bool | None = Field(
+        default=None, description="Whether a search shows only what the caller has View Entity on."
+    )
+    unrestricted: Words = Field(
+        default=(), description="Entity types that need no View Entity, instead of DataHub's list."
+    )
+    unrestricted_add: Words = Field(default=(), description="Entity types to add to this list.")
+    unrestricted_remove: Words = Field(
+        default=(), description="Entity types to remove from this list."
+    )
 
     @property
     def realm_settings(self) -> Mapping[str, str]:

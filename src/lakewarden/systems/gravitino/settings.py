@@ -14,17 +14,29 @@ from lakewarden.config.values import Section, Words
 class GravitinoAuthorization(Section):
     """`gravitino.authorization`: off means that everybody may do everything there."""
 
-    enable: bool = True
+    enable: bool = Field(default=True, description="Whether Gravitino's requests are authorized.")
 
 
 class GravitinoSettings(SystemSettings):
     """The Gravitino dialect; `mode` belongs to the realm and is applied where it is given."""
 
-    version: str = Field(default="1.3.0", pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")
-    mode: Literal["seed", "next"] | None = None
-    pass_through: bool = False
-    service_admins: Words = ()
-    jdbc_hosts: Words = ()
+    version: str = Field(
+        default="1.3.0",
+        pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$",
+        description="The version that the server reports.",
+    )
+    mode: Literal["seed", "next"] | None = Field(
+        default=None,
+        description="The rules of the realm: those of Gravitino's release, or of its next one.",
+    )
+    pass_through: bool = Field(
+        default=False,
+        description="Whether only membership of the metalake is checked.",
+    )
+    service_admins: Words = Field(
+        default=(), description="Users who administer Gravitino's service."
+    )
+    jdbc_hosts: Words = Field(default=(), description="Hosts to which catalogs may connect.")
     authorization: GravitinoAuthorization = GravitinoAuthorization()
 
     @property
@@ -39,3 +51,5 @@ class GravitinoSettings(SystemSettings):
     def weakened(self) -> Iterator[str]:
         if not self.enable:
             yield "`gravitino.authorization.enable` is off: everybody may do everything there"
+        elif self.pass_through:
+            yield "`gravitino.pass_through` is on: only membership of the metalake is checked there"

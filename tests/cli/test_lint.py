@@ -251,6 +251,11 @@ def test_a_realm_of_a_database_is_looked_at(admin: Admin, tmp_path: Path) -> Non
     assert answer.code == NO
     assert "warning: broad-grant: statement:reports" in answer.lines
     assert "warning: unheld-role: role:lk:reports" in answer.lines
+    revision = admin.revision()
+    new = admin("lint", "--realm", "gravitino", "--since", str(revision - 1))
+    assert "warning: broad-grant: statement:reports" in new.lines
+    none = admin("lint", "--realm", "gravitino", "--since", str(revision))
+    assert none.lines == ["0 errors, 0 warnings, 0 notes"]
 
 
 def test_a_realm_that_a_database_does_not_have_is_named(admin: Admin) -> None:
@@ -289,6 +294,9 @@ def test_a_realm_of_a_server_is_looked_at_there(cli: Cli, served: str) -> None:
         "warning: everyone-may-write: statement:docs",
         "warning: no-resources: statement:docs",
     ]
+    trail = remote.Server(served, user="admin").ask("GET", "/audit", None, {"last": "1"})
+    newest = trail["rows"][-1]["revision"]
+    assert cli("lint", *at, "--user", "admin", "--since", str(newest)).code == YES
     refused = cli("lint", *at, "--user", "eve")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("lakewarden: ")
@@ -350,6 +358,7 @@ def test_a_server_that_is_not_there_could_not_be_asked(
         ((), "give --from DIR, or --realm NAME with --server URL or --database URL"),
         (("--from", "x", "--realm", "y"), "give either --from DIR, or --realm NAME"),
         (("--from", "x"), "no ingested directory"),
+        (("--from", "x", "--since", "3"), "a directory has no revisions"),
         (("--realm", "y"), "give --database URL, or set"),
         (("--rule", "may-grants", "--from", "x"), "did you mean `may-grant`?"),
         (("--ignore", "xyzzy", "--from", "x"), "`lakewarden lint --list-rules` lists them"),

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -40,6 +41,10 @@ class Which:
     rule: Annotated[Ids, Parameter(help="Only this rule; repeatable.")] = ()
     ignore: Annotated[Ids, Parameter(help="Not this rule; repeatable.")] = ()
     severity: Annotated[Level, Parameter(help="Lowest severity to show.")] = "note"
+    since: Annotated[
+        int | None,
+        Parameter(help="Only findings that this revision of the server or database did not have."),
+    ] = None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -96,13 +101,15 @@ def lint(
 
         lakewarden lint --realm datahub --database sqlite:///estate.db --severity warning
 
+        lakewarden lint --realm lake --server http://127.0.0.1:8090 --since 41
+
         lakewarden lint --explain not-equals-only
     """
     if instead.explain is not None:
         return _explain(rule(instead.explain), format)
     if instead.list_rules:
         return _list(which.rules, format)
-    return show_findings(list(_linted(from_, at, realm, which.rules)), which, format)
+    return show_findings(list(_linted(from_, at, realm, which)), which, format)
 
 
 def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> int:
@@ -127,10 +134,13 @@ def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> 
 
 
 def _linted(
-    folders: Sequence[Path], at: At, realm: str | None, rules: Sequence[Rule]
+    folders: Sequence[Path], at: At, realm: str | None, which: Which
 ) -> Iterator[LintedRealm]:
     """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
+    rules = which.rules
     if folders:
+        if which.since is not None:
+            raise BadInput("a directory has no revisions; use it with --realm", where="--since")
         if at.database is not None or at.there.server is not None or realm is not None:
             raise BadInput("give either --from DIR, or --realm NAME with a server or database")
         names: Counter[str] = Counter()
@@ -142,7 +152,8 @@ def _linted(
     if realm is None:
         raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
     server = at.remote()
-    yield LintedRealm(realm, _remote(server, realm, rules) if server else _stored(at, realm, rules))
+    look = partial(_remote, server) if server else partial(_stored, at)
+    yield LintedRealm(realm, look(realm, rules, which.since))
 
 
 def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> LintedRealm:
@@ -167,16 +178,24 @@ def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) ->
         return LintedRealm(realm, look(realm, estate, rules), (folder / MANIFEST).as_posix())
 
 
-def _stored(at: At, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
+def _stored(at: At, realm: str, rules: Sequence[Rule], since: int | None) -> Sequence[Finding]:
     from lakewarden.cli.admin_target import done, opened, operator
     from lakewarden.service.lint import linted
+    from lakewarden.service.lint_history import new_since
 
     with working("lint", ("open", "look")) as begin, opened(at.database) as service:
         begin("look")
-        return done(linted(service.state, operator(service), realm, service.clock(), rules))
+        now = service.clock()
+        findings = done(linted(service.state, operator(service), realm, now, rules))
+        if since is None:
+            return findings
+        with service.reading() as reading:
+            return new_since(reading, realm, findings, since, rules, now)
 
 
-def _remote(server: Server, realm: str, rules: Sequence[Rule]) -> Sequence[Finding]:
+def _remote(
+    server: Server, realm: str, rules: Sequence[Rule], since: int | None
+) -> Sequence[Finding]:
     """What the server's own rules find; those that are not known here are left out."""
     from lakewarden.cli.remote import RemoteRealm
 
@@ -187,6 +206,8 @@ def _remote(server: Server, realm: str, rules: Sequence[Rule]) -> Sequence[Findi
     try:
         while True:
             query = {"page.limit": "1000"} | ({"page.token": token} if token else {})
+            if since is not None:
+                query["since"] = str(since)
             given = server.ask("GET", path, None, query)
             findings += [_read(one, realm) for one in given["findings"] if one["rule"] in wanted]
             token = given["page"]["next_token"]

@@ -74,7 +74,7 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
     keys = {canonical(id): id for id in ids}
     last = reading.last_changed(realm, "statement", list(keys))
     revisions = {keys[key]: revision for key, revision in last.items()}
-    acts = _acts(reading, sorted(set(revisions.values())))
+    acts = acts_of(reading, sorted(set(revisions.values())))
     return {
         id: LastChange(acts[revision]["time"], acts[revision].get("actor", ""), revision)
         for id, revision in revisions.items()
@@ -82,7 +82,7 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
     }
 
 
-def _acts(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+def acts_of(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     """By revision, the first act of the trail."""
     found: dict[int, Mapping[str, Any]] = {}
     for row in reading.audit_of(revisions):
@@ -127,7 +127,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     rows = [row for scope in scopes for row in reading.history(scope, kinds, about, size + 1, end)]
     rows.sort(key=lambda row: (-row.revision, -row.seq))
     shown = _whole_revisions(rows, size)
-    acts = _acts(reading, sorted({row.revision for row in shown}))
+    acts = acts_of(reading, sorted({row.revision for row in shown}))
     told = tuple(_told(found, shown, rows, acts))
     return Page(told, shown[-1].revision if len(rows) > len(shown) else None)
 

@@ -1,4 +1,4 @@
-"""The rows that a change feed adds up to, for holding them against the rows that are stored."""
+"""The rows that a change feed adds up to, and where they differ from the stored rows."""
 
 from __future__ import annotations
 
@@ -21,12 +21,19 @@ from lakewarden.kernel.change import (
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.relations import Facts, MembershipRow, OwnerRow, RelationRow
+from lakewarden.kernel.relations import (
+    AttributeRow,
+    EntityRow,
+    Facts,
+    MembershipRow,
+    OwnerRow,
+    RelationRow,
+)
 from lakewarden.kernel.statement import Statement
-from lakewarden.service.effect import Effect, RealmChanged, decode
+from lakewarden.service.effect import Effect, FeedRow, RealmChanged, decode
 from lakewarden.service.link import Links
 from lakewarden.service.ports import Reading
-from lakewarden.service.realm import people_of
+from lakewarden.service.realm import Realm, people_of
 from lakewarden.service.state import linked
 from lakewarden.service.system import System, load_system
 
@@ -61,6 +68,23 @@ class Rows:
         rows.principals, rows.memberships = set(facts.principals), set(facts.memberships)
         rows.statements = {statement.id: statement for statement in facts.statements}
         return rows
+
+    def facts(self) -> Facts:
+        """The rows as the kernel compiles them."""
+        return Facts(
+            entities=[EntityRow(*row) for row in self.entities.items()],
+            relations=[row for rows in self.relations.values() for row in rows],
+            attributes=[
+                AttributeRow(entity, name, value)
+                for entity, by_name in self.attributes.items()
+                for name, values in by_name.items()
+                for value in values
+            ],
+            owners=[row for rows in self.owners.values() for row in rows],
+            principals=tuple(self.principals),
+            memberships=tuple(self.memberships),
+            statements=tuple(self.statements.values()),
+        )
 
     def take(self, effect: Effect) -> None:
         """One effect. What is kept beside what decides is not looked at."""
@@ -134,6 +158,29 @@ def _values(attributes: Mapping[Entity, Values]) -> set[tuple[object, ...]]:
     return {(e, name, values) for e, kept in attributes.items() for name, values in kept.items()}
 
 
+@dataclass(slots=True)
+class Replay:
+    """Realms, their rows and links, after the rows of a change feed from its beginning."""
+
+    realms: dict[str, Realm] = field(default_factory=dict)
+    systems: dict[str, System] = field(default_factory=dict)
+    scopes: dict[str, Rows] = field(default_factory=dict)
+    links: Links = field(default_factory=Links)
+
+    def take(self, row: FeedRow) -> None:
+        """The next row of the feed."""
+        effect = decode(row, self.systems.get(row.scope))
+        self.links = linked(self.links, [(row.scope, effect)])
+        if not isinstance(effect, RealmChanged):
+            self.scopes.setdefault(row.scope, Rows()).take(effect)
+        elif effect.realm is None:
+            for by_name in (self.realms, self.systems, self.scopes):
+                by_name.pop(effect.name, None)
+        else:
+            realm = self.realms[effect.name] = effect.realm
+            self.systems[effect.name] = load_system(realm.model, realm.settings, realm.text)
+
+
 LINKS: Final = "links"
 """What stands for a scope where links disagree: they lie between realms."""
 
@@ -150,22 +197,10 @@ def compare(reading: Reading) -> list[Disagreement]:
 
     Raises `FeedGone` where the feed does not reach back to the beginning.
     """
-    scopes: dict[str, Rows] = {}
-    systems: dict[str, System] = {}
-    links = Links()
+    replay = Replay()
     for row in reading.feed(0):
-        effect = decode(row, systems.get(row.scope))
-        links = linked(links, [(row.scope, effect)])
-        if isinstance(effect, RealmChanged):
-            if effect.realm is None:
-                scopes.pop(effect.name, None)
-                systems.pop(effect.name, None)
-            else:
-                systems[effect.name] = load_system(
-                    effect.realm.model, effect.realm.settings, effect.realm.text
-                )
-        else:
-            scopes.setdefault(row.scope, Rows()).take(effect)
+        replay.take(row)
+    scopes, systems, links = replay.scopes, replay.systems, replay.links
     found = []
     for realm in reading.realms():
         scope = people_of(realm.directory)

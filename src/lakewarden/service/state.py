@@ -209,7 +209,7 @@ def _load(reading: Reading, now: float, starts: Mapping[str, Start]) -> State:
 
 def from_rows(state: State, realm: Realm, reading: Reading, now: float) -> RealmState:
     """The realm, compiled from all its rows."""
-    return _compiled(state, realm, reading.facts, now, reading.revision)
+    return compiled_realm(state, realm, reading.facts, now, reading.revision)
 
 
 def advanced(
@@ -269,7 +269,8 @@ def _people(facts: Facts) -> People:
     return People(frozenset(facts.principals), frozenset(facts.memberships))
 
 
-def _compiled(state: State, realm: Realm, rows: Rows, now: float, revision: int) -> RealmState:
+def compiled_realm(state: State, realm: Realm, rows: Rows, now: float, revision: int) -> RealmState:
+    """A realm, compiled from its `rows` and the people of its directory, which `state` has."""
     system = load_system(realm.model, realm.settings, realm.text)
     facts = rows(realm.name, system)
     own = _people(facts)
@@ -333,7 +334,7 @@ def _with_realms(
                 if is_alone and before and _is_compiled_alike(before.realm, effect.realm):
                     realms[effect.name] = replace(before, realm=effect.realm)
                 else:
-                    realms[effect.name] = _compiled(state, effect.realm, rows, now, revision)
+                    realms[effect.name] = compiled_realm(state, effect.realm, rows, now, revision)
     return replace(state, realms=realms, closed=closed)
 
 
@@ -353,7 +354,7 @@ def _with_changes(
     if any(isinstance(effect, RealmChanged) for effect in effects):
         return state  # compiled with them already
     if len(effects) > BULK:
-        after = _compiled(state, realm.realm, rows, now, revision)
+        after = compiled_realm(state, realm.realm, rows, now, revision)
     else:
         shared = state.people.get(realm.realm.directory, People()).spelled(realm.system)
         after = _changed(realm, effects, shared, now, revision)

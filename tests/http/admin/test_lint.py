@@ -102,3 +102,47 @@ def test_a_draft_is_looked_at(lake: Api) -> None:
     assert "duplicate-statement" in {one["rule"] for one in found}
     assert _findings(lake, rule="duplicate-statement") == []
     assert lake.ask("POST", "/realms/gravitino/lint", draft, user="ana").status == 403
+
+
+def _put_twin(api: Api, id: str) -> int:
+    body = {"privileges": ["SELECT_TABLE"], "to": ["role:lk:readers"], "on": TABLE}
+    api.must("PUT", f"/realms/gravitino/statements/{id}", body)
+    return api.service.state.revision
+
+
+def test_findings_since_a_revision_are_those_that_it_did_not_have(lake: Api) -> None:
+    before = lake.service.state.revision
+    after = _put_twin(lake, "twin")
+    new = _findings(lake, since=str(before))
+    assert "duplicate-statement" in {one["rule"] for one in new}
+    old = [one for one in _findings(lake) if one not in new]
+    assert old, "the realm has findings that were there before"
+    assert _findings(lake, since="0") == _findings(lake)
+    assert _findings(lake, since=str(after)) == []
+    assert _findings(lake, since=str(before), rule="may-grant") == [
+        one for one in new if one["rule"] == "may-grant"
+    ]
+    refused = lake.ask("GET", PATH, query={"since": str(after + 1)})
+    assert (refused.status, refused.body["errors"][0]["path"]) == (400, "since")
+
+
+def test_a_finding_says_which_revision_brought_it(lake: Api) -> None:
+    before = lake.service.state.revision
+    revisions = {_put_twin(lake, "twin"), _put_twin(lake, "triplet")}
+    rows = _findings(lake, fields="first_seen")
+    assert all(one["first_seen"]["revision"] <= max(revisions) for one in rows)
+    new = {one["fingerprint"] for one in _findings(lake, since=str(before))}
+    late = [one for one in rows if one["first_seen"]["revision"] > before]
+    assert {one["fingerprint"] for one in late} == new
+    assert {one["first_seen"]["revision"] for one in late} == revisions
+    assert all(datetime.fromisoformat(one["first_seen"]["at"]).tzinfo for one in late)
+    assert all(one["first_seen"] is None for one in _findings(lake))
+
+
+def test_earlier_revisions_are_unknown_once_the_feed_is_pruned(lake: Api) -> None:
+    lake.service.store.prune(lake.service.state.revision)  # type: ignore[attr-defined]
+    assert lake.ask("GET", PATH).status == 200
+    for query in ({"since": "1"}, {"fields": "first_seen"}):
+        refused = lake.ask("GET", PATH, query=query)
+        assert refused.status == 409
+        assert "not known any more" in refused.body["detail"]

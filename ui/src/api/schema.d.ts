@@ -1731,7 +1731,8 @@ export interface components {
          * FindingResponse
          * @description What a rule found: where, what is wrong there, and what would mend it.
          *
-         *         `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
+         *         `edit` is there where a draft mends it, `dismissed` where somebody left it for a time,
+         *         `first_seen` where it is asked for and known.
          */
         FindingResponse: {
             rule: string;
@@ -1745,6 +1746,8 @@ export interface components {
             edit?: components["schemas"]["FixResponse"] | null;
             /** @default null */
             dismissed?: components["schemas"]["DismissalResponse"] | null;
+            /** @default null */
+            first_seen?: components["schemas"]["FirstSeenResponse"] | null;
         };
         /**
          * FixResponse
@@ -1763,6 +1766,15 @@ export interface components {
             by: string;
             /** Format: date-time */
             until: string;
+        };
+        /**
+         * FirstSeenResponse
+         * @description The revision that brought a finding, and when, as far as the audit trail knows.
+         */
+        FirstSeenResponse: {
+            revision: number;
+            /** @default null */
+            at?: string | null;
         };
         /**
          * Entities
@@ -4257,7 +4269,7 @@ export interface operations {
                 reaching?: string;
                 /** @description in which order */
                 sort?: "id" | "-id" | "title" | "-title";
-                /** @description what else each row says: some of reach, changed, with commas between */
+                /** @description what else each row says: some of changed, reach, with commas between */
                 fields?: string;
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
@@ -4297,7 +4309,7 @@ export interface operations {
     get_realms_by_realm_statements_by_id: {
         parameters: {
             query?: {
-                /** @description what else each row says: some of reach, changed, with commas between */
+                /** @description what else each row says: some of changed, reach, with commas between */
                 fields?: string;
             };
             header?: never;
@@ -4592,7 +4604,7 @@ export interface operations {
             query?: {
                 /** @description a text that the name holds, in any case */
                 q?: string;
-                /** @description some of entity, user, group, role, statement, operation, with commas between; without it all */
+                /** @description of which kinds, all without it: some of entity, group, operation, role, statement, user, with commas between */
                 kinds?: string;
                 /** @description only in this realm */
                 realm?: string;
@@ -5672,6 +5684,10 @@ export interface operations {
                 name?: string;
                 /** @description only findings that are dismissed now, or are not */
                 dismissed?: "true" | "false";
+                /** @description only findings that this revision of the store did not have */
+                since?: number;
+                /** @description what else each finding has: the revision that brought it */
+                fields?: "first_seen";
                 /** @description where to go on: `next_token` of the page before */
                 "page.token"?: string;
                 /** @description how many at most */

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeVar
@@ -74,8 +74,23 @@ class Parameter:
         return {"type": self.kind, **{k: v for k, v in limits.items() if v not in ([], "", None)}}
 
 
+MAX_NUMBER: Final = 999_999_999
+"""The largest whole number that a query parameter takes."""
+
+
+def some_of(name: str, title: str, words: Iterable[str]) -> Parameter:
+    """A query parameter that takes some of the words, with commas between."""
+    one = "|".join(sorted(words))
+    said = f"{title}: some of {one.replace('|', ', ')}, with commas between"
+    return Parameter(name, said, pattern=f"^({one})(,({one}))*$")
+
+
 SKIP: Final = Parameter(
-    "page.skip", "how many to leave out before the page, without a token", "integer", least=0
+    "page.skip",
+    "how many to leave out before the page, without a token",
+    "integer",
+    least=0,
+    most=MAX_NUMBER,
 )
 
 CONTINUED: Final = (
@@ -187,6 +202,14 @@ def number(exchange: Exchange, name: str, otherwise: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise BadInput(f"expected a whole number, got `{text}`", where=name)
     return int(text)
+
+
+def words_of(exchange: Exchange, name: str, words: Iterable[str]) -> frozenset[str]:
+    """A query parameter that is some of the words, with commas between; raises `BadInput`."""
+    found = frozenset(exchange.one(name).split(",")) if name in exchange.query else frozenset()
+    if not found <= frozenset(words):
+        raise BadInput(f"expected some of: {', '.join(sorted(words))}", where=name)
+    return found
 
 
 def moment(seconds: float) -> datetime:

@@ -10,6 +10,7 @@ from lakewarden.http.admin.endpoint import (
     Parameter,
     number,
     place_of,
+    some_of,
     token_after,
 )
 from lakewarden.http.admin.problem import written
@@ -22,7 +23,7 @@ from lakewarden.service.name_search import KINDS, name_search
 _OF = Parameter("of", "what the entities lie in; without it the top", pattern=ENTITY)
 _TYPE = Parameter("type", "only entities of this type")
 _Q = Parameter("q", "a text that the name holds, in any case")
-_KINDS = Parameter("kinds", f"some of {', '.join(KINDS)}, with commas between; without it all")
+_KINDS = some_of("kinds", "of which kinds, all without it", KINDS)
 _REALM = Parameter("realm", "only in this realm", pattern=NAME)
 _LIMIT = Parameter("page.limit", "how many at most", "integer", least=1, most=100)
 

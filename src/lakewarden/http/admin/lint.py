@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from msgspec import Meta, field
@@ -13,12 +13,15 @@ from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding, Severity
 from lakewarden.http.admin.bodies import PagedResponse, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import (
+    MAX_NUMBER,
     PAGED,
     Endpoint,
     HandlerResult,
     Parameter,
     cut_of,
     moment,
+    moment_or_none,
+    number,
 )
 from lakewarden.http.admin.words import FINGERPRINT, Moment
 from lakewarden.http.exchange import Exchange
@@ -27,6 +30,7 @@ from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.service import lint
 from lakewarden.service.control import Denied
 from lakewarden.service.lint import MAX_REASON, Dismissal
+from lakewarden.service.lint_history import FirstSeen, first_seen, new_since
 from lakewarden.service.policy import fixed
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
@@ -38,7 +42,17 @@ _NAME: Final = Parameter("name", "only findings about what is called so")
 _DISMISSED: Final = Parameter(
     "dismissed", "only findings that are dismissed now, or are not", choices=("true", "false")
 )
-_FILTERS: Final = (_RULE, _SEVERITY, _KIND, _NAME, _DISMISSED)
+_SINCE: Final = Parameter(
+    "since",
+    "only findings that this revision of the store did not have",
+    "integer",
+    least=0,
+    most=MAX_NUMBER,
+)
+_FILTERS: Final = (_RULE, _SEVERITY, _KIND, _NAME, _DISMISSED, _SINCE)
+_FIELDS: Final = Parameter(
+    "fields", "what else each finding has: the revision that brought it", choices=("first_seen",)
+)
 
 
 class DismissalRequest(RequestBody, kw_only=True):
@@ -62,10 +76,18 @@ class FixResponse(ResponseBody, kw_only=True):
     remove: list[str] = field(default_factory=list)
 
 
+class FirstSeenResponse(ResponseBody, kw_only=True):
+    """The revision that brought a finding, and when, as far as the audit trail knows."""
+
+    revision: int
+    at: Moment | None = None
+
+
 class FindingResponse(ResponseBody, kw_only=True):
     """What a rule found: where, what is wrong there, and what would mend it.
 
-    `edit` is there where a draft mends it, `dismissed` where somebody left it for a time.
+    `edit` is there where a draft mends it, `dismissed` where somebody left it for a time,
+    `first_seen` where it is asked for and known.
     """
 
     rule: str
@@ -77,6 +99,7 @@ class FindingResponse(ResponseBody, kw_only=True):
     fingerprint: str
     edit: FixResponse | None = None
     dismissed: DismissalResponse | None = None
+    first_seen: FirstSeenResponse | None = None
 
 
 class Findings(PagedResponse, kw_only=True):
@@ -94,17 +117,26 @@ def linted(exchange: Exchange) -> HandlerResult:
     if isinstance(found, Denied):
         return found
     with exchange.service.reading() as reading:
+        if "since" in exchange.query:
+            since = number(exchange, "since", 0)
+            found = new_since(reading, name, found, since, rules, exchange.now)
         dismissed = lint.dismissals(reading, name, found, exchange.now)
-    chosen = _chosen(exchange, found, frozenset(dismissed))
-    asked = [exchange.one(one.name) for one in _FILTERS]
-    shown, page = cut_of(exchange, chosen, _place, name, *asked)
+        chosen = _chosen(exchange, found, frozenset(dismissed))
+        asked = [exchange.one(one.name) for one in _FILTERS]
+        shown, page = cut_of(exchange, chosen, _place, name, *asked)
+        seen: Mapping[str, FirstSeen] = {}
+        if exchange.one("fields") and shown:
+            seen = first_seen(reading, name, shown, rules, exchange.now)
     unchangeable = fixed(exchange.state.realm(name).system)
     return Findings(
         total=len(chosen),
         page=page,
         rules=len(rules),
         findings=[
-            finding_given(one, unchangeable, dismissed.get(one.fingerprint)) for one in shown
+            finding_given(
+                one, unchangeable, dismissed.get(one.fingerprint), seen.get(one.fingerprint)
+            )
+            for one in shown
         ],
     )
 
@@ -125,7 +157,10 @@ def _chosen(
 
 
 def finding_given(
-    one: Finding, unchangeable: frozenset[str], dismissed: Dismissal | None = None
+    one: Finding,
+    unchangeable: frozenset[str],
+    dismissed: Dismissal | None = None,
+    seen: FirstSeen | None = None,
 ) -> FindingResponse:
     """The finding as the API shows it; statements with the ids `unchangeable` stay as they are."""
     place = one.place
@@ -149,6 +184,9 @@ def finding_given(
         else DismissalResponse(
             reason=dismissed.reason, by=dismissed.by, until=moment(dismissed.until)
         ),
+        first_seen=None
+        if seen is None
+        else FirstSeenResponse(revision=seen.revision, at=moment_or_none(seen.at)),
     )
 
 
@@ -190,7 +228,7 @@ ENDPOINTS = (
         linted,
         "what is odd, useless or dangerous in a realm",
         response=Findings,
-        query=(*_FILTERS, *PAGED),
+        query=(*_FILTERS, _FIELDS, *PAGED),
     ),
     Endpoint(
         "PUT",

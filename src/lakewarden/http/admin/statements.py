@@ -27,12 +27,14 @@ from lakewarden.http.admin.endpoint import (
     moment,
     moment_or_none,
     seconds,
+    some_of,
+    words_of,
 )
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import words_given
 from lakewarden.http.admin.words import ENTITY
 from lakewarden.http.exchange import Exchange
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.service import history, statement_reach, statements
@@ -58,7 +60,7 @@ _FILTERS = (
 )
 _SORT = Parameter("sort", "in which order", choices=("id", "-id", "title", "-title"))
 _FIELDS = frozenset({"reach", "changed"})
-_MORE = Parameter("fields", "what else each row says: some of reach, changed, with commas between")
+_MORE = some_of("fields", "what else each row says", _FIELDS)
 _MARK = Parameter("mark", "who keeps the statement, where somebody does")
 
 
@@ -192,12 +194,10 @@ def _rows(
     """The statements with all that the API tells the caller of them."""
     realm = exchange.params["realm"]
     found = exchange.state.realm(realm)
-    fields = {one for one in exchange.one("fields").split(",") if one}
-    if not fields <= _FIELDS:
-        raise BadInput(f"expected some of: {', '.join(sorted(_FIELDS))}", where="fields")
+    fields = words_of(exchange, "fields", _FIELDS)
     sentences, unchangeable = Sentences(found), fixed(found.system)
     if not _is_whole(near):
-        fields = set()
+        fields = frozenset()
     marks = _marks(exchange, realm, [one.id for one in shown]) if _is_whole(near) else {}
     reach = StatementReach(found) if "reach" in fields else None
     changed = _changed(exchange, realm, shown) if "changed" in fields else {}

@@ -12,21 +12,21 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
+from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.models.own import ModelText
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.source import Progress
 from lakewarden.pipeline.ingest.source import Reading as Given
-from lakewarden.service.effect import RealmChanged, decode
 from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
-from lakewarden.service.replay import Rows
+from lakewarden.service.replay import Replay, Rows
 from lakewarden.service.source_row import (
     DELETED,
     Row,
@@ -95,50 +95,20 @@ def _with(own: Facts, people: Facts) -> Facts:
 
 def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
     """What the change feed adds up to until the revision."""
-    realms: dict[str, Realm] = {}
-    systems: dict[str, System] = {}
-    scopes: dict[str, Rows] = {}
     try:
         feed = reading.feed(0)
     except FeedGone:
         message = f"revision {revision} is not known any more: the change feed was pruned"
         raise BadInput(f"{message}; leave --revision out for the newest") from None
-    for row in feed:
-        if row.revision > revision:
-            break
-        effect = decode(row, systems.get(row.scope))
-        if not isinstance(effect, RealmChanged):
-            scopes.setdefault(row.scope, Rows()).take(effect)
-        elif effect.realm is None:
-            for known in (realms, systems, scopes):
-                known.pop(effect.name, None)
-        else:
-            realms[effect.name] = effect.realm
-            systems[effect.name] = load_system(
-                effect.realm.model, effect.realm.settings, effect.realm.text
-            )
-    realm = _chosen(name, realms)
+    replay = Replay()
+    for row in takewhile(lambda row: row.revision <= revision, feed):
+        replay.take(row)
+    realm = _chosen(name, replay.realms)
     own, people = (
-        _facts(scopes.get(scope, Rows())) for scope in (realm.name, people_of(realm.directory))
+        replay.scopes.get(scope, Rows()).facts()
+        for scope in (realm.name, people_of(realm.directory))
     )
     return Snapshot(realm, revision, _with(own, people), mark(reading, revision))
-
-
-def _facts(rows: Rows) -> Facts:
-    return Facts(
-        entities=[EntityRow(*row) for row in rows.entities.items()],
-        relations=[row for group in rows.relations.values() for row in group],
-        attributes=[
-            AttributeRow(entity, name, value)
-            for entity, values_by_name in rows.attributes.items()
-            for name, values in values_by_name.items()
-            for value in values
-        ],
-        owners=[row for group in rows.owners.values() for row in group],
-        principals=tuple(rows.principals),
-        memberships=tuple(rows.memberships),
-        statements=tuple(rows.statements.values()),
-    )
 
 
 @dataclass(slots=True)

@@ -1,0 +1,85 @@
+"""A realm as of an earlier revision decides as it did then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.kernel.errors import Conflict, LimitExceeded, WardenError
+from lakewarden.kernel.facts import rows_of
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.relations import Facts
+from lakewarden.service import past_realm, realms
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.load import Brought, bring
+from lakewarden.service.past_realm import PastRealm
+from lakewarden.service.replay import Rows
+from lakewarden.testing.changes import change
+from lakewarden.testing.worlds import make
+from tests.agreement import harness
+from tests.agreement.conftest import a_share_of_the_examples
+from tests.service.opened_services import ADMIN, LAKE, furnish, opened
+
+
+def _rows(matrix: Matrix) -> Rows:
+    snapshot = matrix.snapshot
+    return Rows.of(rows_of(snapshot.coded, snapshot.table.statements))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gravitino", "datahub", "cdap"])
+@a_share_of_the_examples(40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_revision_has_the_rows_that_it_had_when_it_was_new(name: str, seed: int) -> None:
+    with TemporaryDirectory() as folder, opened(Path(folder), name) as service:
+        system = service.state.realm(LAKE).system
+        try:
+            facts = make(system, seed, harness.SMALL).facts
+            assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+        except WardenError:
+            return  # a world with a cycle
+        then = {service.state.revision: service.state.realm(LAKE).matrix}
+        for step in range(3):
+            with service.reading() as reading:
+                stored: Facts = reading.facts(LAKE, system)
+            made, _ = change(system, stored, seed + step)
+            service.write(SYSTEM, lambda transaction, made=made: transaction.change(LAKE, made))  # type: ignore[misc]
+            then[service.state.revision] = service.state.realm(LAKE).matrix
+        now = service.clock()
+        with service.reading() as reading:
+            past = PastRealm.read(reading, LAKE)
+            for revision, matrix in then.items():
+                realm = past.at(revision, now)
+                assert realm is not None
+                assert realm.matrix.revision == revision
+                assert _rows(realm.matrix).difference(_rows(matrix)) == {}
+
+
+def test_a_realm_does_not_exist_before_it_is_made_and_after_it_is_dropped(tmp_path: Path) -> None:
+    with opened(tmp_path) as service:
+        furnish(service)
+        there = service.state.revision
+        service.write(ADMIN, lambda transaction: realms.drop(transaction, LAKE))
+        with service.reading() as reading:
+            past = PastRealm.read(reading, LAKE)
+        assert past.at(0, 0.0) is None
+        assert past.at(there, 0.0) is not None
+        assert past.at(service.state.revision, 0.0) is None
+
+
+def test_a_feed_that_is_pruned_or_too_long_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as service:
+        furnish(service)
+        with service.reading() as reading:
+            monkeypatch.setattr(past_realm, "MAX_ROWS", 3)
+            with pytest.raises(LimitExceeded, match="more than 3 rows"):
+                PastRealm.read(reading, LAKE)
+        service.store.prune(service.state.revision)  # type: ignore[attr-defined]
+        with service.reading() as reading, pytest.raises(Conflict, match="earlier revisions"):
+            PastRealm.read(reading, LAKE)

@@ -150,6 +150,7 @@ def server(
     environment: Mapping[str, str] | None = None,
     ready: bool = True,
     database: str | None = None,
+    port: int = 0,
 ) -> Iterator[Served]:
     """A server over a fresh SQLite file in the folder, unless another database is given.
 
@@ -159,10 +160,10 @@ def server(
     log = folder / "log"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
     store = database or f"sqlite:///{folder}/store.db"
-    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--port", "0", "--database", store]
+    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--database", store]
     with log.open("w") as errors:
         process = subprocess.Popen(
-            [*command, *arguments],
+            [*command, "--port", str(port), *arguments],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

@@ -111,6 +111,27 @@ def test_what_was_typed_comes_back_as_text(pages: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    ("form", "status", "field"),
+    [
+        ("user=ana&password=wrong+one&place=directory%3Amain", 401, "password"),
+        ("user=ana&password=&place=directory%3Amain", 400, "password"),
+        ("user=ana&password=wrong+one&place=nowhere", 400, "place"),
+        ("user=ana&password=wrong+one&place=directory%3ANot+A+Name", 400, "place"),
+        ("user=ana&password=wrong+one&place=realm%3Acdap", 400, "place"),
+    ],
+)
+def test_a_fault_stands_at_the_field_that_it_is_about(
+    pages: Api, form: str, status: int, field: str
+) -> None:
+    got, _, page = sent(pages, form)
+    assert got == status
+    assert f'id="password-{field}"' in page
+    assert page.count('role="alert"') == page.count('aria-invalid="true"') == 1
+    assert 'value="ana"' in page
+    assert "wrong" not in page.replace("the password is wrong", "")
+
+
+@pytest.mark.parametrize(
     "to",
     [
         "//evil",

@@ -76,6 +76,7 @@ def sign_in(exchange: Exchange, proof: Proof) -> Issued:
 
     Raises `NotBelieved`, `TooMany`, and `BadInput` for a malformed name.
     """
+    _check(proof)
     if proof.password and proof.realm:
         return _by_password(exchange, proof)
     if proof.password:
@@ -83,6 +84,16 @@ def sign_in(exchange: Exchange, proof: Proof) -> Issued:
     actor = _believed(exchange, proof)
     old = _sent(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
+
+
+def _check(proof: Proof) -> None:
+    """Refuses a malformed place, and a place without the password that it is about."""
+    try:
+        check_realm_name(proof.directory or DIRECTORY)
+    except BadInput as error:
+        raise BadInput(error.message, where="directory") from None
+    if (proof.directory or proof.realm) and not proof.password:
+        raise BadInput("a realm or a directory needs a password", where="password")
 
 
 def sign_in_as(exchange: Exchange, actor: Actor) -> Issued:
@@ -142,7 +153,6 @@ def _by_directory_password(exchange: Exchange, proof: Proof) -> Issued:
     hashing, directory = exchange.services.passwords, proof.directory or DIRECTORY
     if hashing is None:
         raise BadInput("nobody signs in with a password here", where="password")
-    check_realm_name(directory)
     store = exchange.service.store
     throttle = Throttle(store, people_of(directory), proof.user, exchange.address)
     _wait(throttle.begin(exchange.now))

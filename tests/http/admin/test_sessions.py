@@ -191,3 +191,22 @@ def test_signing_in_and_out_is_audited(lake: Api) -> None:
     rows = [row["event"] for row in lake.must("GET", "/audit", query={"last": 2})["rows"]]
     assert [row["operation"] for row in rows] == ["session.create", "session.end"]
     assert {row["actor"] for row in rows} == {"ana"}
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"user": "ana", "directory": "Not A Name"}, "directory"),
+        ({"directory": "../main"}, "directory"),
+        ({"user": "ana", "directory": "main"}, "password"),
+        ({"user": "ana", "realm": "datahub"}, "password"),
+        ({"user": "ana", "password": "any one", "directory": "Not A Name"}, "directory"),
+    ],
+)
+def test_a_malformed_place_or_one_without_a_password_is_refused(
+    lake: Api, body: dict[str, str], path: str
+) -> None:
+    answer = lake.ask("POST", S, body, user=None)
+    assert answer.status == 400
+    assert path in answer.body["detail"]
+    assert "set-cookie" not in answer.headers

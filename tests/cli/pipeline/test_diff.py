@@ -28,6 +28,7 @@ on = "metalake:lk"
         ((), "give either --statements FILES, or the folder of a later index"),
         (("other", "--statements", "p.toml"), "give either --statements FILES, or"),
         (("other", "--only"), "--only: needs --statements FILES"),
+        (("other", "--now", "3"), "--now: needs --statements FILES"),
         (("--statements", "nowhere.toml"), "nowhere.toml: no such file or folder"),
     ],
 )
@@ -60,6 +61,13 @@ def test_a_policy_file_is_compared_and_the_index_is_linted(
     assert told["new"] is False
     assert told["changes"]["privilege"]["gained"]["pairs"] > 0
     assert told["changes"]["others"] is True
+
+    window = "\nvalid_from = 2001-01-01T00:00:00Z\nvalid_until = 2002-01-01T00:00:00Z\n"
+    file.write_text(READERS + window, "utf-8")
+    assert "nobody gains or loses anything" in cli(*asked).out
+    within = cli(*asked, "--now", "1000000000")
+    assert "whoever is not stored gain SELECT_TABLE on" in within.out
+    file.write_text(READERS, "utf-8")
 
     same = cli("pipeline", "diff", str(index), str(index), "--out", str(tmp_path / "same"))
     assert same.code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,7 +188,9 @@ def test_policies_and_times_differ_as_the_decisions_do(
     assert times.is_new
 
     kept, files = policies(found)
-    difference_of_policies(found.indexes[0], files, tmp_path / "policies", spark=spark, only=True)
+    difference_of_policies(
+        found.indexes[0], files, tmp_path / "policies", spark=spark, only=True, now=NOW
+    )
     replaced = replace(found.facts, statements=kept)
     planned = compile(replaced, found.system.model, found.system.spelling, now=NOW)
     facts = expected(before, planned)
@@ -233,7 +236,7 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
             before = compiled(write_facts(tmp_path / f"realm-{seed}", system, facts))
         except WardenError:  # what the files of a directory cannot say
             continue
-        if not before.coded.tree.looped:
+        if not before.coded.tree.looped and isfinite(before.table.end):
             break
     else:
         pytest.fail("no world could be indexed")
@@ -243,7 +246,7 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
     kept, files = policies(found)
     nothing: Any = None  # whatever is asked of Spark fails
     spark: Any = Deferred(nothing, is_here=True)
-    difference_of_policies(index, files, tmp_path / "policies", spark=spark, only=True)
+    difference_of_policies(index, files, tmp_path / "policies", spark=spark, only=True, now=NOW)
     replaced = replace(facts, statements=kept)
     planned = compile(replaced, system.model, system.spelling, now=NOW)
     differing = expected(before, planned)
@@ -252,6 +255,8 @@ def test_of_a_single_block_policies_differ_without_spark(tmp_path: Path) -> None
     assert triples(tmp_path / "policies", tree, tree) == differing
     holds_together(tmp_path / "policies", differing)
     agrees_with_plan(tmp_path / "policies", before, planned)
+    with pytest.raises(BadInput, match="the index holds until 20"):
+        difference_of_policies(index, files, tmp_path / "late", spark=spark, now=before.table.end)
 
 
 @pytest.mark.nightly

@@ -56,6 +56,12 @@ class Files:
         bool,
         Parameter(help="The files are the whole policy: other statements are removed."),
     ] = False
+    now: Annotated[
+        float | None,
+        Parameter(
+            help="Time at which validity of statements is evaluated, in seconds; default: now."
+        ),
+    ] = None
 
 
 NO_FILES: Final = Files()
@@ -96,12 +102,14 @@ def diffing(
         raise BadInput("give either --statements FILES, or the folder of a later index")
     if files.only and not paths:
         raise BadInput("needs --statements FILES", where="--only")
+    if files.now is not None and not paths:
+        raise BadInput("needs --statements FILES", where="--now")
     found = policy_file.find(paths) if paths else []
     parts = [(str(file), policy_file.read(file)) for file in found]
     with running("diff", spark, names_of(STAGES_OF_TIMES)) as (session, progress):
         if later is None:
             made = difference_of_policies(
-                index, parts, out, spark=session, only=files.only, progress=progress
+                index, parts, out, spark=session, only=files.only, now=files.now, progress=progress
             )
         else:
             made = difference_of_times(index, later, out, spark=session, progress=progress)

@@ -11,8 +11,10 @@ publish   the version counts
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +23,7 @@ import pyarrow.dataset as ds
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.grants import interval
 from lakewarden.kernel.statement_file import principal_text, write_statement
 from lakewarden.pipeline import parquet_output
 from lakewarden.pipeline.diff import aggregation
@@ -63,15 +66,19 @@ def difference_of_policies(
     *,
     spark: SparkSession,
     only: bool = False,
+    now: float | None = None,
     progress: Progress = silent,
 ) -> Result:
     """What changes when the statements of `files` are put in place of those of an index.
 
-    `only`: the files hold the whole policy. Raises `BadInput` for a damaged index and for
+    `only`: the files hold the whole policy. Statements are in force as of `now` (default: the
+    clock). Raises `BadInput` for a damaged index, for one that does not hold at `now`, and for
     malformed files, `Conflict` when another process works on `out`.
     """
     index = open_index(source)
-    before = task_context_of(index)
+    now = time.time() if now is None else now
+    _check_moment(index, now)
+    before = replace(task_context_of(index), now=now)
 
     def look(entities: Iterable[Entity]) -> Mapping[Entity, Placed]:
         return _look(index, entities)
@@ -86,12 +93,25 @@ def difference_of_policies(
             "statements": [write_statement(policy.statements[id]) for id in policy.statements],
             "roles": sorted(map(principal_text, policy.roles)),
             "members": sorted(map(list, ((*row.member, *row.of) for row in policy.members))),
+            "interval": interval(policy.statements.values(), now),
         }
     ]
     inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(said, sort_keys=True))))
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, {"only": str(only)}, progress)
     judge = Policies(with_users(before, users), with_users(later, users), users, about)
     return _run(STAGES, _Comparing(job, users, index, judge))
+
+
+def _check_moment(index: Index, now: float) -> None:
+    """Raises `BadInput` where another set of the index's statements is in force at `now`."""
+    start, end = index.interval
+    if not start <= now < end:
+        side = "until" if now >= end else "from"
+        when = datetime.fromtimestamp(end if now >= end else start, UTC).isoformat()
+        raise BadInput(
+            f"the index holds {side} {when}, when the validity of a statement changes; make the"
+            " index anew, or give a moment within"
+        )
 
 
 def difference_of_times(

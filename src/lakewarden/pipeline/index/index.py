@@ -99,10 +99,15 @@ class Index:
         return str(self.manifest.facts["store"])
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """From when it holds, and until before when, in seconds since the epoch."""
+        start, end = (self.manifest.facts[name] for name in ("from", "until"))
+        return -inf if start is None else start, inf if end is None else end
+
+    @property
     def now(self) -> float:
         """A moment of the interval for which it holds."""
-        start, end = (self.manifest.facts[name] for name in ("from", "until"))
-        return moment(-inf if start is None else start, inf if end is None else end)
+        return moment(*self.interval)
 
     @property
     def ownerships(self) -> tuple[str, ...]:

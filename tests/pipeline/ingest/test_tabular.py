@@ -50,6 +50,24 @@ def test_an_entity_comes_with_the_parent_that_its_name_spells() -> None:
     assert line("entities", "metalake", "lk", None, None) == [("entities", ("metalake", "lk"), "")]
 
 
+@pytest.mark.parametrize(
+    ("name", "system", "detail"),
+    [
+        ("lk:readers", GRAVITINO, ""),
+        ("readers", GRAVITINO, "expected"),
+        ("urn:li:dataHubRole:Editor", DATAHUB, ""),
+        ("urn:li:role:Editor", DATAHUB, "expected a URN of type `dataHubRole`"),
+    ],
+)
+def test_a_role_has_the_name_that_its_type_of_entity_has(
+    name: str, system: System, detail: str
+) -> None:
+    ((_, cells, reason),) = line("principals", "role", name, system=system)
+    assert cells == ("role", name)
+    assert detail in reason
+    assert bool(detail) == bool(reason)
+
+
 def test_a_parent_that_is_data_is_given() -> None:
     box = ("container", "urn:li:container:b")
     found = line("entities", "dataset", DATASET, *box, system=DATAHUB)

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.relations import TABLES
 from lakewarden.kernel.statement_file import read_principal, read_statements
@@ -390,10 +391,15 @@ class _Line:
         if principal.kind == IMPLIED:
             if read_principal(principal.name).kind != IMPLIED:
                 raise BadInput(f"expected the name of an implied set, got {quoted(principal.name)}")
-        elif principal.kind == ROLE and ROLE in self.system.model.types:
-            self.system.spelling.parse(ROLE, principal.name)
+        elif principal.kind == ROLE and (type := _role_type(self.system.model)) is not None:
+            self.system.spelling.parse(type, principal.name)
         else:
             self.system.identities.check(principal)
+
+
+def _role_type(model: Model) -> str | None:
+    """The type of entity that a role of the model also is."""
+    return next((type.name for type in model.types.values() if type.principal == ROLE), None)
 
 
 def _judged(row: Row, *problems: str) -> Row:

@@ -66,7 +66,7 @@ settings.load_profile("day")
 providers._get_local_constants = Constants
 
 
-# By itself it would draw every local variable of an unforeseen error: whole models, for a minute.
+# By itself it would draw every local variable of an unexpected error: whole models, for a minute.
 structlog.configure(processors=[ConsoleRenderer(exception_formatter=plain_traceback)])
 
 # For each request in process httpx looks for it anew, through every folder of the path.

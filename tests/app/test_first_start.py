@@ -87,7 +87,7 @@ def test_another_administrator_is_added_at_a_later_start_only_if_that_is_asked_f
     assert not _may(service, "gravitino", "bob", "metalake.create", NO_RESOURCE)
     assert first_start(service, _settings(admin="bob", add_admin=True))
     assert _may(service, "gravitino", "bob", "metalake.create", NO_RESOURCE)
-    with pytest.raises(BadInput, match="`eve` does not administer this store, `ana` does"):
+    with pytest.raises(BadInput, match="`eve` is not an administrator of this database, `ana` is"):
         settled(service.state, _settings(admin="eve"), service.clock())
 
 

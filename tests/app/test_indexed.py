@@ -215,12 +215,12 @@ def _of_another_store(lake: Lake) -> None:
     [
         (_damaged, "is not as it was written; make the version anew"),
         (lambda lake: lake.told(digest="0" * 64), "under another version of the model `gravitino`"),
-        (lambda lake: lake.told(revision=None), "take the realm out of it with the source `store`"),
+        (lambda lake: lake.told(revision=None), "create it with the source `store`"),
         (lambda lake: lake.told(realm="sea"), "the store has no realm `sea`; there are: _server"),
-        (lambda lake: lake.told(realm="cdap"), "under another model, or other settings, than"),
-        (_pruned, "to which the change feed no longer reaches back; make the index anew"),
-        (_taken_back, "if the store was restored from a backup, make the index anew"),
-        (_of_another_store, "was made of another store"),
+        (lambda lake: lake.told(realm="cdap"), "with another model, or other settings, than"),
+        (_pruned, "which the change feed no longer contains; rebuild the index"),
+        (_taken_back, "if the store was restored from a backup, rebuild the index"),
+        (_of_another_store, "was built from another store"),
     ],
 )
 def test_an_index_that_the_store_cannot_go_on_from_is_refused_before_the_server_starts(
@@ -236,7 +236,7 @@ def test_an_index_that_the_store_cannot_go_on_from_is_refused_before_the_server_
 def test_two_indexes_of_one_realm_and_a_folder_without_one_are_refused(
     lake: Lake, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match=f"is of the realm `{REALM}`, as `.*index` is"):
+    with pytest.raises(BadInput, match=f"is an index of the realm `{REALM}`, and so is `.*index`"):
         preflight(lake.settings(lake.index, lake.index))
     with pytest.raises(BadInput, match="no index: `manifest.json` is missing".replace(".", r"\.")):
         preflight(lake.settings(tmp_path / "nowhere"))
@@ -279,7 +279,7 @@ def test_the_command_refuses_a_bad_index_in_one_line(lake: Lake) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"lakewarden: {lake.index}: knows revision 1000")
+    assert done.stderr.startswith(f"lakewarden: {lake.index}: has revision 1000")
     assert done.stderr.count("\n") == 1
 
 

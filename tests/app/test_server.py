@@ -85,7 +85,7 @@ def test_strangers_learn_that_it_lives_and_what_is_switched_off(simple: Served) 
 
 
 def test_weakened_protection_is_in_the_log(simple: Served) -> None:
-    warned = [line for line in simple.lines() if line["event"] == "protection is weakened"]
+    warned = [line for line in simple.lines() if line["event"] == "security is weakened"]
     assert len(warned) == 1
     assert warned[0]["level"] == "warning"
 

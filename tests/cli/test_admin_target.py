@@ -151,7 +151,7 @@ def test_policy_that_cannot_be_is_refused_alike_on_both_ways(
             WITH_MOMENTS.replace("00.25Z", "00"),
             "policy.toml: statement[1].valid_from: expected seconds or a date-time with an offset",
         ),
-        (POLICY.replace("analysts-read", "read"), "`read` is there already and bears no mark"),
+        (POLICY.replace("analysts-read", "read"), "`read` already exists and has no mark"),
         (POLICY.replace("lk:c.s", "lk:c.none"), "which is not stored"),
     ):
         found = _alike(running, "plan", write(tmp_path, text), *of)
@@ -169,7 +169,7 @@ def test_policy_that_cannot_be_is_refused_alike_on_both_ways(
     running.local("user", "add", "dan")
     moved = _alike(running, "apply", plan)
     assert (moved.code, moved.out) == (2, "")
-    assert "have changed since revision" in moved.err
+    assert "has changed since revision" in moved.err
     endless = write(tmp_path, WITH_MOMENTS.replace("4000000000", "inf"))
     for way in (running.local, running.remote):
         assert way("plan", endless, *of).code == 2

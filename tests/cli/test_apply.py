@@ -52,7 +52,7 @@ def test_a_plan_is_refused_when_the_store_moved_on(admin: Admin, planned: Path) 
     before = admin.revision()
     found = admin.ask("apply", str(planned))
     assert (found.code, found.out) == (2, "")
-    assert "have changed since revision" in found.err
+    assert "has changed since revision" in found.err
     assert admin.revision() == before
 
 
@@ -67,7 +67,7 @@ def test_a_plan_is_refused_when_the_files_changed(
     write(tmp_path, POLICY.replace("schema:lk:c.s", "catalog:lk:c"))
     found = admin.ask("apply", str(planned))
     assert (found.code, found.out) == (2, "")
-    assert "something else than the plan showed" in found.err
+    assert "the files have changed since the plan" in found.err
 
 
 def test_a_plan_that_somebody_edited_is_refused(admin: Admin, planned: Path) -> None:

@@ -61,7 +61,7 @@ def test_an_entity_that_is_not_stored_gets_what_its_system_answers(cli: Cli) -> 
     assert "table `lk:c.s.x` is not stored, so every operation on it is denied" in found.err
     found = cli("check", "ana", "dataset.read", "dataset:sales.new", "@cdap")
     assert (found.code, found.out) == (0, "allow\n")
-    assert "dataset `sales.new` is not stored, judged by what its name says" in found.err
+    assert "dataset `sales.new` is not stored, evaluated by its name" in found.err
 
 
 def test_a_urn_needs_no_type(cli: Cli) -> None:
@@ -101,7 +101,7 @@ def test_further_targets_are_named(cli: Cli) -> None:
     question = ("check", "ana", "application.redeploy", "application:sales.load", "@cdap")
     found = cli(*question)
     assert found.code == 1
-    assert "name it with --target artifact=TYPE:ENTITY" in found.err
+    assert "specify it with --target artifact=TYPE:ENTITY" in found.err
     found = cli(*question, "--target", "artifact=artifact:system.core")
     assert (found.code, found.err) == (0, "")
 
@@ -110,7 +110,7 @@ def test_lists_are_named_item_by_item(cli: Cli) -> None:
     question = ("check", "ana", "object.tags.associate", "table:lk:c.s.t", "@gravitino")
     found = cli(*question)
     assert found.code == 1
-    assert "`object.tags.associate` asks about `tags` too" in found.err
+    assert "`object.tags.associate` also requires `tags`" in found.err
     found = cli(*question, "--item", "tags=tag:lk:pii")
     assert (found.code, found.err) == (1, "")
 

@@ -43,7 +43,7 @@ def test_a_row_that_the_feed_does_not_know_is_found(admin: Admin) -> None:
     damage(admin, "DELETE FROM statements WHERE rowid = (SELECT min(rowid) FROM statements)")
     found = admin.ask("doctor")
     assert found.code == 1
-    assert "rows that feed and tables do not share: 1 of statements" in found.out
+    assert "rows that differ between change feed and tables: 1 of statements" in found.out
     assert findings(admin)["change feed"] == {"bad"}
 
 
@@ -58,7 +58,7 @@ def test_a_database_that_holds_nothing_is_told(cli: Cli, tmp_path: Path) -> None
     file.touch()
     found = cli("doctor", "--database", f"sqlite:///{file}")
     assert found.code == 3
-    assert "has to be upgraded first" in found.out
+    assert "upgrade the store first" in found.out
 
 
 def test_settings_that_are_wrong_are_found(

@@ -59,4 +59,4 @@ def test_a_plan_of_an_export_is_empty_until_somebody_edits_it(
     file.write_text(text.replace("[[statement]]\n", "[[statement]]\nactive = false\n", 1), "utf-8")
     edited = admin.ask("plan", str(file), "--realm", realm)
     assert edited.code == 2
-    assert "bears no mark: adopt it" in edited.err
+    assert "has no mark: adopt it" in edited.err

@@ -25,14 +25,14 @@ def test_another_administrator_comes_beside_the_first(cli: Cli, tmp_path: Path) 
     assert cli(*made, "ana").code == 0
     refused = cli(*made, "ben")
     assert refused.code == 2
-    assert "`ben` does not administer this store, `ana` does" in refused.err
+    assert "`ben` is not an administrator of this database, `ana` is" in refused.err
     assert cli(*made, "ana").code == 0
     assert cli("init", "--database", url).code == 0
     assert cli(*made, "ben", "--add-admin").code == 0
     assert cli("user", "remove", "ana", "--database", url).code == 0
     found = cli("user", "remove", "ben", "--database", url)
     assert found.code == 2
-    assert "nobody who may hand out rights" in found.err
+    assert "no user who may grant privileges" in found.err
 
 
 @pytest.mark.parametrize("verb", ["audit verify", "user list", "export --realm cdap", "doctor"])
@@ -69,4 +69,4 @@ def test_a_database_that_cannot_be_reached_is_exit_code_3(cli: Cli, tmp_path: Pa
 def test_an_administrator_who_is_added_is_named(cli: Cli, tmp_path: Path) -> None:
     found = cli("init", "--database", f"sqlite:///{tmp_path / 'x.db'}", "--add-admin")
     assert found.code == 2
-    assert "name one" in found.err
+    assert "the name of the new administrator" in found.err

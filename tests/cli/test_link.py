@@ -221,7 +221,7 @@ def test_answers_are_shown_to_people(cli: Cli, admin: Admin) -> None:
     assert "group:staff → role:lk:readers" in access.out
     who = admin("who", "read", TABLE, *everywhere)
     assert who.out.split() == ["user", "in", "ana", "gravitino", "zoe", "cdap"]
-    assert "datahub: has nothing that is linked to the entity" in who.err
+    assert "datahub: has no entity linked to this entity" in who.err
     listing = admin("list", "zoe", "read", *everywhere)
     assert listing.out.split() == [
         *("realm", "operation", "entity", "cdap"),
@@ -250,7 +250,7 @@ def test_answers_are_shown_to_people(cli: Cli, admin: Admin) -> None:
         (("access", TABLE, "--database", "DB", "--links", "x"), "--links: needs --from"),
         (("access", TABLE, "--from", "LAKE", "--from", "LAKE"), "two directories have the realm"),
         (("access", TABLE, "--database", "DB", "--limit", "0"), "--limit: expected 1 or more"),
-        (("access", "moon:x", "--database", "DB"), "no realm that may be asked can have it"),
+        (("access", "moon:x", "--database", "DB"), "no realm that you may query can contain it"),
         (
             ("list", "ana", "see", "--database", "DB", "--all-realms", "--within", TABLE),
             "needs exactly one realm",
@@ -286,4 +286,4 @@ def test_the_pipeline_links_what_the_rules_say(
     admin("load", str(out))
     assert [one["keeper"] for one in listed(admin)] == ["hive"]
     assert cli(*words, *where, "--from", f"hub={lake}").code == 2
-    assert "no directory was given for realm `cdap`" in cli(*words, "--from", str(lake)).err
+    assert "no directory for realm `cdap`" in cli(*words, "--from", str(lake)).err

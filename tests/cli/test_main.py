@@ -173,7 +173,7 @@ def test_a_crash_is_never_an_answer(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     found = cli("check", "ana", "table.load", "table:lk:c.s.t", "@gravitino")
     assert (found.code, found.out) == (3, "")
     assert "ZeroDivisionError: oops" in found.err
-    assert found.err.endswith("this should not have happened; the lines above say where\n")
+    assert found.err.endswith("internal error; the lines above say where\n")
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_an_export_is_for_realms_of_the_same_model(stored: Admin, tmp_path: Path
     exported.write_text(text, "utf-8")
     found = stored.ask("plan", str(exported), "--realm", "other")
     assert found.code == 2
-    assert "model: is for another edition of the model" in found.err
+    assert "model: is for another version of the model" in found.err
 
 
 def test_a_load_of_another_edition_is_refused(
@@ -173,7 +173,7 @@ def test_a_load_of_another_edition_is_refused(
     stored("realm", "create", "other", "--model", model)
     found = stored.ask("load", ingested, "--realm", "other")
     assert found.code == 2
-    assert "another edition of model `documents`" in found.err
+    assert "another version of the model `documents`" in found.err
 
 
 def test_a_stored_realm_goes_through_the_pipeline_with_its_model(

@@ -33,11 +33,11 @@ TABLE = "table:lk:c.s.t"
         (("urn:li:tag:a", "entity.read", DATASET, "@datahub"), "expected the URN of a user"),
         (
             ("ana", "table.load", TABLE, "@gravitino", "--target", "x=table:lk:c.s.t"),
-            "--target: `table.load` names no `x`; expected one of: none",
+            "--target: `table.load` has no `x`; expected one of: none",
         ),
         (
             ("ana", "object.tags.associate", TABLE, "@gravitino", "--item", "tag=tag:lk:pii"),
-            "--item: `object.tags.associate` names no `tag`; expected one of: tags",
+            "--item: `object.tags.associate` has no `tag`; expected one of: tags",
         ),
         (
             ("ana", "object.tags.associate", TABLE, "@gravitino", "--item", "tag:lk:pii"),

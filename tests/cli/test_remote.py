@@ -213,7 +213,7 @@ def test_what_is_no_lakewarden_server_could_not_be_asked() -> None:
 
 
 def test_an_address_with_a_path_too_much_is_told(server: str) -> None:
-    with pytest.raises(BadInput, match="nothing"):
+    with pytest.raises(BadInput, match="this address does not exist"):
         Server(f"{server}/nothing").ask("GET", "/whoami")
 
 

@@ -46,7 +46,7 @@ def test_a_secret_that_no_key_opens_refuses_all(
     monkeypatch.setenv("LAKEWARDEN_SECRET_KEYS", NEW)
     refused = admin.ask("secrets", "rotate")
     assert (refused.code, refused.out) == (3, "")
-    assert "none of the configured keys fits" in refused.err
+    assert "none of the configured keys matches" in refused.err
     assert admin.revision() == before
     assert Keys([OLD]).unseal(sealed(admin)) == "v"
 

@@ -58,7 +58,7 @@ def test_simple_authentication_is_refused_on_an_address_that_others_reach(
 ) -> None:
     code, said = refused("--host", host, "--auth", "simple")
     assert code == 2
-    assert said.startswith("lakewarden: `simple` authentication believes every caller")
+    assert said.startswith("lakewarden: `simple` does not authenticate callers")
     assert "--insecure" in said
     assert list(tmp_path.iterdir()) == []
 
@@ -71,7 +71,7 @@ def test_simple_authentication_is_refused_on_an_address_that_others_reach(
         (("--auth", "Token"), {}, "auth"),
         (("--cdap-profile", "none"), {}, "cdap_profile"),
         (("--port", "70000"), {}, "port"),
-        (("--database", "mysql://h/d"), {}, "URL of the store"),
+        (("--database", "mysql://h/d"), {}, "database URL"),
         (("--admin", ".."), {}, "admin"),
         (("--workers", "0"), {}, "workers"),
         (("--config", "wrong.toml"), {}, "unknown setting `prot`"),

@@ -55,7 +55,7 @@ def test_a_token_of_somebody_who_is_stored_nowhere_is_asked_for_in_so_many_words
 ) -> None:
     found = admin.ask("token", "create", "anna")
     assert (found.code, found.out) == (2, "")
-    assert found.err.startswith("lakewarden: unknown user `anna`; not in directory `main` nor its")
+    assert found.err.startswith("lakewarden: unknown user `anna`; not in directory `main` or its")
     assert "`--new`" in found.err
     assert admin("token", "create", "anna", "--new").out.startswith("lw_")
     admin("user", "add", "anna")

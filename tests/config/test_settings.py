@@ -72,7 +72,7 @@ def test_an_unknown_key_of_the_file_is_named(tmp_path: Path, text: str, key: str
 
 
 def test_an_unknown_variable_is_named() -> None:
-    with pytest.raises(BadInput, match="`LAKEWARDEN_PROT` is no setting"):
+    with pytest.raises(BadInput, match="`LAKEWARDEN_PROT` is not a setting"):
         load(environment={"LAKEWARDEN_PROT": "1"})
     load(environment={"LAKEWARDEN_SERVER": "http://x", "LAKEWARDEN_TOKEN": "lw_x", "PROT": "1"})
 
@@ -91,7 +91,7 @@ def test_an_unknown_variable_is_named() -> None:
         ("LAKEWARDEN_GRAVITINO__AUTHORIZATION__ENABLE", "maybe", "environment: `gravitino"),
         ("LAKEWARDEN_ROOT_TOKEN", "", "the root token"),
         ("LAKEWARDEN_ROOT_TOKEN", "two words", "the root token"),
-        ("LAKEWARDEN_ROOT_TOKEN", "x", "the root token can be guessed"),
+        ("LAKEWARDEN_ROOT_TOKEN", "x", "the root token is too weak"),
         ("LAKEWARDEN_DATAHUB__GRAPHQL_INTROSPECTION", "on", "environment: `datahub.graphql"),
     ],
 )
@@ -280,9 +280,9 @@ FLOW = {"client_id": "us", "authorization_url": "https://idp/a", "token_url": "h
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"token_url": ""}, "`oidc.token_url` is not `https://`"),
-        ({"authorization_url": "http://idp/a"}, "`oidc.authorization_url` is not `https://`"),
-        ({"scope": "profile"}, "`oidc.scope` lacks `openid`"),
+        ({"token_url": ""}, "`oidc.token_url` must be `https://`"),
+        ({"authorization_url": "http://idp/a"}, "`oidc.authorization_url` must be `https://`"),
+        ({"scope": "profile"}, "`oidc.scope` must contain `openid`"),
     ],
 )
 def test_a_login_at_the_provider_needs_its_addresses(changes: dict[str, str], message: str) -> None:

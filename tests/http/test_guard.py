@@ -138,7 +138,7 @@ def test_lists_are_filtered_by_what_each_of_them_requires(office: Office) -> Non
     assert office.guard.visible(ben, "table.list", tables) == []
     assert office.guard.may(ana, "table.load", tables[0])
     assert not office.guard.may(ben, "table.load", tables[0])
-    with pytest.raises(BadInput, match=r"`table\.load` lists nothing"):
+    with pytest.raises(BadInput, match=r"`table\.load` does not list entities"):
         office.guard.visible(ana, "table.load", tables)
     office.guard.on = False
     assert office.guard.listed(ben, "table.list", schema) == tables

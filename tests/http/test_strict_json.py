@@ -23,8 +23,8 @@ def _nested(levels: int) -> bytes:
         pytest.param(b'{"a": Infinity}', id="infinity"),
         pytest.param(b'{"a": -Infinity}', id="minus infinity"),
         pytest.param(b'{"a": 1e999}', id="a number that becomes infinite"),
-        pytest.param(b'{"a": "\\ud800"}', id="half a surrogate pair"),
-        pytest.param(b'{"\\udc00": 1}', id="half a surrogate pair in a name"),
+        pytest.param(b'{"a": "\\ud800"}', id="an unpaired surrogate"),
+        pytest.param(b'{"\\udc00": 1}', id="an unpaired surrogate in a name"),
         pytest.param(b'{"a": "\xed\xa0\x80"}', id="a surrogate in UTF-8"),
         pytest.param(b'{"a": "\xff"}', id="not UTF-8"),
         pytest.param(b"\xef\xbb\xbf{}", id="a byte order mark"),
@@ -75,7 +75,7 @@ def test_a_whole_surrogate_pair_is_text() -> None:
 
 
 def test_the_message_names_the_member_and_the_place() -> None:
-    with pytest.raises(BadInput, match=r"^body: the member `a` is there twice$"):
+    with pytest.raises(BadInput, match=r"^body: the member `a` occurs twice$"):
         read_object(b'{"a": 1, "a": 2}')
     with pytest.raises(BadInput, match=r"^body: line 2, column 1: "):
         read_object(b'{"a":\n}')

@@ -271,7 +271,7 @@ def test_deleted_defaults_stay_away_whoever_deleted_them(tmp_path: Path) -> None
     ("name", "text", "message"),
     [
         ("deleted.toml", f'deleted = ["{ROOT}"]', "deleted.toml: the default statement"),
-        ("deleted.toml", 'deleted = ["x"]', "deleted.toml: `x` is no default statement"),
+        ("deleted.toml", 'deleted = ["x"]', "deleted.toml: `x` is not a default statement"),
         ("deleted.toml", "deletd = []", "deleted.toml: unknown key `deletd`"),
         ("a.toml", "[[statement]]\nid =", "a.toml: invalid value"),
         ("deny.yaml", "statement: []", "deny.yaml: expected only TOML files here"),

@@ -404,7 +404,7 @@ def test_what_is_wrong_leaves_everything_as_it_was(
     own: Linked, spark: SparkSession, tmp_path: Path
 ) -> None:
     realms = own.realms
-    with pytest.raises(BadInput, match="no directory was given for realm `hub`"):
+    with pytest.raises(BadInput, match="no directory for realm `hub`"):
         run(spark, tmp_path, {"lake": realms["lake"], "app": realms["app"]})
     assert not (tmp_path / "links").exists()
     before = (own.folder / "links/manifest.json").read_bytes()

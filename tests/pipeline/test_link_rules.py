@@ -103,13 +103,13 @@ def test_what_is_no_variable_stands_for_itself(literal: str, value: str) -> None
     [
         ('keeper = "hive"', "", "keeper: expected a non-empty string"),
         ('keeper = "hive"', f'keeper = "{"x" * 65}"', "keeper: at most 64 characters"),
-        ('name = "files"', 'name = "hive tables"', "two rules are called `hive tables`"),
+        ('name = "files"', 'name = "hive tables"', "two rules have the name `hive tables`"),
         ('name = "files"', 'name = "files"\nnme = 1', "unknown key `nme`"),
         ('app = "stream:{path...}"\n', "", "realms: expected two realms or more"),
         ("stream:{path...}", "stream:{way...}", "realms.app: expected the variables {path}"),
         ("stream:{path...}", "stream:x", "realms.app: expected a variable, such as `{table}`"),
         ("stream:{path...}", "stream", "realms.app: expected `type:name`, got `stream`"),
-        ("stream:{path...}", "stream:{path...}{path}", "`{path}` is there twice"),
+        ("stream:{path...}", "stream:{path...}{path}", "`{path}` occurs twice"),
         ("stream:{path...}", "stream:{path", "expected `{name}`, found a `{` alone; write it"),
         ('app = "stream', '"A b" = "stream', "cannot name a realm or a directory"),
         ('app = "dataset:tmp.x"', "", "except[0]: expected two of the rules' realms"),
@@ -151,5 +151,5 @@ def test_rules_about_what_a_realm_does_not_have_are_refused(
     with pytest.raises(BadInput) as refused:
         check(found, SYSTEMS, "rules.toml")
     assert expected in str(refused.value)
-    with pytest.raises(BadInput, match="no directory was given for realm `hub`"):
+    with pytest.raises(BadInput, match="no directory for realm `hub`"):
         check(found, {"app": SYSTEMS["app"], "lake": SYSTEMS["lake"]}, "rules.toml")

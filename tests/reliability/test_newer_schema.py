@@ -14,7 +14,7 @@ from tests.cli.realms import Cli
 from tests.reliability.estate import sqlite_url
 from tests.reliability.migrating import shape
 
-WHY = "schema `9999`, which this release does not know"
+WHY = "schema `9999`, which a newer release wrote"
 
 
 @pytest.fixture

@@ -163,7 +163,9 @@ def test_who_may_ask_nowhere_is_refused() -> None:
 def test_a_text_that_several_realms_may_have_needs_its_realm() -> None:
     rows = {"lake": world("lake", 1), "app": world("app", 1), "hub": world("hub", 1)}
     estate = state(rows)
-    with pytest.raises(Unknown, match="no realm that may be asked can have it; there are: app"):
+    with pytest.raises(
+        Unknown, match="no realm that you may query can contain it; expected one of: app"
+    ):
         asset_access(estate, ROOT, "moon:x", NOW)
     with pytest.raises(Unknown, match="unknown type `moon`"):
         asset_access(state({"lake": rows["lake"]}), ROOT, "moon:x", NOW)
@@ -171,9 +173,9 @@ def test_a_text_that_several_realms_may_have_needs_its_realm() -> None:
         asset_access(estate, ROOT, "table:", NOW, home="lake")
     with pytest.raises(Unknown, match="none of the realms"):
         asset_access(estate, ROOT, "table:lk:c.s.t", NOW, home="moon")
-    with pytest.raises(BadInput, match="unknown way `touch`"):
+    with pytest.raises(BadInput, match="unknown access level `touch`"):
         asset_access(estate, ROOT, "table:lk:c.s.t", NOW, ways=["touch"])
     with pytest.raises(BadInput, match="expected 1 to 500 per page"):
         asset_access(estate, ROOT, "table:lk:c.s.t", NOW, size=0)
-    with pytest.raises(BadInput, match="several realms may have"):
+    with pytest.raises(BadInput, match="several realms may contain"):
         asset_access(estate, ROOT, "tag:urn:li:tag:x", NOW)

@@ -68,7 +68,7 @@ def lied(at: int) -> list[AuditEvent]:
 
 def test_a_sealed_trail_is_whole_and_says_what_it_cannot_exclude() -> None:
     report = look(TRUE)
-    assert report == Report(8, None, ("without anchors: rows can have been cut from the end",))
+    assert report == Report(8, None, ("without anchors: rows can have been removed from the end",))
     assert look(TRUE, anchors=anchors_of(TRUE, 3, 8)) == Report(8, None, ())
     assert "rows after 3" in look(TRUE, anchors=anchors_of(TRUE, 3)).doubts[0]
     assert examine([], Head(), OURS, []).fault is None
@@ -88,12 +88,12 @@ def test_a_row_written_anew_with_all_that_follow_is_found_by_its_seal(at: int) -
         fault = look(rows).fault
         assert fault is not None
         assert fault.seq == at + 1
-        assert "written anew" in fault.what
+        assert "rewritten" in fault.what
 
 
 @pytest.mark.parametrize("at", range(8))
 def test_a_trail_written_anew_without_seals_or_with_another_key_is_found(at: int) -> None:
-    for seals, said in ((UNSEALED, "is not sealed"), (Seals([FOREIGN]), "not configured")):
+    for seals, said in ((UNSEALED, "is not sealed"), (Seals([FOREIGN]), "unknown key")):
         rows = chained(lied(at)[at:], seals, TRUE[:at])
         assert first_fault(rows, head_of(rows)) is None
         report = look(rows)

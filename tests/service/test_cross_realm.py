@@ -55,7 +55,9 @@ def test_who_may_not_know_of_a_realm_is_not_told_that_it_is_left_out() -> None:
 
 def test_realms_of_different_directories_are_not_asked_together() -> None:
     estate = state(ROWS, directories={"hub": "elsewhere"})
-    with pytest.raises(BadInput, match="never meet, and these are of `elsewhere`, `main`"):
+    with pytest.raises(
+        BadInput, match="cannot be queried together, and these are in `elsewhere`, `main`"
+    ):
         among(estate, ROOT, ["lake", "hub"])
     found = among(estate, ROOT, None)
     assert isinstance(found, RealmSelection)
@@ -66,15 +68,15 @@ def test_realms_of_different_directories_are_not_asked_together() -> None:
 
 def test_what_cannot_be_asked_is_refused() -> None:
     estate = state(ROWS)
-    with pytest.raises(BadInput, match="is asked alone"):
+    with pytest.raises(BadInput, match="must be queried alone"):
         among(estate, ROOT, ["lake", CONTROL])
     with pytest.raises(LimitExceeded, match="65 realms, at most 64"):
         among(estate, ROOT, ["lake"] * 65)
     with pytest.raises(Unknown, match="unknown realm `moon`"):
         among(estate, ROOT, ["moon"])
-    with pytest.raises(Unknown, match="none of the realms has it"):
+    with pytest.raises(Unknown, match="none of the realms contains it"):
         cross_realm.who(estate, ROOT, Words(operation="fly"), NOW)
-    with pytest.raises(Unknown, match="none of the realms has it"):
+    with pytest.raises(Unknown, match="none of the realms contains it"):
         cross_realm.listing(estate, ROOT, Words("ana", "fly"), NOW, size=5)
 
 
@@ -84,8 +86,8 @@ def test_a_realm_without_such_an_operation_is_silent_and_says_why() -> None:
     assert isinstance(found, Answers)
     assert [answer.unit.realm for answer in found.each] == ["lake"]
     assert found.silent == (
-        Silent("app", "`metalake.create` is no operation of CDAP"),
-        Silent("hub", "`metalake.create` is no operation of DataHub"),
+        Silent("app", "`metalake.create` is not an operation of CDAP"),
+        Silent("hub", "`metalake.create` is not an operation of DataHub"),
     )
     nothing = cross_realm.who(estate, ROOT, Words(operation="read"), NOW)
     assert isinstance(nothing, Answers)

@@ -196,7 +196,7 @@ def test_with_a_shared_word_no_query_is_needed_and_nothing_is_missed(store: SqlS
 def test_a_revision_that_nobody_wrote_is_refused(store: SqlStore) -> None:
     service = with_a_table(store)
     assert service.catch_up(at_least=1).revision == 1
-    with pytest.raises(StaleRevision, match="`2` is not known here; the newest is `1`"):
+    with pytest.raises(StaleRevision, match="`2` is unknown; the newest is `1`"):
         service.catch_up(at_least=2)
 
 

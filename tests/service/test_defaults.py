@@ -37,7 +37,7 @@ def test_an_editable_default_stays_deleted_and_no_other_can_be() -> None:
     fixed = min({str(t["id"]) for t in datahub.model.defaults} - editable)
     with pytest.raises(BadInput, match="cannot be deleted"):
         default_statements(datahub, frozenset({fixed}))
-    with pytest.raises(BadInput, match="is no default statement"):
+    with pytest.raises(BadInput, match="is not a default statement"):
         default_statements(datahub, frozenset({"nothing"}))
 
 

@@ -85,5 +85,5 @@ def test_a_statement_needs_the_system_of_its_realm() -> None:
 
 
 def test_what_a_later_release_wrote_is_refused_by_name() -> None:
-    with pytest.raises(BadInput, match="holds `moon`, which is not known here"):
+    with pytest.raises(BadInput, match="holds `moon`, which is unknown"):
         decode(FeedRow(1, 0, "lake", "moon", '"x"', "put", "{}"), None)

@@ -83,7 +83,7 @@ def test_storing_the_same_again_changes_nothing(service: DecisionService) -> Non
 
 
 def test_what_cannot_be_owned_has_no_owners(service: DecisionService) -> None:
-    with pytest.raises(BadInput, match="a column has no owners"):
+    with pytest.raises(BadInput, match="a column cannot have owners"):
         service.write(
             ADMIN, lambda d: entities.put(d, LAKE, "column:lk:c.s.t.x", owners=[("ana", "")])
         )
@@ -121,7 +121,7 @@ def test_the_control_realm_s_entities_are_its_realms(service: DecisionService) -
         partial(entities.put, realm=CONTROL, text="realm:x"),
         partial(entities.drop, realm=CONTROL, text=f"realm:{LAKE}"),
     ):
-        with pytest.raises(BadInput, match="create and drop these"):
+        with pytest.raises(BadInput, match="create and drop realms"):
             service.write(ADMIN, task)
 
 

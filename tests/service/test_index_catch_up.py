@@ -210,14 +210,14 @@ def test_other_settings_than_the_realm_has_now_are_refused(service: DecisionServ
     realm = service.state.realm(LAKE).realm
     changed = RealmChanged(LAKE, replace(realm, settings={"mode": "next"}))
     service.write(SYSTEM, lambda transaction: transaction.change(LAKE, changed))
-    assert "under another model, or other settings, than `lake` has now" in refused(
+    assert "with another model, or other settings, than `lake` has now" in refused(
         service, compiled
     )
 
 
 def test_a_revision_that_is_still_to_come_is_refused(service: DecisionService) -> None:
     compiled = replace(as_it_is(service), revision=99)
-    assert "knows revision 99, and the newest of the store is" in refused(service, compiled)
+    assert "has revision 99, but the newest of the store is" in refused(service, compiled)
 
 
 def test_a_revision_that_the_feed_does_not_reach_back_to_is_refused(
@@ -231,7 +231,7 @@ def test_a_revision_that_the_feed_does_not_reach_back_to_is_refused(
     assert same(resumed(service, compiled), loaded(service))
     store.prune(compiled.revision + 2)
     said = refused(service, compiled)
-    assert "to which the change feed no longer reaches back; make the index anew" in said
+    assert "which the change feed no longer contains; rebuild the index" in said
 
 
 def test_a_realm_that_was_dropped_and_made_again_is_refused(service: DecisionService) -> None:
@@ -239,7 +239,7 @@ def test_a_realm_that_was_dropped_and_made_again_is_refused(service: DecisionSer
     realm = service.state.realm(LAKE).realm
     service.write(ADMIN, lambda transaction: realms.drop(transaction, LAKE))
     service.write(ADMIN, lambda transaction: realms.create(transaction, realm))
-    assert "was made of a realm `lake` that is gone" in refused(service, compiled)
+    assert "was built from the realm `lake`, which was dropped" in refused(service, compiled)
 
 
 def test_another_store_is_refused_however_alike(service: DecisionService, tmp_path: Path) -> None:
@@ -250,14 +250,14 @@ def test_another_store_is_refused_however_alike(service: DecisionService, tmp_pa
         furnish(other)
         _told(other, "first", "and", "another")
         other.write(SYSTEM, lambda transaction: transaction.change(LAKE, _table(1)))
-        assert "was made of another store" in refused(other, compiled)
+        assert "was built from another store" in refused(other, compiled)
 
 
 @pytest.mark.parametrize(
     "text", ["", ":", "x:ab", "0:ab", f"0:{START}", "1", "1:ab", "99:ab", "²:ab"]
 )
 def test_a_mark_that_is_none_of_the_store_is_refused(service: DecisionService, text: str) -> None:
-    assert "was made of another store" in refused(service, replace(as_it_is(service), mark=text))
+    assert "was built from another store" in refused(service, replace(as_it_is(service), mark=text))
 
 
 def test_what_a_backup_took_back_is_refused(service: DecisionService, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_what_a_backup_took_back_is_refused(service: DecisionService, tmp_path: 
         assert "if the store was restored from a backup" in refused(again, compiled)
         _told(again, "done", "afterwards")
         assert again.state.revision == compiled.revision
-        assert "what a backup took back" in refused(again, compiled)
+        assert "that a restored backup does not have" in refused(again, compiled)
 
 
 def test_the_mark_of_a_revision_is_the_one_that_the_store_had_then(

@@ -226,7 +226,7 @@ def test_rows_that_could_not_be_compiled_are_refused(tmp_path: Path) -> None:
         system, revision = service.state.realm(LAKE).system, service.state.revision
         one, two = (system.entity(f"urn:li:container:{name}") for name in ("a", "b"))
         ring = Facts(entities=[EntityRow(one, two), EntityRow(two, one)])
-        with pytest.raises(BadInput, match="lie below themselves"):
+        with pytest.raises(BadInput, match="are below themselves"):
             bring(service, ADMIN, LAKE, system, ring)
         owned = Facts(owners=[OwnerRow(one, system.principal("ana"))])
         with pytest.raises(BadInput, match="which is not stored"):
@@ -241,7 +241,7 @@ def test_another_model_and_other_settings_are_refused(tmp_path: Path) -> None:
         other = load_system("gravitino", {"mode": "next"})
         with pytest.raises(BadInput, match="has `mode = seed`, the directory `mode = next`"):
             bring(service, ADMIN, LAKE, other, Facts())
-        with pytest.raises(BadInput, match="is not loaded from a directory"):
+        with pytest.raises(BadInput, match="cannot be loaded from a directory"):
             bring(service, ADMIN, "_server", load_system("gravitino"), Facts())
         with pytest.raises(Unknown, match="unknown realm `nope`"):
             bring(service, ADMIN, "nope", load_system("gravitino"), Facts())

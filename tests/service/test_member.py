@@ -45,7 +45,7 @@ def test_nobody_is_entered_twice(lake: Lake) -> None:
 
 
 def test_what_is_nobody_cannot_be_entered(lake: Lake) -> None:
-    with pytest.raises(BadInput, match="no user, group or role"):
+    with pytest.raises(BadInput, match="not a user, group or role"):
         lake.do(lambda transaction: member.add(transaction, REALM, lake.entity("catalog:lk:d")))
 
 

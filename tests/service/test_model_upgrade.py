@@ -129,8 +129,8 @@ def test_a_type_that_goes_takes_along_what_lies_below_it(service: DecisionServic
     assert found.words["types"].gone == ("folder",)
     assert found.orphans == (
         Orphan("entity", "folder:plans", "there is no type `folder`"),
-        Orphan("entity", "document:inside", "folder:plans goes"),
-        Orphan("statement", "inside", "folder:plans goes"),
+        Orphan("entity", "document:inside", "folder:plans is removed"),
+        Orphan("statement", "inside", "folder:plans is removed"),
     )
     assert found.orphaned == {"entity": 2, "statement": 1}
     applied(service, NO_FOLDERS, drop=True)
@@ -153,7 +153,7 @@ def test_owners_and_places_that_the_edition_does_not_know_are_orphaned(
     )
     found = planned(service, text)
     assert found.orphans == (
-        Orphan("entity", "document:plan", "a document cannot lie in a workspace"),
+        Orphan("entity", "document:plan", "a document cannot be a child of a workspace"),
     )
     loose = changed(
         (
@@ -162,7 +162,8 @@ def test_owners_and_places_that_the_edition_does_not_know_are_orphaned(
         )
     )
     found = planned(service, loose)
-    assert found.orphans == (Orphan("owner", "ana of document:plan", "a document has no owner"),)
+    reason = "a document cannot have an owner"
+    assert found.orphans == (Orphan("owner", "ana of document:plan", reason),)
     applied(service, loose, drop=True)
     assert answers(service) == [False, True, False]
 

@@ -166,7 +166,7 @@ def test_a_load_closes_no_circle_with_what_is_stored(service: DecisionService) -
     bring(service, ADMIN, LAKE, system, first)
     revision = service.state.revision
     for facts, match in (
-        (Facts(entities=[EntityRow(box(0), box(1))]), "lie below themselves"),
+        (Facts(entities=[EntityRow(box(0), box(1))]), "are below themselves"),
         (
             Facts(memberships=spelled(service, [MembershipRow(group(1), group(0))])),
             "would be members of themselves",

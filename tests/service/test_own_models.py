@@ -170,7 +170,7 @@ def test_a_model_that_no_longer_loads_closes_the_realm_where_it_is_read(
 def test_a_closed_realm_keeps_its_name_and_can_be_dropped(service: DecisionService) -> None:
     spoil(sql(service), text="# another")
     service.open()
-    with pytest.raises(Conflict, match="is there already"):
+    with pytest.raises(Conflict, match="already exists"):
         service.write(ADMIN, lambda transaction: realms.create(transaction, MINE))
     with pytest.raises(RealmClosed):
         service.write(ADMIN, lambda transaction: realms.alter(transaction, "mine", settings={}))

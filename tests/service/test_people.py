@@ -110,15 +110,15 @@ def test_the_only_owner_of_something_is_not_removed(service: DecisionService) ->
 
 def test_the_last_administrator_is_not_removed_in_any_way(service: DecisionService) -> None:
     root = Principal(USER, ADMIN.user)
-    with pytest.raises(Conflict, match="nobody who may hand out rights"):
+    with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(ADMIN, lambda d: people.remove(d, "main", root))
-    with pytest.raises(Conflict, match="nobody who may hand out rights"):
+    with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins"))
     service.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
     assert service.write(
         ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins")
     ) is (None)
-    with pytest.raises(Conflict, match="nobody who may hand out rights"):
+    with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(EVE, lambda d: people.remove(d, "main", Principal(USER, "eve")))
 
 

@@ -70,8 +70,8 @@ def test_a_hundred_roles_and_groups_are_read() -> None:
         (Words("ana", "table.lload"), Unknown, "did you mean `table.load`"),
         (Words("ana", "qqq"), Unknown, "unknown operation or privilege `qqq`"),
         (Words("ana", "table.load", "shelf:x"), Unknown, "unknown type `shelf`"),
-        (Words("ana", "table.load", targets={"x": "tag:lk:x"}), BadInput, "names no `x`"),
-        (Words("ana", "table.load", lists={"x": ["tag:lk:x"]}), BadInput, "names no `x`"),
+        (Words("ana", "table.load", targets={"x": "tag:lk:x"}), BadInput, "has no `x`"),
+        (Words("ana", "table.load", lists={"x": ["tag:lk:x"]}), BadInput, "has no `x`"),
         (Words("ana", "table.load", attributes={"a.b": 1}), BadInput, "expected one of: none"),
         (Words("ana", "table.load", roles=("r",) * 101), BadInput, "at most 100"),
         (Words("ana", "table.load", groups=("g",) * 101), BadInput, "at most 100"),
@@ -101,7 +101,7 @@ def test_what_is_not_stored_is_remarked_only_where_it_may_be(lake: Warden) -> No
     assert len(told) == 3
     veiled = question_text.remarks(words, request, lake.system, lake.matrix, stored=False)
     assert veiled == told[2:]
-    assert "asks about `tags` too" in veiled[0]
+    assert "also requires `tags`" in veiled[0]
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ BY_ITSELF = (
 def test_a_no_to_a_group_tells_how_many_of_its_members_may(gated: Warden) -> None:
     assert not gated.check("group:staff", *LOADS)
     staff = BY_ITSELF.format("group `staff`")
-    assert notes_of(gated, Words("group:staff", *LOADS)) == (staff, "of its 3 members 1 may")
+    assert notes_of(gated, Words("group:staff", *LOADS)) == (staff, "1 of its 3 members may")
     dropping = Words("group:staff", "table.drop", LOADS[1])
-    assert notes_of(gated, dropping) == (staff, "of its 3 members none may")
+    assert notes_of(gated, dropping) == (staff, "none of its 3 members may")
 
 
 def test_a_yes_to_a_group_tells_how_many_of_its_members_may_not(gated: Warden) -> None:
@@ -166,7 +166,7 @@ def test_a_yes_to_a_group_tells_how_many_of_its_members_may_not(gated: Warden) -
     assert gated.check("group:staff", "SELECT_TABLE", LOADS[1])
     assert notes_of(gated, words) == ()
     gated.state(id="not", to="user:cid", effect="deny", privileges="SELECT_TABLE", on="metalake:lk")
-    assert notes_of(gated, words) == ("of its 3 members 1 may not",)
+    assert notes_of(gated, words) == ("1 of its 3 members may not",)
 
 
 def test_a_no_to_who_has_no_members_says_so(gated: Warden) -> None:
@@ -218,8 +218,8 @@ def test_a_grant_that_is_over_or_yet_to_begin_is_told(gated: Warden) -> None:
     dated(gated, "new", "USE_SCHEMA", valid_from=FUTURE)
     dated(gated, "beside", "CREATE_TABLE", valid_until=PAST)
     assert sorted(times(gated)) == [
-        "had it until 2001-02-03 04:05:06 UTC, by statement `old`",
-        "statement `new` would allow it, and begins 2901-02-03 04:05:06 UTC",
+        "it was allowed until 2001-02-03 04:05:06 UTC, by statement `old`",
+        "statement `new` would allow it from 2901-02-03 04:05:06 UTC",
     ]
     assert times(gated, "table.drop") == ()
     gated.add_members("group:users", "user:ana")

@@ -277,6 +277,6 @@ def test_a_grant_that_is_over_is_told_to_who_sees_the_statements_alone(
     state(service, over)
     words = replace(LOAD, principal="ana", operation="table.alter")
     assert reasons(service, ADMIN, words).notes == (
-        "had it until 1970-01-01 00:00:00 UTC, by statement `over`",
+        "it was allowed until 1970-01-01 00:00:00 UTC, by statement `over`",
     )
     assert reasons(service, ANA, replace(words, principal=None)).notes == ()

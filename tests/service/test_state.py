@@ -193,7 +193,7 @@ def test_a_change_that_contradicts_what_is_stored_changes_nothing() -> None:
     facts = make(system, 7, SMALL).facts
     kept = Kept([LAKE], {"lake": facts})
     state = kept.loaded()
-    with pytest.raises(Conflict, match="stored already"):
+    with pytest.raises(Conflict, match="already exists"):
         kept.advanced(state, ("lake", EntityAdded(facts.entities[0].entity)))
     assert same(state, kept.loaded())
 

@@ -264,9 +264,9 @@ def test_what_happens_to_an_entity_that_is_not_stored_is_refused(
 def test_an_entity_cannot_be_stored_twice(store: SqlStore, among: int) -> None:
     with_realm(store)
     told = "one of the entities" if among else "`table:lk:c.s.t`"
-    with pytest.raises(Conflict, match=re.escape(f"{told} is stored already")):
+    with pytest.raises(Conflict, match=re.escape(f"{told} already exists")):
         write(store, *tables(among), EntityAdded(TABLE, CATALOG))
-    with pytest.raises(Conflict, match="`schema:x` is stored already"):
+    with pytest.raises(Conflict, match="`schema:x` already exists"):
         write(store, EntityAdded(Entity("schema", "x")), EntityRenamed(SCHEMA, "x"))
     assert store.revision() == 1
     assert len(facts(store).entities) == 4
@@ -425,7 +425,7 @@ def test_a_realm_is_what_it_was_last_said_to_be(store: SqlStore) -> None:
 def test_an_effect_that_contradicts_itself_is_refused(store: SqlStore) -> None:
     token = Token("1", "ab", "ana", 0.0, 1.0)
     for effect in (TokenChanged("2", token), RealmChanged("lake", Realm("sea", "cdap"))):
-        with pytest.raises(BadInput, match="names one thing and holds another"):
+        with pytest.raises(BadInput, match="does not match its content"):
             write(store, effect)
 
 

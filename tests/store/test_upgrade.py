@@ -107,7 +107,7 @@ def test_an_older_schema_is_brought_up_or_named(url: str) -> None:
     with open_store(url) as store:
         upgrade.downgrade(store.engine, STEPS[0])
     with pytest.raises(
-        Unavailable, match=f"has schema `0001`, and this release needs `{STEPS[-1]}`"
+        Unavailable, match=f"has schema `0001`, but this release requires `{STEPS[-1]}`"
     ):
         open_store(url, upgrade=False)
     open_store(url).close()
@@ -136,7 +136,7 @@ def test_a_newer_schema_is_refused_and_left_alone(url: str, upgrades: bool) -> N
         with store.engine.begin() as connection:
             connection.exec_driver_sql("update alembic_version set version_num = '9999'")
         before = digest(store.engine)
-        with pytest.raises(Unavailable, match="schema `9999`, which this release does not know"):
+        with pytest.raises(Unavailable, match="schema `9999`, which a newer release wrote"):
             open_store(url, upgrade=upgrades)
         with pytest.raises(Unavailable, match="9999"):
             upgrade.downgrade(store.engine, STEPS[0])

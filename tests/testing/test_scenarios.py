@@ -316,7 +316,9 @@ def test_a_moment_may_be_a_date_and_time_with_an_offset() -> None:
 
 def test_someone_who_is_not_in_the_world_is_refused_unless_the_model_judges_users() -> None:
     text = 'operation = "server.see"\ndeny = ["stranger"]'
-    with pytest.raises(BadInput, match=r"case\[0\]\.deny: `stranger` is not in the world"):
+    with pytest.raises(
+        BadInput, match=r"case\[0\]\.deny: `stranger` is not defined in the scenario"
+    ):
         case(text)
     world = WORLD.replace("[world]\n", 'settings = { mode = "odd" }\n[world]\n', 1)
     found = scenario(f"[[case]]\n{text}", world)
@@ -338,9 +340,12 @@ def test_someone_who_is_not_in_the_world_is_refused_unless_the_model_judges_user
         ('operation = "server.see"', "expected `allow` or `deny`, or `lists`"),
         ('privilege = "SEE"\nlists = { ana = [] }', "expected `allow` or `deny`, or `lists`"),
         ('operation = "server.see"\nallow = ["ana"]\nwithin = "metalake:lk"', "unknown key"),
-        ('operation = "catalog.see"\non = "catalog:lk:a"\nlists = { ana = [] }', "by `within`"),
-        ('operation = "catalog.see"\nlists = { eve = [] }', "`eve` is not in the world"),
-        ('operation = "catalog.see"\nlists = { ana = ["catalog:lk:x"] }', "is not in the world"),
+        ('operation = "catalog.see"\non = "catalog:lk:a"\nlists = { ana = [] }', "with `within`"),
+        ('operation = "catalog.see"\nlists = { eve = [] }', "`eve` is not defined in the scenario"),
+        (
+            'operation = "catalog.see"\nlists = { ana = ["catalog:lk:x"] }',
+            "is not defined in the scenario",
+        ),
         ('operation = "server.see"\nallow = ["ana"]\nlists = { x = [] }', "takes no list `x`"),
         (
             TAGGING + 'lists = { tags = ["catalog:lk:a"] }',
@@ -356,11 +361,11 @@ def test_someone_who_is_not_in_the_world_is_refused_unless_the_model_judges_user
         ),
         (
             'operation = "catalog.see"\nlists = { ana = [] }\nsubresources = ["tag:lk:pii"]',
-            "a listing carries no",
+            "a listing has no",
         ),
         (
             'operation = "server.see"\nallow = ["ana"]\nattributes = { soft = true }',
-            "no request carries an attribute `soft`",
+            "requests have no attribute `soft`",
         ),
         (
             'operation = "server.see"\nallow = ["ana"]\nattributes = { "action.soft" = "yes" }',
@@ -387,12 +392,16 @@ def test_a_malformed_case_is_refused_with_file_and_path(fields: str, told: str) 
     ("old", "new", "told"),
     [
         ('"metalake:lk", ', "", "`metalake:lk`, above `lk:a`, is missing"),
-        ('"catalog:lk:b"', '"catalog:lk:a"', "entities: `catalog:lk:a` is there twice"),
+        ('"catalog:lk:b"', '"catalog:lk:a"', "entities: `catalog:lk:a` occurs twice"),
         ('"catalog:lk:b"', '"catalogue:lk:b"', "entities: unknown type `catalogue`"),
         ('users = ["ana", "bob"]', 'users = ["ana", ""]', "users: expected a name"),
         ('"role:lk:readers" = ', '"readers" = ', "members.readers: expected"),
         ('"user:ana", "group:staff"]', '"ana"]', "expected `user:NAME`"),
-        ('"catalog:lk:a" = ["user:bob"', '"catalog:lk:c" = ["user:bob"', "is not in the world"),
+        (
+            '"catalog:lk:a" = ["user:bob"',
+            '"catalog:lk:c" = ["user:bob"',
+            "is not defined in the scenario",
+        ),
         ('"catalog:lk:a" = ["user:bob"', '"tag:lk:pii" = ["user:bob"', "a `tag` has no owner"),
         ('["user:bob", ', '["bob", ', "owners.catalog:lk:a: expected `user:NAME`"),
         ("relations.tagged", "relations.marked", "unknown relation `marked`"),
@@ -410,7 +419,7 @@ def test_a_malformed_case_is_refused_with_file_and_path(fields: str, told: str) 
         (
             "[world.members]",
             '[world.placed]\n"catalog:lk:z" = "metalake:lk"\n[world.members]',
-            "`catalog:lk:z` is not in the world",
+            "`catalog:lk:z` is not defined in the scenario",
         ),
     ],
 )

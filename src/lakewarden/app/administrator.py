@@ -41,7 +41,7 @@ def settled(state: State, settings: Settings, now: float) -> Settings:
         return settings
     if settings.names_admin:
         raise BadInput(
-            f"`{settings.admin}` does not administer this store, `{known[0]}` does: leave `admin`"
-            " out, or add another administrator with `--add-admin`"
+            f"`{settings.admin}` is not an administrator of this database, `{known[0]}` is:"
+            " omit `admin`, or add an administrator with `--add-admin`"
         )
     return settings.replaced("admin", known[0], Origin("store"))

@@ -53,7 +53,7 @@ def to_url(url: str) -> Send:
         try:
             opener.open(request, timeout=_TIMEOUT_SECONDS).close()
         except OSError as error:
-            raise Unavailable(f"`{url}` does not take it: {error}") from None
+            raise Unavailable(f"`{url}` did not accept the anchor: {error}") from None
 
     return send
 

@@ -180,7 +180,7 @@ class Application:
         if limit < limits.connections:
             address_limit = min(address_limit, max(1, limit // 2))
             log.get().warning(
-                "fewer connections than `limits.connections`: the limit of open files is too low",
+                "fewer connections than `limits.connections`: the limit on open files is too low",
                 connections=limit,
                 setting=limits.connections,
             )
@@ -271,7 +271,7 @@ class Application:
                     log.get().log(level, "not ready", why=str(error))
                 told = str(error)
             except Exception as error:  # noqa: BLE001 — not ready is all that may come of it
-                log.get().error("not ready", why="unforeseen error", exc_info=error)
+                log.get().error("not ready", why="unexpected error", exc_info=error)
             self.parts.is_away = not self.parts.is_open
             if self.parts.is_open and self._readiness is not None:
                 self._readiness.announce()
@@ -361,7 +361,7 @@ class Application:
             seconds += _WATCH_SECONDS
             since_tried += _WATCH_SECONDS
             if self._parent is not None and os.getppid() != self._parent:
-                log.get().error("the process that started this worker is gone")
+                log.get().error("the parent process has ended")
                 signal.raise_signal(signal.SIGTERM)
             try:
                 watch.look(self.parts.service.state)
@@ -375,7 +375,7 @@ class Application:
                     seconds = 0.0
                     await self._aside(self._write_usage)
             except Exception as error:  # noqa: BLE001 — none of this may end the watch
-                log.get().error("unforeseen error while watching", exc_info=error)
+                log.get().error("unexpected error while watching", exc_info=error)
 
     def prepare_rows(self) -> threading.Thread:
         """Has rows of the matrix made ahead, by a thread that leaves the processor to requests.
@@ -398,7 +398,7 @@ class Application:
             try:
                 self._prepare_rows_once(prepared, stop)
             except Exception as error:  # noqa: BLE001 — the server serves all the same
-                log.get().warning("rows not made ahead", exc_info=error)
+                log.get().warning("rows not precomputed", exc_info=error)
             prepared = newest
             stop.wait(_PREPARE_SECONDS)
 
@@ -414,7 +414,7 @@ class Application:
             for _, start in registry().having("first_start"):
                 start.ready(self.parts.service)
         except Exception as error:  # noqa: BLE001 — the server serves all the same
-            log.get().warning("search not prepared", exc_info=error)
+            log.get().warning("search index not prepared", exc_info=error)
 
     async def _aside(self, work: Callable[[], None]) -> None:
         """Does something in a worker thread; that the store is away is no error here."""

@@ -40,7 +40,7 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
             else:
                 dialects.insert(len(own), dialect)
     for name, why in known.problems.items():
-        log.get().error("system left out", system=name, why=why)
+        log.get().error("system not loaded", system=name, why=why)
     return tuple(dialects)
 
 

@@ -31,5 +31,5 @@ class ErrorsWatch:
             if count > known:
                 new += count - known
                 metrics.KERNEL_ERRORS.labels(realm.realm.model).inc(count - known)
-                log.get().error("questions could not be judged", realm=name, count=count - known)
+                log.get().error("requests could not be evaluated", realm=name, count=count - known)
         return new

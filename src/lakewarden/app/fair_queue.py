@@ -24,7 +24,7 @@ THREADS: Final = 16
 class Busy(Unavailable):
     """Too many requests wait already."""
 
-    public: ClassVar[str] = "too many requests wait already; try again later"
+    public: ClassVar[str] = "too many requests are waiting; try again later"
 
     def __init__(self) -> None:
         super().__init__(self.public)

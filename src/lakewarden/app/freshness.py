@@ -73,7 +73,7 @@ def _revision(text: str | None) -> int:
     if text is None:
         return 0
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
-        raise BadInput("expected a revision, as an answer named it", where=AT_LEAST)
+        raise BadInput("expected a revision, as returned in an answer", where=AT_LEAST)
     return int(text)
 
 
@@ -150,8 +150,7 @@ class Freshness:
                 return Fresh(state)
             if self._clock() - begun >= self._wait_seconds:
                 raise StaleRevision(
-                    f"revision `{wish.at_least}` is not known here; the newest is"
-                    f" `{state.revision}`"
+                    f"revision `{wish.at_least}` is unknown; the newest is `{state.revision}`"
                 )
             await asyncio.sleep(_PAUSE_SECONDS)
 

@@ -137,7 +137,7 @@ class Health:
                 return None
         except WardenError as error:
             return PROBLEM.failed(None, error)
-        return PROBLEM.failed(None, Refused(403, "this takes READ_SERVER on the server"))
+        return PROBLEM.failed(None, Refused(403, "READ_SERVER on the server is required"))
 
     def _measure(self) -> None:
         state = self._parts.service.state

@@ -63,4 +63,4 @@ async def _rest(receive: Receive, first: bytes, limit_bytes: int) -> bytes:
 
 
 def _too_large(limit_bytes: int) -> Refused:
-    return Refused(413, f"the body has more than {limit_bytes} bytes")
+    return Refused(413, f"the body exceeds {limit_bytes} bytes")

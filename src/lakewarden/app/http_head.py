@@ -1,7 +1,7 @@
 """The head of a request, read once and within its limits, before anything is looked up.
 
 Refused: an address over 8 KiB, headers over 32 KiB together, a header that decides something
-and is there twice, a body that is compressed or of another content type than its route takes.
+and occurs twice, a body that is compressed or of another content type than its route takes.
 Source: security reference, R-31, R-53, 5.6.
 """
 
@@ -70,7 +70,7 @@ def parted(raw: Iterable[Pair]) -> tuple[dict[bytes, bytes], list[Pair]]:
         if name not in OF_ONE:
             shared.append(pair)
         elif name in own:
-            raise Refused(400, f"the header `{name.decode()}` is there twice")
+            raise Refused(400, f"the header `{name.decode()}` occurs twice")
         else:
             own[name] = pair[1]
     return own, shared
@@ -88,7 +88,7 @@ def read(raw: Iterable[Pair], limit_bytes: int) -> Head:
         if key not in headers:
             headers[key] = value.decode("latin-1")
         elif name in _ONCE:
-            raise Refused(400, f"the header `{key}` is there twice")
+            raise Refused(400, f"the header `{key}` occurs twice")
         else:
             headers[key] += ", " + value.decode("latin-1")
     size = size_of(raw)
@@ -104,7 +104,7 @@ def size_of(raw: Iterable[Pair]) -> int:
 def check_size(size: int, limit_bytes: int) -> None:
     """Refuses headers that have too many bytes together."""
     if size > limit_bytes:
-        raise Refused(431, f"the headers have more than {limit_bytes} bytes")
+        raise Refused(431, f"the headers exceed {limit_bytes} bytes")
 
 
 def request_id(sent: bytes | None) -> str:
@@ -127,7 +127,7 @@ def _process() -> str:
 def check_address(raw_path: bytes, query: bytes, limit_bytes: int) -> None:
     """Refuses an address that is too long."""
     if len(raw_path) + len(query) + 1 > limit_bytes:
-        raise Refused(414, f"the address has more than {limit_bytes} bytes")
+        raise Refused(414, f"the address exceeds {limit_bytes} bytes")
 
 
 def query_of(raw: bytes) -> Mapping[str, tuple[str, ...]]:
@@ -165,4 +165,4 @@ def is_accepted(headers: Mapping[str, str], route: Route) -> bool:
 def check_encoding(headers: Mapping[str, str]) -> None:
     """Refuses a compressed body."""
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise Refused(415, "compressed bodies are not accepted")
+        raise Refused(415, "compressed bodies are not supported")

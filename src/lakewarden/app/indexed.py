@@ -28,17 +28,19 @@ def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compil
     try:
         from lakewarden.pipeline.index.index import open_index
     except ImportError:
-        needed = "pyarrow is not installed, which an index needs; install `lakewarden[parquet]`"
+        needed = "an index requires pyarrow; install `lakewarden[parquet]`"
         raise Unavailable(needed) from None
     found: dict[str, Compiled] = {}
     for folder in folders:
         index = open_index(folder, check=check)
         if index.revision is None:
-            message = "was not made of a store; take the realm out of it with the source `store`"
+            message = "was not created from a database; create it with the source `store`"
             raise BadInput(message, where=str(folder))
         if index.realm in found:
             other = found[index.realm].where
-            raise BadInput(f"is of the realm `{index.realm}`, as `{other}` is", where=str(folder))
+            raise BadInput(
+                f"is an index of the realm `{index.realm}`, and so is `{other}`", where=str(folder)
+            )
         found[index.realm] = Compiled(
             realm=index.realm,
             revision=index.revision,

@@ -34,36 +34,35 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 REQUESTS = Counter(
     "lakewarden_requests_total",
-    "Requests by how they ended",
+    "Requests by status",
     ["wire", "operation", "outcome", "model"],
 )
 DURATION = Histogram(
-    "lakewarden_request_seconds", "Time from head to answer", ["wire", "class"], buckets=_SECONDS
+    "lakewarden_request_seconds",
+    "Time from the request head to the answer",
+    ["wire", "class"],
+    buckets=_SECONDS,
 )
 ERRORS = Counter(
     "lakewarden_errors_total",
-    "Requests that ended in an error nobody foresaw; each was denied",
+    "Requests that failed with an unexpected error; each was denied",
     ["wire", "operation"],
 )
 KERNEL_ERRORS = Counter(
     "lakewarden_kernel_errors_total",
-    "Questions that could not be judged and were denied",
+    "Requests that could not be evaluated and were denied",
     ["model"],
 )
 STALE = Counter(
-    "lakewarden_stale_answers_total", "Answers from the last state while the store was away"
+    "lakewarden_stale_answers_total", "Answers from the last state while the store was unavailable"
 )
-QUESTIONS = Counter(
-    "lakewarden_freshness_questions_total", "Questions to the store whether there is something new"
-)
+QUESTIONS = Counter("lakewarden_freshness_questions_total", "Queries for the newest revision")
 RATE_LIMITED = Counter(
     "lakewarden_rate_limited_total",
-    "Requests that were refused since their callers asked too often",
+    "Requests that the rate limit rejected",
     ["wire", "class"],
 )
-REVISION = Gauge(
-    "lakewarden_revision", "The newest revision that is known", multiprocess_mode="max"
-)
+REVISION = Gauge("lakewarden_revision", "The newest known revision", multiprocess_mode="max")
 ENTITIES = Gauge(
     "lakewarden_entities", "Stored entities", ["model"], multiprocess_mode="mostrecent"
 )
@@ -71,7 +70,7 @@ ENTITIES = Gauge(
 CONNECTIONS = Gauge("lakewarden_connections", "Open connections", multiprocess_mode="livesum")
 CONNECTIONS_CLOSED = Counter(
     "lakewarden_connections_closed_total",
-    "Connections that were closed for others, or refused, because there were too many",
+    "Connections that were closed or refused because of the connection limit",
     ["reason"],
 )
 

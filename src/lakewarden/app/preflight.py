@@ -50,7 +50,7 @@ def preflight(settings: Settings) -> Preflight:
         return Preflight(settings, (*settings.without_effect, f"not ready yet: {error}"))
     settings = settled(state, settings, now)
     added = is_added(state, settings, now) and settings.admin not in administrators(state, now)
-    told = (f"`{settings.admin}` administers this store from now on",) if added else ()
+    told = (f"`{settings.admin}` is now an administrator of this database",) if added else ()
     weak = weakened(
         load_system(r.model, r.settings, r.text).model
         for r in known or realms(settings)

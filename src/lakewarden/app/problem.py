@@ -60,7 +60,7 @@ class Problem:
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
         if not allowed:
-            return problem(404, "there is nothing at this address")
+            return problem(404, "this address does not exist")
         reply = problem(405, f"expected one of: {', '.join(allowed)}")
         reply.headers = {"allow": ", ".join(allowed)}
         return reply

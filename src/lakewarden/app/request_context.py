@@ -77,7 +77,7 @@ class RequestContext:
             head = _with(head, {**self.extra, **reply.headers})
         for cookie in reply.cookies:
             if not cookie.isprintable():
-                raise ValueError("a cookie holds a control character")
+                raise ValueError("a cookie contains a control character")
             head.append((b"set-cookie", cookie.encode("ascii")))
         return head
 
@@ -112,6 +112,6 @@ def _with(head: list[Pair], more: dict[str, str]) -> list[Pair]:
     found = dict(head)
     for name, value in more.items():
         if not value.isprintable():
-            raise ValueError(f"the header {name} holds a control character")
+            raise ValueError(f"the header {name} contains a control character")
         found[name.lower().encode("latin-1")] = value.encode("latin-1")
     return list(found.items())

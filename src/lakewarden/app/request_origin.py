@@ -44,9 +44,7 @@ class RequestOrigin:
         """Raises `Refused`: 400 for a malformed `Host`, 421 for a foreign one, 403 for a page."""
         self.check_host(headers.get("host"))
         if method not in _SAFE and not is_own(headers, self._public_url):
-            raise Refused(
-                403, "requests that change something are not accepted from pages of other sites"
-            )
+            raise Refused(403, "changes are not accepted from pages of other sites")
 
     def check_host(self, host: str | None) -> None:
         """Refuses a name that is not ours. Without one, it is a program of HTTP/1.0."""
@@ -64,8 +62,8 @@ class RequestOrigin:
             return
         raise Refused(
             421,
-            f"the host `{host[:_TOLD_CHARACTERS]}` is not served here; the setting"
-            " `allowed_hosts` lists the names of this server",
+            f"the host `{host[:_TOLD_CHARACTERS]}` is not accepted; the setting"
+            " `allowed_hosts` lists the accepted host names",
         )
 
 

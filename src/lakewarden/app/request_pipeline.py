@@ -251,7 +251,7 @@ class RequestPipeline:
             now = self._parts.service.clock()
             if fresh.state.covers(now):
                 return fresh, now
-        raise Unavailable("the state is not ready for this moment")
+        raise Unavailable("the data is not ready for the time of the request")
 
     def _entered(
         self, context: RequestContext, parsed: ParsedHead, body: bytes, fresh: Fresh, now: float
@@ -335,7 +335,9 @@ class RequestPipeline:
         self, context: RequestContext, parsed: ParsedHead, no: Unauthenticated
     ) -> Reply:
         self._count(context, parsed, None)
-        log.get().info("not believed", why=no.why, detail=no.detail, request_id=context.request_id)
+        log.get().info(
+            "not authenticated", why=no.why, detail=no.detail, request_id=context.request_id
+        )
         told = parsed.found.route.unauthenticated or parsed.found.dialect.unauthenticated
         return told(no.why)
 
@@ -367,7 +369,7 @@ class RequestPipeline:
             return reply
         if gone in done:
             raise Disconnected
-        raise Refused(503, "this took too long; it may or may not have taken effect")
+        raise Refused(503, "the request timed out; it may or may not have taken effect")
 
     def _missing(self, context: RequestContext, lost: Lost) -> Reply:
         dialect = lost.dialect or PROBLEM
@@ -377,7 +379,7 @@ class RequestPipeline:
         if not isinstance(error, WardenError):
             metrics.ERRORS.labels(context.wire, context.operation).inc()
             log.get().error(
-                "unforeseen error",
+                "unexpected error",
                 operation=context.operation,
                 request_id=context.request_id,
                 exc_info=error,
@@ -396,7 +398,7 @@ class RequestPipeline:
             return dialect.failed(context.exchange, error)
         except Exception as second:  # noqa: BLE001 — a dialect that fails to tell an error
             log.get().error(
-                "error while telling an error", request_id=context.request_id, exc_info=second
+                "error while reporting an error", request_id=context.request_id, exc_info=second
             )
             return PROBLEM.failed(None, Refused(500, "internal error"))
 

@@ -159,6 +159,6 @@ def make(settings: Settings, starter: int, workers: Path) -> object:
 
     log.configure(settings.log_level)
     for warning in settings.weakened:
-        log.get().warning("protection is weakened", what=warning)
+        log.get().warning("security is weakened", what=warning)
     parent = starter if settings.workers > 1 else None
     return Application(settings, parent=parent, readiness=Readiness(workers))

@@ -85,7 +85,7 @@ def _open_private(path: Path) -> int:
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
         os.close(file)
-        raise BadInput(f"`{path}` is not a file of ours")
+        raise BadInput(f"`{path}` is not a shared revision file")
     return file
 
 

@@ -29,14 +29,14 @@ def context(settings: Settings) -> ssl.SSLContext:
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     certificate, key, authority = settings.tls_cert, settings.tls_key, settings.tls_client_ca
     if certificate is None:
-        raise BadInput("there is no `tls_cert`")
+        raise BadInput("`tls_cert` does not exist")
     try:
         # A key that is encrypted gets an empty password: nobody is there to be asked for one.
         made.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         raise BadInput(
-            f"`tls_cert` and `tls_key` cannot be used ({_reason(error)}); expected PEM files that"
-            " belong together, the key not encrypted"
+            f"`tls_cert` and `tls_key` cannot be used ({_reason(error)}); expected a matching"
+            " pair of PEM files, with an unencrypted key"
         ) from None
     if authority is not None:
         try:
@@ -82,5 +82,5 @@ def credentials(
     if not users:
         return Nothing()
     if len(users) > 1:
-        return Unreadable("the certificate has the names of several users", doubled=True)
+        return Unreadable("the certificate names several users", doubled=True)
     return Certified(users.pop())

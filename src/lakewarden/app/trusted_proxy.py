@@ -1,4 +1,4 @@
-"""Proxies that are believed when they say who is calling, in a header of their own.
+"""Proxies that are believed when they say identify the caller, in a header of their own.
 
 For dialects whose contract has such a header, and only for requests that come straight from one
 of the configured networks; whoever else sends the header sends it in vain. Readable credentials

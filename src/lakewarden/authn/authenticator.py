@@ -42,7 +42,7 @@ from lakewarden.service.session import CREDENTIAL, is_session
 from lakewarden.service.state import State
 from lakewarden.service.token import PREFIX, digest
 
-NOT_GOOD_HERE: Final = "these credentials are not good in this realm"
+NOT_GOOD_HERE: Final = "these credentials are not valid in this realm"
 """Said alike of a realm that is not there."""
 
 Mode = Literal["simple", "token", "oidc"]
@@ -99,7 +99,7 @@ class Authenticator:
             return Actor(user, home, credential=ANONYMOUS, unproven=unproven)
         found = self._believed(credentials, state, now, realm, anonymous)
         if isinstance(found, Actor) and _has_built_in_power(found):
-            return Unauthenticated("nobody can sign in by this name")
+            return Unauthenticated("this name is reserved")
         if isinstance(found, Actor) and realm is not None and not found.is_good_in(realm):
             return Unauthenticated(NOT_GOOD_HERE)
         return found
@@ -165,7 +165,7 @@ class Authenticator:
             if not _is_good(token, now):
                 return Unauthenticated("the token has expired")
             if not self._is_accepted(token):
-                return Unauthenticated("the token was made while nobody had to prove who they are")
+                return Unauthenticated("the token was created without authentication")
             return self._holder(token, f"token:{token.id}")
         if self.verifier is not None and not text.startswith(PREFIX):
             return self._vouched(self.verifier, text)
@@ -175,7 +175,7 @@ class Authenticator:
         token = state.tokens.get(digest(text))
         is_good = token is not None and is_session(token) and _is_good(token, now)
         if token is None or not is_good or not self._is_accepted(token):
-            return Unauthenticated("the session is over")
+            return Unauthenticated("the session has expired")
         return self._holder(token, f"{CREDENTIAL}{token.id}")
 
     def _holder(self, token: Token, credential: str) -> Actor:
@@ -195,7 +195,7 @@ class Authenticator:
         """Who an identity of the provider is here, for whoever logs in with it."""
         actor = self._identified(identity)
         if isinstance(actor, Actor) and _has_built_in_power(actor):
-            return Unauthenticated("nobody can sign in by this name")
+            return Unauthenticated("this name is reserved")
         return actor
 
     def _identified(self, identity: Identity) -> Actor | Unauthenticated:
@@ -206,11 +206,13 @@ class Authenticator:
             return Unauthenticated("the token is not valid", str(error))
         if identity.user.casefold().startswith(_URNS):
             # Some systems take a URN for the name in it, which may be somebody else's.
-            return Unauthenticated("the token is not valid", "the user's name begins as a URN does")
+            return Unauthenticated(
+                "the token is not valid", "the user name must not start like a URN"
+            )
         listed = {identity.user, identity.account} & set(self.oidc_admins)
         if identity.user == self.admin.removeprefix(_URN) and not listed:
             return Unauthenticated(
-                "nobody can sign in by this name", "the administrator is not in `oidc.admins`"
+                "this name is reserved", "the administrator is not in `oidc.admins`"
             )
         return Actor(identity.user, self.directory, groups=identity.groups, credential="oidc")
 

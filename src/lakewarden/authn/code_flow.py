@@ -111,13 +111,13 @@ class CodeFlow:
         """See `ProviderLogin.finish`."""
         login = _login(secret, now)
         if not compare_digest(callback.state.encode(), login.derived("state").encode()):
-            raise LoginFailed("this answer belongs to another login; log in again")
+            raise LoginFailed("this response belongs to another login; log in again")
         if callback.issuer and callback.issuer != self._client.issuer:
-            raise LoginFailed("this answer comes from another identity provider")
+            raise LoginFailed("this response comes from another identity provider")
         if callback.error:
             raise LoginFailed("the identity provider refused the login", callback.error)
         if not 0 < len(callback.code) <= _MAX_CODE:
-            raise LoginFailed("the identity provider sent no code")
+            raise LoginFailed("the identity provider did not send a code")
         identity = self._verifier.verify(
             self._id_token(callback.code, login.derived("verifier")), login.derived("nonce")
         )
@@ -145,11 +145,9 @@ class CodeFlow:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ProviderAway(_AWAY, type(error).__name__) from None
         except AuthlibBaseError as error:
-            raise LoginFailed(
-                "the identity provider does not accept the code", str(error)
-            ) from None
+            raise LoginFailed("the identity provider rejected the code", str(error)) from None
         except (ValueError, TypeError, AttributeError) as error:
-            detail = f"no answer of a token endpoint ({type(error).__name__})"
+            detail = f"no response from the token endpoint ({type(error).__name__})"
             raise LoginFailed(_INVALID, detail) from None
         token = answer.get("id_token")
         if not isinstance(token, str):
@@ -174,12 +172,12 @@ class CodeFlow:
 def _login(secret: str, now: float) -> _Login:
     """The login whose secret it is; raises `LoginFailed`."""
     if not secret or len(secret) > _MAX_SECRET:
-        raise LoginFailed("no login has been started in this browser; log in again")
+        raise LoginFailed("no login was started in this browser; log in again")
     try:
         padded = secret + "=" * (-len(secret) % 4)
         key, to, began = json.loads(base64.b64decode(padded, b"-_", validate=True))
     except (ValueError, TypeError, RecursionError):
-        raise LoginFailed("no login has been started in this browser; log in again") from None
+        raise LoginFailed("no login was started in this browser; log in again") from None
     is_whole = isinstance(key, str) and isinstance(to, str) and isinstance(began, float)
     if not is_whole or not -_SKEW_SECONDS <= now - began <= SECONDS:
         raise LoginFailed("the login took too long; log in again")

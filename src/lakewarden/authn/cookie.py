@@ -32,7 +32,7 @@ def read(headers: Mapping[str, str], public_url: str) -> Credentials:
     >>> read({"cookie": "actor=x; PLAY_SESSION=abc"}, "http://h")
     Session(text='abc')
     >>> read({"cookie": "PLAY_SESSION=abc", "origin": "http://evil", "host": "h"}, "http://h").why
-    'a session is believed from our own pages only'
+    'a session is accepted only from pages of this server'
     """
     return _read(headers, public_url, (COOKIE,))
 
@@ -52,9 +52,9 @@ def _read(headers: Mapping[str, str], public_url: str, names: tuple[str, ...]) -
     if not values:
         return Nothing()
     if len(values) > 1:
-        return Unreadable("more than one session", doubled=True)
+        return Unreadable("more than one session cookie", doubled=True)
     if not is_own(headers, public_url):
-        return Unreadable("a session is believed from our own pages only")
+        return Unreadable("a session is accepted only from pages of this server")
     text = values[0]
     if not text or len(text) > MAX_CHARACTERS or not _TEXT.issuperset(text):
         return Unreadable("the session is malformed")

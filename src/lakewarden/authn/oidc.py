@@ -157,9 +157,9 @@ def _keys(raw: bytes) -> Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]]:
             raise BadInput(f"two keys have the `kid` `{kid}`", where="key set")
         found[kid] = entry
     if not found:
-        raise BadInput("there is no key that can check a signature", where="key set")
+        raise BadInput("it contains no key that can verify a signature", where="key set")
     if len(found) > 1 and None in found:
-        raise BadInput("of several keys one has no `kid`", where="key set")
+        raise BadInput("with several keys, each must have a `kid`", where="key set")
     return found
 
 
@@ -202,7 +202,7 @@ class Verifier:
                 return claims
             wrong = self._wrong(claims) or ("" if nonce is None else self._misused(claims, nonce))
         except _MALFORMED as error:
-            return Forged(f"not a token that can be checked ({type(error).__name__})")
+            return Forged(f"the token cannot be verified ({type(error).__name__})")
         return Forged(wrong) if wrong else self._identity(claims)
 
     def _claims(self, token: str) -> dict[str, Any] | Forged:
@@ -214,16 +214,16 @@ class Verifier:
                 return Forged(f"the header member `{name}` is not accepted")
         kid = header.get("kid")
         if kid is not None and not isinstance(kid, str):
-            return Forged("`kid` is no text")
+            return Forged("`kid` is not a string")
         found = self._keys.find(kid)
         if found is None:
-            return Forged("signed by no key of ours")
+            return Forged("signed by an unknown key")
         key, algorithms = found
         if header.get("alg") not in algorithms:
-            return Forged("the algorithm is not the key's")
+            return Forged("the algorithm does not match the key")
         payload = jws.deserialize_compact(token, key, algorithms=list(algorithms)).payload
         claims = json.loads(payload)
-        return claims if isinstance(claims, dict) else Forged("the claims are no object")
+        return claims if isinstance(claims, dict) else Forged("the claims are not an object")
 
     def _wrong(self, claims: Mapping[str, Any]) -> str:
         """What the claims say that must not be, or do not say that must be."""
@@ -232,13 +232,13 @@ class Verifier:
         audiences = audience if isinstance(audience, list) else [audience]
         expires, begins = _time(claims.get("exp")), _time(claims.get("nbf"))
         if claims.get("iss") != expected.issuer:
-            return "the issuer is not ours"
+            return "unexpected issuer"
         if expected.audience not in audiences:
-            return "the audience is not us"
+            return "unexpected audience"
         if expires is None:
             return "`exp` is missing"
         if begins is None and "nbf" in claims:
-            return "`nbf` is no time"
+            return "`nbf` is not a time"
         if now >= expires + expected.leeway_seconds:
             return "expired"
         if begins is not None and now < begins - expected.leeway_seconds:
@@ -248,7 +248,7 @@ class Verifier:
     def _misused(self, claims: Mapping[str, Any], nonce: str) -> str:
         """Whether an ID token is of another login, or for another client beside us."""
         if claims.get("nonce") != nonce:
-            return "the nonce is that of another login"
+            return "the nonce belongs to another login"
         audience = claims.get("aud")
         client = claims.get("azp", None if isinstance(audience, list) else audience)
         if client is None and isinstance(audience, list) and len(audience) == 1:
@@ -258,10 +258,10 @@ class Verifier:
     def _identity(self, claims: Mapping[str, Any]) -> Identity | Forged:
         user = claims.get(self._expected.user_claim)
         if not isinstance(user, str) or not user:
-            return Forged(f"the claim `{self._expected.user_claim}` names nobody")
+            return Forged(f"the claim `{self._expected.user_claim}` does not name a user")
         groups = claims.get(self._expected.group_claim, [])
         if not isinstance(groups, list) or not all(isinstance(name, str) for name in groups):
-            return Forged(f"the claim `{self._expected.group_claim}` is no list of names")
+            return Forged(f"the claim `{self._expected.group_claim}` is not a list of names")
         return Identity(user, tuple(dict.fromkeys(groups)), self._account(claims))
 
     def _account(self, claims: Mapping[str, Any]) -> str:

@@ -58,7 +58,7 @@ class Passwords:
     @contextmanager
     def _turn(self) -> Iterator[None]:
         if not self._free.acquire(timeout=PATIENCE_SECONDS):
-            raise Unavailable("too many passwords are checked at the same time")
+            raise Unavailable("too many passwords are being verified; try again later")
         try:
             yield
         finally:

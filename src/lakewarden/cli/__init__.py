@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import traceback
 
         traceback.print_exc()
-        said = "this should not have happened; the lines above say where"
+        said = "internal error; the lines above say where"
         return _refuse(said, COULD_NOT_TELL, tokens)
 
 

@@ -229,7 +229,7 @@ class Local:
 
 
 def _of_files(texts: Sequence[str], links: Path | None) -> Local:
-    """The realms of ingested directories. Raises `BadInput` for one that is there twice."""
+    """The realms of ingested directories. Raises `BadInput` for one that occurs twice."""
     import time
 
     from lakewarden.pipeline.directory import load

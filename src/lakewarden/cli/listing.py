@@ -1,4 +1,4 @@
-"""`lakewarden list`: on what may somebody do something?"""
+"""`lakewarden list`: the entities on which a user may perform an operation."""
 
 from __future__ import annotations
 

@@ -43,12 +43,14 @@ _ALPHABETS: Final = (
 def check_root_token(text: str) -> None:
     """Raises `BadInput` for a token that others could guess; it is never quoted."""
     if _BEARER.fullmatch(text) is None:
-        raise BadInput("the root token may hold letters, digits and `-._~+/=`, and is not empty")
+        raise BadInput(
+            "the root token must not be empty and may contain only letters, digits and `-._~+/=`"
+        )
     if len(text) < MIN_CHARACTERS or bits(text) < MIN_BITS:
         raise BadInput(
-            f"the root token can be guessed: expected at least {MIN_CHARACTERS} characters and"
-            f" {MIN_BITS} bits, where sequences and repetitions do not count; `{GENERATOR}`"
-            " makes a good one"
+            f"the root token is too weak: expected at least {MIN_CHARACTERS} characters and"
+            f" {MIN_BITS} bits, not counting sequences and repetitions; `{GENERATOR}`"
+            " generates one"
         )
 
 

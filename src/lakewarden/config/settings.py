@@ -375,20 +375,20 @@ class ServerSettings(BaseSettings):
         """What is switched off, one sentence each."""
         said = []
         if self.auth == "simple":
-            said.append("authentication is `simple`: every caller is whom it says it is")
+            said.append("authentication is `simple`: callers are not authenticated")
         if self.auth == "simple" and not self.is_loopback:
-            said.append(f"`insecure`: other machines reach `{self.host}` and are believed")
+            said.append(f"`insecure`: other machines reach `{self.host}` without authentication")
         for section in self.systems.values():
             said += section.weakened()
         if self.believes_names and "*" in self.allowed_hosts:
-            said.append("`allowed_hosts`: pages on the web can make this server their own")
+            said.append("`allowed_hosts`: any web page can send requests to this server")
         if self.auth != "simple" and not self.is_encrypted and not self.is_loopback:
             said.append(
                 "tokens and passwords cross the network unencrypted: set `tls_cert` and `tls_key`,"
                 " or as `public_url` the https address of what encrypts in front of the server"
             )
         if self.open_metrics:
-            said.append("`open_metrics`: everybody may read the metrics")
+            said.append("`open_metrics`: anybody may read the metrics")
         return tuple(said)
 
     @property
@@ -446,7 +446,7 @@ def load(
         raise _refused(error, sources) from None
     settings._origins = dict(_origins(Settings, sources, file, variables))
     if settings.add_admin and not settings.names_admin:
-        raise BadInput("`add_admin` adds the administrator that `admin` names: name one")
+        raise BadInput("`add_admin` requires `admin`, the name of the new administrator")
     check(settings)
     return settings
 
@@ -455,24 +455,24 @@ def check(settings: Settings) -> None:
     """Refuses what each value allows and all together do not; raises `BadInput`."""
     if settings.auth == "simple" and not settings.is_loopback and not settings.insecure:
         raise BadInput(
-            f"`simple` authentication believes every caller, so it may not listen on"
-            f" `{settings.host}`; take `--auth token`, a loopback address, or say `--insecure`"
+            f"`simple` does not authenticate callers, so the server must not listen on"
+            f" `{settings.host}`; use `--auth token`, a loopback address, or `--insecure`"
         )
     exposed = not settings.is_loopback and not settings.insecure
     for section in settings.systems.values():
         section.check(settings.host, exposed=exposed)
     if settings.tls_cert is None and (settings.tls_key or settings.tls_client_ca):
-        raise BadInput("`tls_key` and `tls_client_ca` need a `tls_cert`")
+        raise BadInput("`tls_key` and `tls_client_ca` require `tls_cert`")
     if settings.tls_principals and settings.tls_client_ca is None:
-        raise BadInput("`tls_principals` needs the authorities of `tls_client_ca`")
+        raise BadInput("`tls_principals` requires `tls_client_ca`")
     oidc = settings.oidc
     if settings.auth == "oidc":
         for key in ("issuer", "audience"):
             if not getattr(oidc, key):
-                raise BadInput(f"`oidc` authentication needs the setting `oidc.{key}`")
+                raise BadInput(f"`oidc` authentication requires the setting `oidc.{key}`")
         if bool(oidc.jwks_url) == bool(oidc.jwks_file):
             raise BadInput(
-                "`oidc` authentication needs one of the settings `oidc.jwks_url` and"
+                "`oidc` authentication requires one of the settings `oidc.jwks_url` and"
                 " `oidc.jwks_file`"
             )
         for name in oidc.admins:
@@ -482,12 +482,12 @@ def check(settings: Settings) -> None:
                     f" `{settings.admin}` nor `{oidc.issuer}#SUBJECT`"
                 )
         if oidc.jwks_url and not _is_trusted(oidc.jwks_url):
-            raise BadInput("`oidc.jwks_url` is not `https://`, nor on this machine")
+            raise BadInput("`oidc.jwks_url` must be `https://` or an address of this machine")
         if oidc.client_id:
             _check_code_flow(oidc)
     url = settings.audit.anchor_url
     if url and not _is_trusted(url):
-        raise BadInput("`audit.anchor_url` is not `https://`, nor on this machine")
+        raise BadInput("`audit.anchor_url` must be `https://` or an address of this machine")
     root = settings.root_token
     if root is not None:
         check_root_token(root.get_secret_value())
@@ -496,9 +496,9 @@ def check(settings: Settings) -> None:
 def _check_code_flow(oidc: Oidc) -> None:
     for key in ("authorization_url", "token_url"):
         if not _is_trusted(getattr(oidc, key)):
-            raise BadInput(f"`oidc.{key}` is not `https://`, nor on this machine")
+            raise BadInput(f"`oidc.{key}` must be `https://` or an address of this machine")
     if "openid" not in oidc.scope.split():
-        raise BadInput("`oidc.scope` lacks `openid`")
+        raise BadInput("`oidc.scope` must contain `openid`")
 
 
 def _is_trusted(url: str) -> bool:
@@ -531,7 +531,7 @@ def _check_variables(variables: Mapping[str, str]) -> None:
     for name in sorted(variables):
         is_ours = name.upper().startswith(PREFIX) and name not in NOT_SETTINGS
         if is_ours and name.upper() not in known:
-            raise BadInput(f"the environment variable `{name}` is no setting")
+            raise BadInput(f"the environment variable `{name}` is not a setting")
 
 
 def _variables(section: type[BaseModel], prefix: str) -> Iterator[str]:

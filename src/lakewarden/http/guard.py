@@ -335,7 +335,7 @@ def filter_of(state: RealmState, operation: str) -> str:
     """The operation that each entity of a list, or of a deletion of several, must pass."""
     filter = state.matrix.operation(operation).filter
     if filter is None:
-        raise BadInput(f"`{operation}` lists nothing")
+        raise BadInput(f"`{operation}` does not list entities")
     return filter
 
 

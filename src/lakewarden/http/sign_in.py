@@ -46,7 +46,7 @@ class TooMany(WardenError):
     """Too many tries; `seconds` until the next one."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__("too many tries to sign in; wait a while")
+        super().__init__("too many login attempts; try again later")
         self.seconds = math.ceil(seconds)
 
 
@@ -125,7 +125,7 @@ def _by_password(exchange: Exchange, proof: Proof) -> Issued:
     found = exchange.state.realms.get(proof.realm)
     system = None if found is None else registry().shipping(found.realm.model)
     if hashing is None or found is None or system is None or not system.passwords:
-        raise BadInput("expected a realm whose people sign in with a password", where="realm")
+        raise BadInput("expected a realm whose users have passwords", where="realm")
     passwords = system.load(system.passwords)
     throttle = Throttle(exchange.service.store, proof.realm, proof.user, exchange.address)
     _wait(throttle.begin(exchange.now))
@@ -140,7 +140,7 @@ def _by_password(exchange: Exchange, proof: Proof) -> Issued:
                 transaction, proof.realm, "user.log_in", user or proof.user
             )
         )
-        raise NotBelieved("the user or the password is wrong")
+        raise NotBelieved("the user name or the password is incorrect")
     issued: Issued = exchange.write(
         lambda transaction: passwords.enter(transaction, proof.realm, user, hashed)
     )
@@ -152,7 +152,7 @@ def _by_directory_password(exchange: Exchange, proof: Proof) -> Issued:
     """A session of a user of a directory who has a password there."""
     hashing, directory = exchange.services.passwords, proof.directory or DIRECTORY
     if hashing is None:
-        raise BadInput("nobody signs in with a password here", where="password")
+        raise BadInput("passwords are not accepted here", where="password")
     store = exchange.service.store
     throttle = Throttle(store, people_of(directory), proof.user, exchange.address)
     _wait(throttle.begin(exchange.now))
@@ -171,7 +171,7 @@ def _by_directory_password(exchange: Exchange, proof: Proof) -> Issued:
         exchange.write(
             lambda transaction: directory_password.record_wrong(transaction, directory, proof.user)
         )
-        raise NotBelieved("the user or the password is wrong")
+        raise NotBelieved("the user name or the password is incorrect")
     throttle.succeed(exchange.now)
     return issued
 

@@ -67,7 +67,7 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(members) != len(pairs):
         counted = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counted.items() if count > 1)
-        raise BadInput(f"the member {quoted(twice)} is there twice", where=_WHERE)
+        raise BadInput(f"the member {quoted(twice)} occurs twice", where=_WHERE)
     return members
 
 
@@ -121,4 +121,4 @@ def _check_surrogates(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        raise BadInput("half a surrogate pair is not text", where=_WHERE) from None
+        raise BadInput("an unpaired surrogate is not allowed", where=_WHERE) from None

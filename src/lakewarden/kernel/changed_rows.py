@@ -124,7 +124,7 @@ class ChangedRows:
     def _add(self, entity: Entity, parent: Entity | None) -> None:
         self.coded.model.check_type(entity.type)
         if self.coded.is_known(entity):
-            raise Conflict(f"`{entity.type}:{entity.name}` is stored already")
+            raise Conflict(f"`{entity.type}:{entity.name}` already exists")
         self._mention_type(entity.type)
         above = self._parent(parent)
         known = self.coded.tree.find(entity)
@@ -248,7 +248,7 @@ class ChangedRows:
         id = self._stored(entity)
         renamed = Entity(entity.type, name)
         if self.coded.tree.find(renamed) is not None:
-            raise Conflict(f"`{renamed.type}:{name}` is stored already")
+            raise Conflict(f"`{renamed.type}:{name}` already exists")
         if not self.coded.model.binds_identity:
             raise BadInput(f"{self.coded.model.title} knows entities by their names only")
         self._mark_subtree(id)

@@ -30,7 +30,7 @@ def apply(matrix: Matrix, changes: Iterable[Change], *, now: float, revision: in
     """The matrix after `changes`, in order, for the interval around `now`.
 
     No changes at all: the same facts, moved to the interval around `now`. Raises `Unknown`
-    for an entity or statement that is not stored, `Conflict` for one that is stored already,
+    for an entity or statement that is not stored, `Conflict` for one that already exists,
     `BadInput` for what the model does not declare and what would close a cycle,
     `LimitExceeded` for what would be nested too deep; the matrix given stays as it is,
     whatever happens.

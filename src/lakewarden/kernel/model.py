@@ -52,7 +52,7 @@ class EntityType:
     `parents` are the types that may contain it. `owned`: may have owners. `principal`: the
     kind of principal that an entity of this type also is; `principal_until` cuts the name
     at the first of these characters before it is taken for a principal's name. `judged`: a
-    well-formed name that is not stored is judged by what its name says; otherwise denied.
+    well-formed name that is not stored is evaluated by its name; otherwise denied.
     """
 
     name: str

@@ -111,7 +111,7 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
         raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
     for way in ways:
         if way not in WAYS:
-            raise BadInput(f"unknown way `{way}`; expected one of: {', '.join(WAYS)}")
+            raise BadInput(f"unknown access level `{way}`; expected one of: {', '.join(WAYS)}")
     access = "entity.access"
     where = selected_realms(state, actor, names, now, right(state, actor, now, access), access)
     if isinstance(where, Denied):
@@ -150,12 +150,12 @@ def found_at(state: State, where: RealmSelection, text: str, home: str | None) -
     """The one entity that the text names among the realms; errors as `reach`."""
     if home is not None:
         if home not in where.passing:
-            raise Unknown("asset", text, "none of the realms that may be asked has it")
+            raise Unknown("asset", text, "none of the realms that you may query contains it")
         return asset(state, (home, text))
     found = fitting(state, where, text)
     if len(found) > 1:
         names = ", ".join(one.realm for one in found)
-        raise BadInput(f"several realms may have `{text}`: {names}; say in which it is")
+        raise BadInput(f"several realms may contain `{text}`: {names}; name the realm")
     return found[0]
 
 

@@ -89,7 +89,7 @@ def sealed_from_here(head: Head, before: str, seals: Seals, now: float) -> Audit
         operation="audit.seal",
         target="server:lakewarden",
         outcome="allow",
-        reason="another key" if before else "rows before were not sealed",
+        reason="another key" if before else "earlier rows were not sealed",
         details={"rows": head.seq, "digest": head.digest, "key": seals.first, "before": before},
     )
 
@@ -112,9 +112,9 @@ def first_fault(rows: Iterable[AuditRow], head: Head) -> Fault | None:
     at = Head()
     for row in rows:
         if row.seq != at.seq + 1:
-            return Fault(at.seq + 1, f"is missing; the next row there is has number {row.seq}")
+            return Fault(at.seq + 1, f"is missing; the next row is number {row.seq}")
         if row.digest != _digest(at.digest, row.seq, row.revision, row.body):
-            return Fault(row.seq, "was changed, or the row before it was")
+            return Fault(row.seq, "was changed, or the previous row was")
         at = Head(row.seq, row.digest)
     if at != head:
         return Fault(at.seq + 1, f"is missing; the trail had {head.seq} rows")

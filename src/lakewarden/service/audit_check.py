@@ -26,8 +26,8 @@ from lakewarden.service.audit_seal import UNSEALED, Sealed, Seals, key_id
 LOGGED: Final = "audit anchor"
 """What the log calls an anchor."""
 
-_ANEW: Final = "whoever can write the database can have written any row anew"
-_NO_ANCHORS: Final = "without anchors: rows can have been cut from the end"
+_ANEW: Final = "anybody with write access to the database can have rewritten any row"
+_NO_ANCHORS: Final = "without anchors: rows can have been removed from the end"
 
 _MEMBERS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "time": (int, float),
@@ -150,7 +150,7 @@ class _Watch:
                     self._gaps.append((self._loose[0], row.seq - 1))
                 self._vouched, self._loose = row.seq, None
             case Sealed.FORGED:
-                what = f"does not have the seal of key {key_id(row.seal)}: it was written anew"
+                what = f"does not have the seal of key {key_id(row.seal)}: it was rewritten"
                 self._found.append(Fault(row.seq, what))
             case Sealed.UNKNOWN_KEY | Sealed.NOT:
                 if self._loose is None or (row.seal and not self._loose[1]):
@@ -167,9 +167,9 @@ class _Watch:
             return
         first, key = self._loose
         if key:
-            yield Fault(first, f"is sealed with key {key}, which is not configured")
+            yield Fault(first, f"is sealed with the unknown key {key}")
         elif self._vouched:
-            yield Fault(first, "is not sealed, though rows before it are")
+            yield Fault(first, "is not sealed, but earlier rows are")
 
     def doubts(self, head: Head, *, has_anchors: bool) -> Iterator[str]:
         """What a trail without a fault may still hide."""
@@ -179,8 +179,8 @@ class _Watch:
             yield f"no row is sealed: {_ANEW}"
         for first, last in self._gaps:
             yield (
-                f"rows {first} to {last} have no seal of a configured key: they are what they were"
-                f" when row {last + 1} was sealed"
+                f"rows {first} to {last} have no seal of a configured key: they are unchanged"
+                f" since row {last + 1} was sealed"
             )
         if has_anchors:
             yield from self.after_anchors(head)
@@ -190,7 +190,9 @@ class _Watch:
     def after_anchors(self, head: Head) -> Iterator[str]:
         """What no anchor tells of."""
         if self._newest < head.seq:
-            yield f"rows after {self._newest} were not anchored: the last can have been cut off"
+            yield (
+                f"rows after {self._newest} were not anchored: the last rows can have been removed"
+            )
 
 
 def _at(anchor: Anchor) -> str:

@@ -23,7 +23,7 @@ _ITEMS: Final = 1_000
 class Cancelled(Unavailable):
     """Nobody waits for the answer any more."""
 
-    public: ClassVar[str] = "the request was given up"
+    public: ClassVar[str] = "the request was cancelled"
 
     def __init__(self) -> None:
         super().__init__(self.public)

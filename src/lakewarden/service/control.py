@@ -243,4 +243,4 @@ def administrators_of(matrix: Matrix, now: float) -> frozenset[Principal]:
 def keep_an_administrator(transaction: WriteTransaction, before: Collection[Principal]) -> None:
     """Raises `Conflict` if there were administrators `before` and now none is left."""
     if before and not administrators(transaction.state, transaction.now):
-        raise Conflict("this would leave nobody who may hand out rights over lakewarden")
+        raise Conflict("this would leave no user who may grant privileges on lakewarden")

@@ -102,7 +102,7 @@ def spread(
         system = state.realm(name).system
         here = [None] if about is None else [one.entity for one in about if one.realm == name]
         if not here:
-            silent.append(Silent(name, "has nothing that is linked to the entity"))
+            silent.append(Silent(name, "has no entity linked to this entity"))
             continue
         found = [unit for at in here for unit in _units(system.model, name, operation, at)]
         units += found
@@ -113,7 +113,7 @@ def spread(
         and among.realms
         and not any(_has(state.realm(name).system.model, operation) for name in among.realms)
     ):
-        raise Unknown("operation or privilege", operation, "none of the realms has it")
+        raise Unknown("operation or privilege", operation, "none of the realms contains it")
     return Spread(among, tuple(units), tuple(silent))
 
 
@@ -140,14 +140,14 @@ def _has(model: Model, operation: str) -> bool:
 
 def _why_silent(model: Model, operation: str) -> str:
     if not _has(model, operation):
-        return f"`{operation}` is no operation of {model.title}"
-    return f"`{operation}` is not asked about such an entity in {model.title}"
+        return f"`{operation}` is not an operation of {model.title}"
+    return f"`{operation}` does not apply to this type of entity in {model.title}"
 
 
 def targets(state: State, among: RealmSelection, text: str, home: str | None) -> list[Asset]:
     """The entity, in every realm that may have it, and all that are linked to it."""
     if home is not None and home not in among.passing:
-        raise Unknown("asset", text, "none of the realms that may be asked has it")
+        raise Unknown("asset", text, "none of the realms that you may query contains it")
     starts = fitting(state, among, text) if home is None else [asset(state, (home, text))]
     return sorted({same for start in starts for same in state.links.same(start, among.passing)})
 
@@ -171,7 +171,9 @@ def fitting(state: State, among: RealmSelection, text: str) -> list[Asset]:
     if error is not None and len(among.passing) == 1:
         raise error
     asked = ", ".join(sorted(among.passing)) or "none"
-    raise Unknown("asset", text, f"no realm that may be asked can have it; there are: {asked}")
+    raise Unknown(
+        "asset", text, f"no realm that you may query can contain it; expected one of: {asked}"
+    )
 
 
 def listable(state: State, among: RealmSelection, operation: str) -> Spread:
@@ -186,7 +188,7 @@ def listable(state: State, among: RealmSelection, operation: str) -> Spread:
         if not found:
             silent.append(Silent(name, _why_silent(model, operation)))
     if among.realms and not units:
-        raise Unknown("operation or privilege", operation, "none of the realms has it")
+        raise Unknown("operation or privilege", operation, "none of the realms contains it")
     return Spread(among, tuple(units), tuple(silent))
 
 

@@ -120,7 +120,7 @@ class DecisionService:
                 state = self._state
         if state.revision < at_least:
             raise StaleRevision(
-                f"revision `{at_least}` is not known here; the newest is `{state.revision}`"
+                f"revision `{at_least}` is unknown; the newest is `{state.revision}`"
             )
         return state
 

@@ -35,7 +35,7 @@ def default_statements(
     tables = {str(table["id"]): table for table in system.model.defaults}
     for id in sorted(deleted):
         if id not in tables:
-            raise BadInput(f"`{id}` is no default statement of {system.model.title}")
+            raise BadInput(f"`{id}` is not a default statement of {system.model.title}")
         if not tables[id].get("editable", False):
             raise BadInput(f"the default statement `{id}` cannot be deleted")
     kept = (table for id, table in tables.items() if id not in deleted)

@@ -36,7 +36,7 @@ T = TypeVar("T")
 _CLOCK_SECONDS: Final = 5.0
 """By which the clock of another writer may be ahead of ours."""
 
-OFFLINE: Final = "run `lakewarden doctor --database URL` beside the server"
+OFFLINE: Final = "run `lakewarden doctor --database URL` on the server's host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def examine(subject: Subject) -> list[Check]:
         try:
             checks += check(subject)
         except _OverBudget:
-            says = "not looked at to the end: that takes longer than a request may"
+            says = "incomplete: the check exceeds the time limit of a request"
             checks.append(Check(name, "unknown", says, OFFLINE))
         except Unavailable as error:
             checks.append(Check(name, "unreachable", str(error)))
@@ -96,8 +96,8 @@ def systems() -> Iterator[Check]:
     known = registry()
     known.check()
     for name, why in sorted(known.problems.items()):
-        fix = f"repair or remove the package that brings `{name}`"
-        yield Check("systems", "bad", f"{name} is left out: {why}", fix)
+        fix = f"repair or remove the package that provides `{name}`"
+        yield Check("systems", "bad", f"{name} is not loaded: {why}", fix)
     if not known.problems:
         yield Check("systems", "ok", ", ".join(known.systems))
 
@@ -107,12 +107,12 @@ def settings(weakened: Iterable[str], without_effect: Iterable[str]) -> Iterator
     for sentence in weakened:
         yield Check("settings", "warning", f"mind that {sentence}", "see docs/security.md")
     for sentence in without_effect:
-        yield Check("settings", "warning", sentence, "leave the setting out")
+        yield Check("settings", "warning", sentence, "remove the setting")
 
 
 def _settings(subject: Subject) -> Iterator[Check]:
     checks = list(settings(subject.weakened, subject.without_effect))
-    yield from checks or [Check("settings", "ok", "nothing is switched off")]
+    yield from checks or [Check("settings", "ok", "all protections are on")]
 
 
 def _store(subject: Subject) -> Iterator[Check]:
@@ -122,14 +122,14 @@ def _store(subject: Subject) -> Iterator[Check]:
     yield Check("store", "ok", f"answers in {milliseconds:.0f} ms, at revision {revision}")
     fault = subject.service.store.write_health.fault
     if fault:
-        fix = "free space, or make the database writable; it is tried again every few seconds"
+        fix = "free space, or make the database writable; the server retries every few seconds"
         yield Check("store", "bad", f"writes fail: {fault}", fix)
 
 
 def _realms(subject: Subject) -> Iterator[Check]:
     state = subject.service.state
     if CONTROL not in state.realms:
-        yield Check("realms", "bad", "there are none", "`lakewarden init` makes them")
+        yield Check("realms", "bad", "there are none", "`lakewarden init` creates them")
         return
     for name, realm in sorted(state.realms.items()):
         entities = len(realm.matrix.snapshot.coded.tree.stored)
@@ -142,7 +142,7 @@ def _realms(subject: Subject) -> Iterator[Check]:
         yield Check("realms", "bad", f"{name} is closed: {closed.reason}", fix)
     if not control.administrators(state, subject.service.clock()):
         fix = "`lakewarden init --admin NAME` names one"
-        yield Check("realms", "bad", "nobody administers lakewarden", fix)
+        yield Check("realms", "bad", "lakewarden has no administrator", fix)
 
 
 def _audit_trail(subject: Subject) -> Iterator[Check]:
@@ -150,7 +150,7 @@ def _audit_trail(subject: Subject) -> Iterator[Check]:
         rows = _within(subject.budget, reading.audit())
         report = examine_trail(rows, reading.audit_head(), subject.seals)
     if report.fault is None:
-        yield Check("audit trail", "ok", f"whole: {report.rows:,} rows")
+        yield Check("audit trail", "ok", f"complete: {report.rows:,} rows")
     else:
         fix = "compare it with a backup and with anchors: `lakewarden audit verify`"
         says = f"row {report.fault.seq} {report.fault.what}"
@@ -164,10 +164,10 @@ def _clock(subject: Subject) -> Iterator[Check]:
     written = None if last is None else json.loads(last.body).get("time")
     ahead = written - subject.service.clock() if isinstance(written, (int, float)) else 0.0
     if ahead > _CLOCK_SECONDS:
-        says = f"{ahead:,.0f} s behind the clock that wrote the last row of the audit trail"
+        says = f"{ahead:,.0f} s behind the last row of the audit trail"
         yield Check("clock", "bad", says, "synchronize the clocks of all hosts, with NTP")
     else:
-        yield Check("clock", "ok", "not behind what was written last")
+        yield Check("clock", "ok", "not behind the last write")
 
 
 def _change_feed(subject: Subject) -> Iterator[Check]:
@@ -175,15 +175,20 @@ def _change_feed(subject: Subject) -> Iterator[Check]:
         with subject.service.reading() as reading:
             differing, revision = _compared(reading, subject.budget), reading.revision
     except FeedGone:
-        says = "no longer reaches back to the beginning; not compared"
+        says = "does not reach back to the first revision; not compared"
         yield Check("change feed", "ok", says)
         return
     for scope, rows in differing:
         counts = ", ".join(f"{count:,} of {table}" for table, count in rows.items())
-        says = f"{scope}: rows that feed and tables do not share: {counts}"
-        yield Check("change feed", "bad", says, "somebody wrote past lakewarden: restore a backup")
+        says = f"{scope}: rows that differ between change feed and tables: {counts}"
+        yield Check(
+            "change feed",
+            "bad",
+            says,
+            "the database was modified outside lakewarden: restore a backup",
+        )
     if not differing:
-        says = f"adds up to what is stored, at revision {revision}"
+        says = f"matches the tables, at revision {revision}"
         yield Check("change feed", "ok", says)
 
 

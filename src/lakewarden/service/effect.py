@@ -299,7 +299,7 @@ def _of_the_server(kind: str, key: Any, row: Any) -> Effect:
             one, other = (Asset(realm, Entity(*entity)) for realm, entity in key)
             return LinkChanged(Link(one, other), None if row is None else row["keeper"])
         case other:
-            raise BadInput(f"the change feed holds `{other}`, which is not known here")
+            raise BadInput(f"the change feed holds `{other}`, which is unknown")
 
 
 def _entity_effect(op: str, entity: Entity, row: Any) -> Effect:

@@ -93,7 +93,7 @@ def named(found: RealmState, text: str) -> Entity:
     """The entity that a text names, stored or not; raises `BadInput`."""
     entity = found.system.entity(text)
     if entity == NO_RESOURCE or not entity.name:
-        raise BadInput(f"`{text}` names no entity")
+        raise BadInput(f"`{text}` does not name an entity")
     return entity
 
 
@@ -158,7 +158,7 @@ def _owning(
 ) -> Sequence[Effect]:
     declared = found.system.model.types.get(entity.type)
     if owners and declared is not None and not declared.owned:
-        raise BadInput(f"a {entity.type} has no owners")
+        raise BadInput(f"a {entity.type} cannot have owners")
     wanted = {OwnerRow(entity, found.system.principal(who), kind) for who, kind in owners}
     there = set(_stored(found, entity).owners)
     gone = [OwnerChanged(row, False) for row in sorted(there - wanted)]
@@ -180,4 +180,6 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
 
 def _refuse_control(realm: str) -> None:
     if realm == CONTROL:
-        raise BadInput(f"the entities of `{CONTROL}` are the realms: create and drop these")
+        raise BadInput(
+            f"the entities of `{CONTROL}` are the realms: create and drop realms instead"
+        )

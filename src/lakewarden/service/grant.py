@@ -62,7 +62,7 @@ def takers(state: RealmState, on: Entity) -> frozenset[Principal]:
 def give(transaction: WriteTransaction, realm: str, to: Principal, given: Given) -> None:
     """Gives the principal privileges on entities; what it has already it has once.
 
-    That nothing is allowed and denied at once is the caller's to see to.
+    That nothing is both allowed and denied at once is the caller's to see to.
     """
     transaction.change(realm, *giving(transaction.realm(realm), to, given))
 

@@ -82,18 +82,23 @@ def since(compiled: Compiled, reading: Reading) -> Sequence[FeedRow] | None:
     if compiled.revision > reading.revision:
         raise _refused(
             compiled,
-            f"knows revision {compiled.revision}, and the newest of the store is"
-            f" {reading.revision}; if the store was restored from a backup, make the index anew",
+            f"has revision {compiled.revision}, but the newest of the store is"
+            f" {reading.revision}; if the store was restored from a backup, rebuild the index",
         )
     if not _is_marked(compiled.mark, reading):
-        raise _refused(compiled, "was made of another store, or of what a backup took back")
+        raise _refused(
+            compiled,
+            "was built from another store, or from data that a restored backup does not have",
+        )
     try:
         rows = reading.feed(compiled.revision, MANY + 1)
     except FeedGone:
-        message = f"is of revision {compiled.revision}, to which the change feed no longer reaches"
-        raise _refused(compiled, f"{message} back; make the index anew") from None
+        message = f"has revision {compiled.revision}, which the change feed no longer contains"
+        raise _refused(compiled, f"{message}; rebuild the index") from None
     if any(_drops(row, compiled.realm) for row in rows):
-        message = f"was made of a realm `{compiled.realm}` that is gone; make the index anew"
+        message = (
+            f"was built from the realm `{compiled.realm}`, which was dropped; rebuild the index"
+        )
         raise _refused(compiled, message)
     return None if len(rows) > MANY else rows
 
@@ -110,8 +115,8 @@ def _check_realm(compiled: Compiled, reading: Reading) -> None:
         raise _refused(compiled, f"the store has no realm `{compiled.realm}`; there are: {there}")
     system = load_system(realm.model, realm.settings, realm.text)
     if system.model.digest != compiled.system.model.digest:
-        message = f"was made under another model, or other settings, than `{realm.name}` has now"
-        raise _refused(compiled, f"{message}; make the index anew")
+        message = f"was built with another model, or other settings, than `{realm.name}` has now"
+        raise _refused(compiled, f"{message}; rebuild the index")
 
 
 def _is_marked(text: str, reading: Reading) -> bool:

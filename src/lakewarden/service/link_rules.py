@@ -175,7 +175,7 @@ def pattern(text: str) -> Pattern:
         word, many = token[1], token[2]
         if word is not None:
             if word in variables:
-                raise BadInput(f"`{{{word}}}` is there twice")
+                raise BadInput(f"`{{{word}}}` occurs twice")
             variables.append(word)
             body += _PARTS if many else _PART
         elif len(token[0]) == 2:
@@ -199,7 +199,7 @@ def read_rules(section: Section) -> Rules:
         raise BadInput("expected at least one", where=section.at("rule"))
     for name in {rule.name for rule in rules}:
         if sum(rule.name == name for rule in rules) > 1:
-            raise BadInput(f"two rules are called `{name}`", where=section.at("rule"))
+            raise BadInput(f"two rules have the name `{name}`", where=section.at("rule"))
     known = {name for rule in rules for name in rule.realms}
     never = frozenset(_never(one, known) for one in section.tables("except"))
     section.close()
@@ -246,7 +246,7 @@ def check(rules: Rules, systems: Mapping[str, System], where: str) -> None:
     """Raises `BadInput` where the rules speak of what the realms do not have."""
     missing = sorted(set(rules.realms) - set(systems))
     if missing:
-        raise BadInput(f"no directory was given for realm `{missing[0]}`", where=where)
+        raise BadInput(f"no directory for realm `{missing[0]}`", where=where)
     for rule in rules.rules:
         for realm, found in rule.realms.items():
             try:

@@ -55,7 +55,7 @@ def asset(state: State, named: Named) -> Asset:
     realm, text = named
     found = state.realm(realm).system.entity(text)
     if found == NO_RESOURCE or not found.name:
-        raise BadInput(f"`{text}` names no entity")
+        raise BadInput(f"`{text}` does not name an entity")
     return Asset(realm, found)
 
 
@@ -115,12 +115,12 @@ def _directory(state: State, of: Link) -> str:
 def common_directory(state: State, *realms: str) -> str:
     """The one directory of two realms; raises `Unknown`, and `BadInput` where they never meet."""
     if CONTROL in realms:
-        raise BadInput(f"what the realm `{CONTROL}` holds are no assets")
+        raise BadInput(f"the entities of the realm `{CONTROL}` are not assets")
     one, other = (state.realm(name).realm for name in realms)
     if one.directory != other.directory:
         raise BadInput(
-            f"realms of different directories never meet: `{one.name}` is in `{one.directory}`,"
-            f" `{other.name}` in `{other.directory}`"
+            f"realms of different directories cannot be linked: `{one.name}` is in"
+            f" `{one.directory}`, `{other.name}` in `{other.directory}`"
         )
     return one.directory
 
@@ -159,7 +159,7 @@ def bring(
     With `prune` those of this keeper that are in no row are taken away.
     """
     if not keeper:
-        raise BadInput("links that are loaded need a keeper")
+        raise BadInput("loaded links require a keeper")
     _check_keeper(keeper)
     mine = {found for found, by in transaction.state.links.all() if by == keeper}
     realms = {end[0] for row in rows for end in row}

@@ -86,9 +86,7 @@ def dismiss(
         raise BadInput(f"expected a reason of 1 to {MAX_REASON} characters", where="body.reason")
     latest = transaction.now + MAX_DAYS * 86_400
     if not math.isfinite(until) or not transaction.now < until <= latest:
-        raise BadInput(
-            f"expected a moment that is to come, within {MAX_DAYS} days", where="body.until"
-        )
+        raise BadInput(f"expected a future time, within {MAX_DAYS} days", where="body.until")
     body = {"reason": reason, "by": transaction.actor.recorded, "until": until}
     transaction.change(realm, DocumentChanged(_about(fingerprint), body))
     return None

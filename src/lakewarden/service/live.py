@@ -65,7 +65,7 @@ class Live(Protocol):
     """
 
     def schemas(self, source: Source, address: str) -> Sequence[str]:
-        """The schemas (in MySQL: databases), those of the system left out."""
+        """The schemas (in MySQL: databases), those of the system not loaded."""
         ...
 
     def tables(self, source: Source, address: str, schema: str) -> Sequence[str]:
@@ -91,7 +91,7 @@ def source_of(url: str, user: str = "", password: str = "") -> Source:
     try:
         port = parts.port
     except ValueError:
-        raise BadInput("the port of the address is not one") from None
+        raise BadInput("the port of the address is invalid") from None
     host = parts.hostname or ""
     if "@" in parts.netloc or _HOST.fullmatch(host) is None:
         raise BadInput("expected one plain host in the address, without user and password")
@@ -117,16 +117,16 @@ def address_of(source: Source, hosts: Collection[str]) -> str:
     addresses may not be contacted.
     """
     if not is_listed(source, hosts):
-        raise Unavailable("the host of the catalog is not on the list")
+        raise Unavailable("the host of the catalog is not allowed")
     try:
         found = socket.getaddrinfo(source.host, source.port, type=socket.SOCK_STREAM)
     except OSError:
-        raise Unavailable("the host of the catalog has no address") from None
+        raise Unavailable("the host of the catalog cannot be resolved") from None
     addresses = [str(entry[4][0]) for entry in found]
     is_told = source.host == "localhost" or _is_address(source.host)
     for address in addresses:
         if not is_told and address not in hosts and _is_refused(address):
-            raise Unavailable("the host of the catalog has an address that is not contacted")
+            raise Unavailable("the address of the catalog's host is not allowed")
     return addresses[0]
 
 

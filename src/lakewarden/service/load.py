@@ -123,7 +123,7 @@ def _brought(
         if isinstance(found, Denied):
             return found
         return Brought(found, prune, service.state.revision)
-    raise Conflict(f"realm `{realm}` was changed by others all the while")
+    raise Conflict(f"realm `{realm}` was changed concurrently too often")
 
 
 def _bring(
@@ -188,7 +188,7 @@ def _check_together(
 
 def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
     if realm.name == CONTROL:
-        raise BadInput(f"the realm `{CONTROL}` is not loaded from a directory")
+        raise BadInput(f"the realm `{CONTROL}` cannot be loaded from a directory")
     if stored.name != given.name:
         raise BadInput(f"realm `{realm.name}` is of model `{stored.name}`, not `{given.name}`")
     for name in sorted({*stored.settings, *given.settings}):
@@ -198,7 +198,7 @@ def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
                 f"realm `{realm.name}` has `{name} = {mine}`, the directory `{name} = {other}`"
             )
     if stored.settings == given.settings and stored.digest != given.digest:
-        raise BadInput(f"realm `{realm.name}` has another edition of model `{stored.name}`")
+        raise BadInput(f"realm `{realm.name}` has another version of the model `{stored.name}`")
 
 
 def _kept(transaction: WriteTransaction, realm: str) -> Callable[[Collection[str]], frozenset[str]]:

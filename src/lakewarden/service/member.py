@@ -30,7 +30,7 @@ def principal_of(state: RealmState, entity: Entity) -> Principal:
     """The user, group or role that the entity also is. Raises `BadInput` where it is none."""
     kind = state.system.model.principal_kind(entity)
     if kind is None:
-        raise BadInput(f"a `{entity.type}` is no user, group or role")
+        raise BadInput(f"a `{entity.type}` is not a user, group or role")
     return Principal(*kind)
 
 
@@ -38,7 +38,7 @@ def container_of(state: RealmState, entity: Entity) -> Entity:
     """What the record of a user, group or role lies in. Raises `BadInput` at the top."""
     container = state.system.spelling.parent(entity)
     if container is None:
-        raise BadInput(f"a `{entity.type}` lies in nothing")
+        raise BadInput(f"a `{entity.type}` has no parent")
     return container
 
 

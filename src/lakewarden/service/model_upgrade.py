@@ -167,7 +167,7 @@ def _refusal(found: Upgrade) -> str:
     first = found.orphans[0]
     return (
         f"the new model of `{found.realm}` orphans {counted}, such as {first.kind}"
-        f" `{first.name}`: {first.reason}; say that they are to be dropped"
+        f" `{first.name}`: {first.reason}; confirm that they are dropped"
     )
 
 
@@ -252,7 +252,7 @@ class _Step:
                 continue
             if not model.types[row.entity.type].owned:
                 label = f"{row.owner.name} of {_text(row.entity)}"
-                reason = f"a {row.entity.type} has no owner"
+                reason = f"a {row.entity.type} cannot have an owner"
                 self._orphan("owner", label, reason, OwnerChanged(row, False))
             else:
                 owners.append(row)
@@ -270,11 +270,11 @@ class _Step:
         gone: dict[Entity, None] = {}
         for entity, parent in _downwards(self._facts):
             if parent in gone:
-                reason = f"{_text(parent)} goes"
+                reason = f"{_text(parent)} is removed"
             elif entity.type not in self.system.model.types:
                 reason = f"there is no type `{entity.type}`"
             elif parent is not None and not self._may_lie(entity, parent):
-                reason = f"a {entity.type} cannot lie in a {parent.type}"
+                reason = f"a {entity.type} cannot be a child of a {parent.type}"
             else:
                 continue
             gone[entity] = None
@@ -293,7 +293,7 @@ class _Step:
             if defaults.get(statement.id) == statement:
                 continue  # the new edition brings its own
             if isinstance(statement.scope, On) and statement.scope.entity in gone:
-                reason = f"{_text(statement.scope.entity)} goes"
+                reason = f"{_text(statement.scope.entity)} is removed"
                 self._orphan("statement", statement.id, reason, StatementRemoved(statement.id))
                 continue
             try:
@@ -314,7 +314,7 @@ def _upgraded(before: RealmState, text: ModelText) -> Realm:
     realm = before.realm
     if realm.text is None:
         message = f"realm `{realm.name}` has the shipped model `{realm.model}`"
-        raise Conflict(f"{message}, which is upgraded with lakewarden itself")
+        raise Conflict(f"{message}, which each release of lakewarden upgrades")
     system = load_system(realm.model, realm.settings, text)
     defaults = {str(table["id"]) for table in system.model.defaults}
     return replace(realm, text=text, deleted=realm.deleted & defaults)

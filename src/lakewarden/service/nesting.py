@@ -17,7 +17,7 @@ from lakewarden.kernel.principal import Principal
 
 def check_nesting(before: Coded | None, after: Coded) -> None:
     """Raises `BadInput` for a new circle, `LimitExceeded` for new depth; cheap without either."""
-    _refuse_circle("lie below themselves", _looped(before), _looped(after))
+    _refuse_circle("are below themselves", _looped(before), _looped(after))
     _refuse_circle("would be members of themselves", _inert(before), _inert(after))
     _refuse_depth("levels above", _deep(before), _deep(after))
     _refuse_depth("memberships in a row above", _beyond(before), _beyond(after))

@@ -54,12 +54,12 @@ def check_strength(password: str, *names: str) -> None:
     """
     plain = prepared(password)
     if not SHORTEST <= len(plain) <= LONGEST:
-        raise BadInput(f"a password has {SHORTEST} to {LONGEST} characters")
+        raise BadInput(f"a password must have {SHORTEST} to {LONGEST} characters")
     if len(set(plain)) < _FEWEST:
-        raise BadInput(f"a password has at least {_FEWEST} different characters")
+        raise BadInput(f"a password must have at least {_FEWEST} different characters")
     folded = plain.casefold()
     if folded in _COMMON or folded in {name.casefold() for name in names}:
-        raise BadInput("the password is too easily guessed")
+        raise BadInput("the password is too weak")
 
 
 def prepared(password: str) -> str:

@@ -241,7 +241,7 @@ def administer(transaction: WriteTransaction, user: str, directory: str) -> None
     """
     control_realm = transaction.realm(CONTROL)
     if control_realm.realm.directory != directory:
-        raise BadInput(f"administrators are people of `{control_realm.realm.directory}`")
+        raise BadInput(f"administrators must be users of `{control_realm.realm.directory}`")
     person = Principal(USER, user)
     _check_person(person)
     row = MembershipRow(control_realm.system.spelled(person), SERVICE_ADMINS)
@@ -256,7 +256,7 @@ def administer(transaction: WriteTransaction, user: str, directory: str) -> None
 
 def _check_person(person: Principal) -> None:
     if person.kind not in (USER, GROUP):
-        raise BadInput(f"a directory has users and groups, not a {person.kind}")
+        raise BadInput(f"a directory contains users and groups, not a {person.kind}")
     check_user_name(person.name, what=f"the {person.kind} name")
 
 
@@ -284,7 +284,7 @@ def _own_set(found: RealmState, text: str) -> Principal:
 def _check_kinds(row: MembershipRow) -> None:
     if row.of.kind == IMPLIED:
         if row.of.name in ("all-users", "any-group"):
-            raise BadInput(f"nobody is entered into `{row.of.name}`")
+            raise BadInput(f"`{row.of.name}` cannot have members")
         return
     kinds = _CONTAINERS.get(row.of.kind)
     if kinds is None or row.member.kind not in kinds:
@@ -355,7 +355,7 @@ def _disowned(found: RealmState, person: Principal) -> Iterator[Effect]:
         if all(owner == number for owner, _ in owners):
             raise Conflict(
                 f"`{principal_text(person)}` is the only owner of `{entity.type}:{entity.name}`"
-                f" in realm `{found.realm.name}`; give it another owner first"
+                f" in realm `{found.realm.name}`; assign another owner first"
             )
         for owner, label in owners:
             if owner == number:

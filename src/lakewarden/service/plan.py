@@ -1,7 +1,7 @@
 """Policy as code: what files ask for against what a realm holds, the access in between, and apply.
 
 Whoever keeps files has a name, and what was applied from them bears it as a mark: statements in
-their documents, roles and memberships in a document of the keeper's own. What bears no mark or
+their documents, roles and memberships in a document of the keeper's own. What has no mark or
 another one is left alone. A plan names a revision; it is applied only while neither the realm nor
 its people have changed since, and only as it was shown.
 """
@@ -123,7 +123,7 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
         found = transaction.realm(realm)
         if is_changed_since(transaction.store, found, revision):
             raise Conflict(
-                f"realm `{realm}` or its people have changed since revision {revision}, for which"
+                f"realm `{realm}` or its directory has changed since revision {revision}, for which"
                 " the plan was made; plan again"
             )
         wanted = read(parts, found)
@@ -133,7 +133,7 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
             found, transaction.store, wanted, newest, transaction.now, keeper=keeper, adopts=adopts
         )
         if made.digest_at(revision) != digest:
-            raise Conflict("the files ask for something else than the plan showed; plan again")
+            raise Conflict("the files have changed since the plan; plan again")
         for effects in _in_turn(pending):
             transaction.change(realm, *effects)
         if realm == CONTROL:
@@ -234,8 +234,12 @@ def _edits(
         if was == now and not mark and not adopts:
             continue  # as an export has it: nothing is pending, and nobody keeps it
         if was is not None and mark != keeper and (mark or not adopts):
-            kept = f"is kept by `{mark}`" if mark else "bears no mark: adopt it, or rename yours"
-            raise Conflict(f"statement `{id}` is there already and {kept}")
+            kept = (
+                f"has the mark `{mark}`"
+                if mark
+                else "has no mark: adopt it, or rename your statement"
+            )
+            raise Conflict(f"statement `{id}` already exists and {kept}")
         if was != now or mark != keeper:
             yield Edit(id, was, now)
 
@@ -289,7 +293,7 @@ class _Note:
         body = reading.documents(realm, [id]).get(id, {})
         roles, members = body.get("roles", []), body.get("members", [])
         if not isinstance(roles, list) or not isinstance(members, list):
-            raise BadInput(f"the note of what `{keeper}` keeps is damaged")
+            raise BadInput(f"the stored state of `{keeper}` is damaged")
         pairs = frozenset((str(member), str(of)) for member, of in members)
         return _Note(frozenset(map(str, roles)), pairs)
 
@@ -372,4 +376,4 @@ def _check_gone_roles(realm: RealmState, gone: Sequence[Principal], edits: Seque
     for role in gone:
         for id, statement in sorted(after.items()):
             if statement is not None and role in statement.principals:
-                raise Conflict(f"role `{role.name}` cannot go: statement `{id}` names it")
+                raise Conflict(f"role `{role.name}` cannot be removed: statement `{id}` names it")

@@ -117,7 +117,7 @@ def _outcomes(scenario: Scenario) -> list[Outcome]:
     end = monotonic() + SECONDS
     for case in scenario.cases:
         if monotonic() > end:
-            got = f"not run: {SECONDS:g} seconds were over"
+            got = f"not run: the time limit of {SECONDS:g} seconds was exceeded"
             outcomes.append(Outcome(case.title, "", False, "", got, None))
             continue
         if case.now not in sessions:

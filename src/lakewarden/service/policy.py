@@ -119,7 +119,7 @@ def _check_model(section: Section, about: About) -> None:
     """A file that brings its model's text is for realms of exactly that text."""
     text = own.of_table(section.take("model"), section.at("model"))
     if text is not None and text != about.system.text:
-        message = f"is for another edition of the model than realm `{about.realm}` has"
+        message = f"is for another version of the model than realm `{about.realm}` has"
         raise BadInput(message, where=section.at("model"))
 
 
@@ -131,7 +131,9 @@ def _members(section: Section) -> Iterable[MembershipRow]:
     for name in inner.names():
         of = _principal(section, "members", name)
         if of in CONFIGURED:
-            raise BadInput(f"the configuration says who `{name}` are", where=section.at("members"))
+            raise BadInput(
+                f"the members of `{name}` are set in the configuration", where=section.at("members")
+            )
         for text in inner.texts(name):
             yield MembershipRow(_principal(inner, name, text), of)
 
@@ -139,12 +141,12 @@ def _members(section: Section) -> Iterable[MembershipRow]:
 def _check(statement: Statement, about: About, where: str) -> None:
     id = statement.id
     if id.startswith(IMPLIED_ID):
-        raise BadInput(f"an id cannot begin with `{IMPLIED_ID}`", where=where)
+        raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
     if id in fixed(about.system):
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
     if any(isinf(one or 0.0) for one in (statement.valid_from, statement.valid_until)):
         # JSON has no such number: a plan that is kept, or sent, would say something else.
-        raise BadInput(f"statement `{id}` has a moment without end; leave it out", where=where)
+        raise BadInput(f"statement `{id}` has an infinite time; omit it", where=where)
     if isinstance(statement.scope, On):
         entity = statement.scope.entity
         if not about.is_stored(entity) and not about.system.model.judged(entity.type):
@@ -153,7 +155,7 @@ def _check(statement: Statement, about: About, where: str) -> None:
 
 
 IMMUTABLE_BECAUSE: Final = (
-    "it comes with the system and keeps its administrators from locking themselves out"
+    "it is a default of the system and prevents administrators from locking themselves out"
 )
 """Why a default statement that is not editable cannot be changed."""
 

@@ -55,7 +55,9 @@ def _yaml(text: str, where: str) -> object:
             event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # theirs has none
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 mark = event.start_mark
-                raise yaml.MarkedYAMLError(None, None, "anchors and aliases are not taken", mark)
+                raise yaml.MarkedYAMLError(
+                    None, None, "anchors and aliases are not supported", mark
+                )
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -66,7 +68,7 @@ def _yaml(text: str, where: str) -> object:
                         None, None, "expected text for a key", key.start_mark
                     )
                 if key.value in seen or key.tag.endswith(":merge"):
-                    said = f"the key `{key.value}` is there twice"
+                    said = f"the key `{key.value}` occurs twice"
                     raise yaml.MarkedYAMLError(None, None, said, key.start_mark)
                 seen.add(key.value)
             return super().construct_mapping(node, deep)

@@ -93,7 +93,7 @@ class Preparation:
         self._give_up()
 
     def commit(self, events: Sequence[AuditEvent]) -> int:
-        raise AssertionError("a preparation is replayed")
+        raise AssertionError("a write is replayed")
 
     def apply(self, scope: str, effects: Sequence[Effect]) -> None:
         if not effects:

@@ -133,7 +133,7 @@ def check_unchanged(reading: Reading, found: RealmState, at_revision: int | None
     """Raises `Conflict` where the realm has changed since a revision; None: since none."""
     if at_revision is not None and is_changed_since(reading, found, at_revision):
         raise Conflict(
-            f"realm `{found.realm.name}` has changed since revision {at_revision}; look at it again"
+            f"realm `{found.realm.name}` has changed since revision {at_revision}; reload it"
         )
 
 
@@ -211,7 +211,7 @@ def _refused(found: RealmState, draft: Draft, after: Matrix, now: float) -> Iter
     if found.realm.name == CONTROL:
         had = control.administrators_of(found.matrix, now)
         if had and not control.administrators_of(after, now):
-            yield "this would leave nobody who may hand out rights over lakewarden"
+            yield "this would leave no user who may grant privileges on lakewarden"
 
 
 def _used(reading: Reading, realm: str, before: Matrix, after: Matrix, now: float) -> Used:

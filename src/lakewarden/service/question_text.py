@@ -92,7 +92,7 @@ def _check_parts(operation: Operation, request: Request) -> None:
         for name in named:
             if name not in known:
                 expected = ", ".join(sorted(known)) or "none"
-                message = f"`{operation.name}` names no `{name}`; expected one of: {expected}"
+                message = f"`{operation.name}` has no `{name}`; expected one of: {expected}"
                 raise BadInput(message, where=member)
 
 
@@ -163,10 +163,10 @@ def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
     may = len(members & who(matrix, request))
     if matrix.decide(request).allow:
         lacking = len(members) - may
-        return (f"of its {len(members)} members {lacking} may not",) if lacking else ()
+        return (f"{lacking} of its {len(members)} members may not",) if lacking else ()
     if not members:
         return (*by_itself(principal), f"{_called(principal)} has no stored members")
-    return (*by_itself(principal), f"of its {len(members)} members {may or 'none'} may")
+    return (*by_itself(principal), f"{may or 'none'} of its {len(members)} members may")
 
 
 def _called(principal: Principal) -> str:
@@ -184,7 +184,7 @@ def _about_target(model: Model, matrix: Matrix, target: Entity) -> list[str]:
     if target in (NO_RESOURCE, Entity(target.type, "")) or matrix.snapshot.coded.is_known(target):
         return []
     judged = model.judged(target.type)
-    then = "judged by what its name says" if judged else "so every operation on it is denied"
+    then = "evaluated by its name" if judged else "so every operation on it is denied"
     return [f"{target.type} `{target.name}` is not stored, {then}"]
 
 
@@ -192,7 +192,7 @@ def _about_parts(operation: Operation, request: Request) -> list[str]:
     """What the rule for the target's type asks about, and the request does not name."""
     rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
     return [
-        f"`{operation.name}` asks about `{name}` too; name it with {option} {name}=TYPE:ENTITY"
+        f"`{operation.name}` also requires `{name}`; specify it with {option} {name}=TYPE:ENTITY"
         for option, sign, named, known in (
             ("--target", "@ ", request.targets, operation.targets),
             ("--item", "request.", request.lists, operation.lists),
@@ -235,9 +235,12 @@ def _turned_by(matrix: Matrix, request: Request, statements: Sequence[Statement]
 
 def _when(statement: Statement, now: float) -> str:
     if statement.valid_until is not None and statement.valid_until <= now:
-        return f"had it until {_moment(statement.valid_until)} UTC, by statement `{statement.id}`"
+        return (
+            f"it was allowed until {_moment(statement.valid_until)} UTC,"
+            f" by statement `{statement.id}`"
+        )
     begin = now if statement.valid_from is None else statement.valid_from
-    return f"statement `{statement.id}` would allow it, and begins {_moment(begin)} UTC"
+    return f"statement `{statement.id}` would allow it from {_moment(begin)} UTC"
 
 
 def _moment(time: float) -> str:

@@ -374,7 +374,7 @@ def _above(asked: Asked) -> list[Entity]:
 def _pruned(step: Step, known: set[Entity]) -> Step:
     """The step without what is said of entities that the caller may not know of."""
     if step.entity is not None and step.entity not in known:
-        return Step("something that you may not see", step.holds, None)
+        return Step("an object that you may not see", step.holds, None)
     inner = tuple(_pruned(one, known) for one in step.steps)
     return replace(step, steps=inner)
 

@@ -100,12 +100,14 @@ def _among(
         raise LimitExceeded(f"{len(names)} realms, at most {MAX_REALMS} are allowed")
     wanted = list(dict.fromkeys(names))
     if CONTROL in wanted:
-        raise BadInput(f"the realm `{CONTROL}` is asked alone")
+        raise BadInput(f"the realm `{CONTROL}` must be queried alone")
     allowed = [name for name in wanted if may(name)]
     directories = {state.realm(name).realm.directory for name in allowed}
     if len(directories) > 1:
         told = ", ".join(f"`{name}`" for name in sorted(directories))
-        raise BadInput(f"realms of different directories never meet, and these are of {told}")
+        raise BadInput(
+            f"realms of different directories cannot be queried together, and these are in {told}"
+        )
     out = tuple(name for name in wanted if name not in allowed)
     passing = _open(state, directories.pop() if directories else actor.directory, may)
     return RealmSelection(tuple(allowed), out, passing)

@@ -54,7 +54,7 @@ def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
     check_realm_name(realm.name)
     check_realm_name(realm.directory)
     if realm.model == CONTROL_MODEL:
-        raise BadInput(f"the model `{CONTROL_MODEL}` is that of the realm `{CONTROL}` alone")
+        raise BadInput(f"the model `{CONTROL_MODEL}` is reserved for the realm `{CONTROL}`")
     target = control.directory(realm.directory)
     told = {"name": realm.name, "model": realm.model}
     if realm.text is not None:
@@ -72,7 +72,7 @@ def establish(transaction: WriteTransaction, realm: Realm) -> None:
     Errors as `create`.
     """
     if transaction.state.declared(realm.name) is not None:
-        raise Conflict(f"realm `{realm.name}` is there already")
+        raise Conflict(f"realm `{realm.name}` already exists")
     system = load_system(realm.model, realm.settings, realm.text)
     defaults = default_statements(system, realm.deleted)
     added = (StatementAdded(statement) for statement in defaults)
@@ -121,7 +121,7 @@ def alter(
     if refused is not None:
         return refused
     if name == CONTROL:
-        raise BadInput(f"the realm `{CONTROL}` has nothing to set")
+        raise BadInput(f"the realm `{CONTROL}` has no settings")
     before = transaction.realm(name)
     realm = replace(
         before.realm,

@@ -330,14 +330,14 @@ class _World:
         """The entity, which must be stored unless the model judges names of its type."""
         entity = self.entity(text, section, key)
         if entity not in self.entities and not self._model.judged(entity.type):
-            raise BadInput(f"`{text}` is not in the world", where=section.at(key))
+            raise BadInput(f"`{text}` is not defined in the scenario", where=section.at(key))
         return entity
 
     def stored(self, text: str, section: Section, key: str) -> Entity:
         """The entity, which must be stored."""
         entity = self.entity(text, section, key)
         if entity not in self.entities:
-            raise BadInput(f"`{text}` is not in the world", where=section.at(key))
+            raise BadInput(f"`{text}` is not defined in the scenario", where=section.at(key))
         return entity
 
     def asker(self, text: str, section: Section, key: str) -> Principal:
@@ -346,14 +346,14 @@ class _World:
             raise BadInput("expected a name", where=section.at(key))
         principal = _declared(section, key, self._system.principal, text)
         if principal not in self._mentioned and not self._strangers:
-            raise BadInput(f"`{text}` is not in the world", where=section.at(key))
+            raise BadInput(f"`{text}` is not defined in the scenario", where=section.at(key))
         return principal
 
     def _entities(self, key: str) -> list[Entity]:
         texts = self._section.texts(key)
         if len(set(texts)) < len(texts):
             twice = next(text for text in texts if texts.count(text) > 1)
-            raise BadInput(f"`{twice}` is there twice", where=self._section.at(key))
+            raise BadInput(f"`{twice}` occurs twice", where=self._section.at(key))
         return [self.entity(text, self._section, key) for text in texts]
 
     def _rows(self) -> tuple[EntityRow, ...]:
@@ -463,11 +463,11 @@ class _Cases:
         )
         section.close()
         if not is_check and (case.targets or case.attributes or case.subresources):
-            message = "a listing carries no targets, attributes or subresources"
+            message = "a listing has no targets, attributes or subresources"
             raise BadInput(message, where=section.where)
         both = set(case.allow) & set(case.deny)
         if both:
-            raise BadInput(f"`{min(both).name}` is allowed and denied", where=section.where)
+            raise BadInput(f"`{min(both).name}` is both allowed and denied", where=section.where)
         return case
 
     def _act(self, section: Section) -> tuple[Operation | None, str | None]:
@@ -485,7 +485,9 @@ class _Cases:
     def _target(self, section: Section, operation: Operation | None, *, is_check: bool) -> Entity:
         text = section.text("on", "")
         if not is_check and text:
-            raise BadInput("a listing names its container by `within`", where=section.at("on"))
+            raise BadInput(
+                "a listing specifies its container with `within`", where=section.at("on")
+            )
         entity = self._world.entity(text, section, "on") if text else NO_RESOURCE
         if is_check and operation is not None:
             _declared(section, "on", operation.rule, entity.type or NONE)
@@ -537,7 +539,7 @@ class _Cases:
         for name, inner in _keys(section, "attributes"):
             declared = self._model.attributes.get(name)
             if declared is None or declared.source is Source.STORED:
-                raise BadInput(f"no request carries an attribute `{name}`", where=inner.at(name))
+                raise BadInput(f"requests have no attribute `{name}`", where=inner.at(name))
             found[name] = _value(declared, inner)
         return found
 

@@ -40,7 +40,7 @@ class Reaching:
     `source` is the entity that the statement is on, None where it chooses by a pattern or by
     criteria. `beaten_by` are DENYs on the same entity about one of its privileges and about
     somebody whom it names too. `is_own`: it is told to somebody who may not list statements, and
-    names nobody else.
+    does not name a user else.
     """
 
     statement: Statement

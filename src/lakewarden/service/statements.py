@@ -111,7 +111,7 @@ def _check(statement: Statement) -> None:
     if len(statement.id) > MAX_ID:
         raise LimitExceeded(f"the id has {len(statement.id)} characters, at most {MAX_ID}")
     if statement.id.startswith(IMPLIED_ID):
-        raise BadInput(f"an id cannot begin with `{IMPLIED_ID}`")
+        raise BadInput(f"an id must not start with `{IMPLIED_ID}`")
     if not statement.privileges:
         raise BadInput("expected at least one privilege", where="body.privileges")
     if not statement.principals and statement.owners is None:
@@ -132,8 +132,8 @@ def _is_editable(found: RealmState, id: str) -> bool:
 def _check_mark(transaction: WriteTransaction, realm: str, id: str, mark: str) -> None:
     keeper = mark_of(transaction, realm, id)
     if keeper != mark and (keeper or id in stored(transaction.realm(realm))):
-        kept = f"is kept by `{keeper}`" if keeper else "bears no mark"
-        raise Conflict(f"statement `{id}` {kept}; name its mark to change it")
+        kept = f"has the mark `{keeper}`" if keeper else "has no mark"
+        raise Conflict(f"statement `{id}` {kept}; specify its mark to change it")
 
 
 def _marked(transaction: WriteTransaction, realm: str, id: str, mark: str) -> list[Effect]:

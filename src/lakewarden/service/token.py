@@ -88,7 +88,7 @@ def create(
     if refused is not None:
         return refused
     if not (new or is_stored(transaction.state, user, directory)):
-        hint = f"not in directory `{directory}` nor its realms: add the user, or say `--new`"
+        hint = f"not in directory `{directory}` or its realms: add the user, or use `--new`"
         raise Unknown("user", user, hint)
     if realm is not None and transaction.realm(realm).realm.directory != directory:
         raise BadInput(f"the people of realm `{realm}` are in another directory than `{directory}`")
@@ -156,9 +156,9 @@ def _check(user: str, seconds: float, title: str) -> None:
             f"the title has {len(title)} characters, at most {MAX_TITLE} are allowed"
         )
     if not seconds > 0:
-        raise BadInput(f"a token is good for more than 0 seconds, got {seconds}")
+        raise BadInput(f"a token must be valid for more than 0 seconds, got {seconds}")
     if seconds > LONGEST:
-        raise LimitExceeded(f"a token is good for at most {LONGEST / DAY:.0f} days")
+        raise LimitExceeded(f"a token is valid for at most {LONGEST / DAY:.0f} days")
 
 
 def _new_id(user: str, directory: str) -> str:

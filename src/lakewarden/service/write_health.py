@@ -12,7 +12,7 @@ from lakewarden.kernel.errors import Unavailable
 class Unwritable(Unavailable):
     """The store answers, and cannot write."""
 
-    public: ClassVar[str] = "the store cannot be written now"
+    public: ClassVar[str] = "the store is not writable"
 
 
 class WriteHealth:

@@ -37,7 +37,7 @@ def save(engine: sa.Engine, path: Path) -> str:
     unfinished = path.with_name(f"{path.name}.unfinished")
     with _folder_errors(path):
         if path.exists():
-            raise Conflict(f"`{path}` is there already")
+            raise Conflict(f"`{path}` already exists")
         unfinished.unlink(missing_ok=True)
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
@@ -88,7 +88,7 @@ def restore(path: Path, url: str) -> str:
     holds something already, `Unavailable` for one that does not answer.
     """
     if not path.is_file():
-        raise BadInput(f"there is no backup `{path}`")
+        raise BadInput(f"the backup `{path}` does not exist")
     with TemporaryDirectory(prefix="lakewarden-restore-") as folder, _folder_errors(path):
         own = Path(folder, "backup")  # opening a file may change it
         shutil.copyfile(path, own)
@@ -107,9 +107,9 @@ def _checked(engine: sa.Engine, path: Path) -> str:
             _SEAL.drop(connection)
             digest = rows_digest(connection)
     except Unavailable:
-        raise BadInput(f"`{path}` is no backup, or was not written to its end") from None
+        raise BadInput(f"`{path}` is not a complete backup") from None
     if digest != found:
-        raise BadInput(f"`{path}` is damaged: its rows are not those that were saved")
+        raise BadInput(f"`{path}` is damaged: its rows do not match its digest")
     return digest
 
 
@@ -128,7 +128,7 @@ def _bring_in(source: sa.Engine, url: str, digest: str | None) -> None:
             _copy(stored, fresh)
             search_rows.fill(fresh)
             if rows_digest(fresh) != (digest or rows_digest(stored)):
-                raise Unavailable("the database did not keep the rows as they were given")
+                raise Unavailable("the database changed the rows")
     finally:
         target.dispose()
 
@@ -137,7 +137,9 @@ def _check_empty(connection: sa.Connection) -> None:
     counter = connection.execute(sa.select(schema.counter).with_for_update()).one()
     is_used = connection.execute(sa.select(schema.scopes.c.id).limit(1)).first() is not None
     if counter.revision or counter.audit_seq or is_used:
-        raise Conflict("the database holds something already; a backup goes into an empty one")
+        raise Conflict(
+            "the database is not empty; a backup can only be restored into an empty database"
+        )
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:

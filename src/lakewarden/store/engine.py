@@ -67,9 +67,9 @@ def create(url: str | sa.URL) -> sa.Engine:
     try:
         return _postgres(parsed)
     except ImportError:
-        raise Unavailable("psycopg is not installed, which PostgreSQL needs") from None
+        raise Unavailable("PostgreSQL requires psycopg, which is not installed") from None
     except ArgumentError:
-        raise BadInput("the URL of the store cannot be used") from None
+        raise BadInput("the database URL is not supported") from None
 
 
 def _parsed(url: str | sa.URL) -> sa.URL:
@@ -80,7 +80,7 @@ def _parsed(url: str | sa.URL) -> sa.URL:
         parsed, backend = None, ""
     if parsed is None or backend not in (SQLITE, POSTGRES, "postgres"):
         expected = "`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
-        raise BadInput(f"the URL of the store cannot be used; expected {expected}")
+        raise BadInput(f"the database URL is not supported; expected {expected}")
     if backend == SQLITE:
         if parsed.database in (None, "", ":memory:") or parsed.query:
             raise BadInput("a SQLite store is a file: expected `sqlite:///FILE`")
@@ -182,7 +182,7 @@ def told() -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        raise Conflict(f"what was to be stored is there already: {_reason(error)}") from None
+        raise Conflict(f"the object already exists: {_reason(error)}") from None
     except SQLAlchemyError as error:
         check()
         if isinstance(error, DBAPIError) and _is_unwritable(error.orig):

@@ -174,7 +174,7 @@ def _take_apart_rest(
             row = (*_link_key(link), *link.one.entity, *link.other.entity, keeper)
             work.add(to.PUT_LINK, row)
         case _:
-            raise BadInput("the change names one thing and holds another")
+            raise BadInput("the key of the change does not match its content")
 
 
 def _parent(parent: Entity | None) -> Row:

@@ -43,16 +43,16 @@ def check_storable(json_text: str) -> None:
     Those are NUL and half of a surrogate pair; nothing else is refused or altered.
     """
     if "\\u0000" in json_text and _ESCAPED_NUL.search(json_text):
-        raise BadInput("a text with the character NUL cannot be stored")
+        raise BadInput("text with a NUL character cannot be stored")
     if not json_text.isascii() and _SURROGATE.search(json_text):
-        raise BadInput("a text with half of a surrogate pair cannot be stored")
+        raise BadInput("text with an unpaired surrogate cannot be stored")
 
 
 def check_names(*names: str) -> None:
     """Raises `BadInput` as `check_storable` does, for plain texts."""
     for name in names:
         if "\0" in name or _SURROGATE.search(name):
-            raise BadInput("a text with NUL or half of a surrogate pair cannot be stored")
+            raise BadInput("text with NUL or an unpaired surrogate cannot be stored")
 
 
 def escaped(json_text: str) -> str:

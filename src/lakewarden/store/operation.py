@@ -98,7 +98,7 @@ def _named_once(entities: Sequence[tuple[str, str]]) -> Iterator[None]:
     except IntegrityError:
         type, name = entities[0]
         which = f"`{type}:{name}`" if len(entities) == 1 else "one of the entities"
-        raise Conflict(f"{which} is stored already") from None
+        raise Conflict(f"{which} already exists") from None
 
 
 def _drop_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:

@@ -175,7 +175,7 @@ class SqlReading:
 
     def feed(self, after: int, limit: int | None = None) -> Sequence[FeedRow]:
         if after < self._counter().pruned:
-            raise FeedGone(f"the change feed begins behind revision {self._counter().pruned}")
+            raise FeedGone(f"the change feed starts after revision {self._counter().pruned}")
         revisions, changes, scopes = schema.revisions.c, schema.changes.c, schema.scopes.c
         query = (
             sa.select(

@@ -61,7 +61,7 @@ class Keys:
 
 
 def _no_key() -> Unavailable:
-    return Unavailable("a stored secret cannot be read: none of the configured keys fits")
+    return Unavailable("a stored secret cannot be read: none of the configured keys matches")
 
 
 def rewrap(writing: SqlWriting, keys: Keys) -> int:

@@ -62,8 +62,8 @@ def check(engine: sa.Engine) -> None:
     newest = _newest()
     if found != newest:
         raise Unavailable(
-            f"the store has schema `{found or 'none'}`, and this release needs `{newest}`;"
-            " it has to be upgraded first"
+            f"the store has schema `{found or 'none'}`, but this release requires `{newest}`;"
+            " upgrade the store first"
         )
 
 
@@ -81,8 +81,7 @@ def _check_known(connection: sa.Connection) -> str | None:
     found = current(connection)
     if found is not None and found not in _known():
         raise Unavailable(
-            f"the store has schema `{found}`, which this release does not know; it was written"
-            " by a newer one, and only a newer one can open it"
+            f"the store has schema `{found}`, which a newer release wrote; use that release"
         )
     return found
 

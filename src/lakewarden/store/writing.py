@@ -200,7 +200,7 @@ class SqlWriting(SqlReading):
 
     def _check_open(self) -> None:
         if self._is_over:
-            raise BadInput("the write was committed already")
+            raise BadInput("the write is already committed")
 
     def _counted(self, query: sa.Select[Any]) -> sa.Row[Any]:
         return self._connection.execute(query).one()

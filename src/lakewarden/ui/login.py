@@ -135,7 +135,7 @@ def _fields(body: bytes) -> dict[str, str]:
 def failed(error: Exception) -> Reply:
     """A failure as a short text; of one that nobody foresaw nothing is told."""
     status = _status(error)
-    said = str(error) if status != 500 else "this should not have happened"
+    said = str(error) if status != 500 else "internal error"
     headers = {**HEADERS, "Retry-After": "1"} if status == 503 else HEADERS
     return Reply(status, said.encode("utf-8", "replace"), "text/plain; charset=utf-8", headers)
 

@@ -119,9 +119,9 @@ class Pages:
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
         if allowed:
-            reply = _plain(405, "this method is not there")
+            reply = _plain(405, "this method is not supported")
             return replace(reply, headers={**reply.headers, "Allow": ", ".join(allowed)})
-        return _plain(404, "there is nothing at this address")
+        return _plain(404, "this address does not exist")
 
 
 def _plain(status: int, text: str) -> Reply:

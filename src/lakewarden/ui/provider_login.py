@@ -22,7 +22,7 @@ from lakewarden.service.credential import Count
 from lakewarden.service.provider_login import SECONDS, Callback, LoginFailed, ProviderAway
 from lakewarden.ui import login
 
-NOT_THERE = "people do not log in at an identity provider here"
+NOT_THERE = "login at an identity provider is not configured"
 
 
 def start(exchange: Exchange) -> Reply:
@@ -48,7 +48,7 @@ def finish(exchange: Exchange) -> Reply:
         return login.page(exchange, 401, str(error))
     if not compare_digest(state.encode(), callback.state.encode()):
         # Whoever sent the browser here, it was not the provider; the login goes on.
-        return login.page(exchange, 401, "this answer belongs to another login; log in again")
+        return login.page(exchange, 401, "this response belongs to another login; log in again")
     over = signing.login_cookie(exchange, "", 0.0)
     try:
         _use_once(exchange, state)
@@ -76,7 +76,7 @@ def _use_once(exchange: Exchange, state: str) -> None:
     """Raises `LoginFailed` for a login that was answered already."""
     used = Count(("login", sha256(state.encode()).hexdigest()), 1, SECONDS)
     if exchange.service.store.try_once([used], exchange.now) is not None:
-        raise LoginFailed("this login is over; log in again")
+        raise LoginFailed("this login has expired; log in again")
 
 
 def _record(exchange: Exchange, error: LoginFailed) -> None:

@@ -103,7 +103,7 @@ def index() -> str:
     blocks = [
         "# The policy advisor",
         MARK,
-        "`lakewarden lint` looks for what is odd, useless or dangerous in a realm. It changes"
+        "`lakewarden lint` finds odd, useless or dangerous policy of a realm. It changes"
         " nothing. Each rule has a page with an example in which it finds something, and one in"
         " which it finds nothing.",
         "```\nlakewarden lint --from realm\nlakewarden lint --realm datahub"

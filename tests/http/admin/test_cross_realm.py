@@ -156,7 +156,7 @@ def test_access_comes_page_by_page(estate: Api) -> None:
     assert [one["person"] for one in first["people"] + second["people"]] == ["ana", "zoe"]
     assert second["page"]["next_token"] == ""
     other = estate.ask("POST", "/estate/access", {"asset": HIDDEN, "token": token})
-    assert (other.status, "of another question" in other.body["detail"]) == (400, True)
+    assert (other.status, "belongs to another query" in other.body["detail"]) == (400, True)
 
 
 def test_a_realm_that_may_not_be_asked_is_left_out_with_all_its_links(estate: Api) -> None:

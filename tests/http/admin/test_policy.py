@@ -84,7 +84,7 @@ def test_a_plan_is_refused_once_the_store_has_moved_on(lake: Api) -> None:
     lake.must("PUT", "/directories/main/users/dan")
     refused = lake.ask("POST", f"{PATH}/apply", agreed(plan))
     assert (refused.status, refused.body["type"]) == (409, "urn:lakewarden:problem:conflict")
-    assert "have changed since revision" in refused.body["detail"]
+    assert "has changed since revision" in refused.body["detail"]
     assert not may_load(lake, "ben", HIDDEN)
 
 
@@ -106,7 +106,7 @@ def test_what_somebody_else_keeps_is_left_alone(lake: Api) -> None:
     lake.must("POST", f"{PATH}/apply", agreed(plan))
     refused = lake.ask("POST", f"{PATH}/plan", sent(keeper="others", adopts=True))
     assert refused.status == 409
-    assert "is kept by `policy`" in refused.body["detail"]
+    assert "has the mark `policy`" in refused.body["detail"]
     nothing = lake.must("POST", f"{PATH}/plan", sent({}, keeper="others"))
     assert nothing["pending"] is False
     gone = lake.must("POST", f"{PATH}/plan", sent({}))
@@ -153,4 +153,4 @@ def test_a_moment_without_end_is_never_sent_as_none(lake: Api) -> None:
     lake.service.write(SYSTEM, lambda transaction: transaction.change("gravitino", never))
     answer = lake.ask("GET", f"{PATH}/policy")
     assert answer.status == 409
-    assert "`valid_from` of statement `read` is without end" in answer.body["detail"]
+    assert "`valid_from` of statement `read` is infinite" in answer.body["detail"]

@@ -87,7 +87,7 @@ def test_a_clock_that_is_behind_is_noticed(lake: Api) -> None:
     checks = lake.must("POST", "/server/doctor")["checks"]
     (clock,) = [one for one in checks if one["name"] == "clock"]
     assert clock["state"] == "bad"
-    assert "behind the clock" in clock["says"]
+    assert "behind the last row" in clock["says"]
 
 
 @pytest.mark.parametrize(("method", "path"), PLACES)

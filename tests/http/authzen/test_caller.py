@@ -33,7 +33,8 @@ def test_asking_about_another_takes_the_right(more: dict[str, Any]) -> None:
     status, said = Asking(WORLD, "eve").post(EVALUATION, {**ANA, **more})
     assert status == 403
     assert said == (
-        "asking about others in the realm `gravitino` takes the right of an enforcement point"
+        "a request about another principal in the realm `gravitino` requires the privilege of an"
+        " enforcement point"
     )
     assert Asking(WORLD, "gate").decides({**ANA, **more})
 
@@ -149,7 +150,7 @@ def test_the_same_name_in_another_directory_is_somebody_else() -> None:
     assert stranger.evaluation(ANA)["context"]["reason"] == "unknown"
     named = {**ANA, "resource": {**ANA["resource"], "properties": {"realm": "gravitino"}}}
     status, said = stranger.post(EVALUATION, named)
-    assert (status, said) == (403, "there is no realm `gravitino` about which you may ask")
+    assert (status, said) == (403, "there is no realm `gravitino` that you may query")
 
 
 def test_hidden_and_absent_realms_answer_alike() -> None:
@@ -159,7 +160,7 @@ def test_hidden_and_absent_realms_answer_alike() -> None:
         status, said = stranger.post(EVALUATION, named)
         assert (status, said.replace(name, "X")) == (
             403,
-            "there is no realm `X` about which you may ask",
+            "there is no realm `X` that you may query",
         )
 
 
@@ -239,7 +240,7 @@ def test_a_no_to_a_group_and_a_search_by_one_say_what_they_leave_out() -> None:
     assert found["context"] == {"notes": [note]}
     body = {"subject": {"type": "group"}, "action": load, "resource": resource}
     (each,) = gate.search("subject", body)["context"]["notes"]
-    assert each.startswith("each group is asked about by itself: ")
+    assert each.startswith("each group is evaluated by itself: ")
     several = gate.search("subject", {**body, "context": {"realms": "*"}})
     assert several["context"]["notes"] == [each]
     assert "context" not in gate.search("subject", {**body, "subject": {"type": "user"}})

@@ -137,7 +137,7 @@ def test_where_no_realm_may_be_asked_the_search_is_forbidden(realms: list[str]) 
     asking = {**SUBJECTS, "context": {"realms": realms}}
     path = "/access/v1/search/subject"
     status, said = Asking(made, ASKER.user).post(path, asking)
-    assert (status, said) == (403, "there is no realm here about which you may ask this")
+    assert (status, said) == (403, "no realm answers this request for you")
     status, _ = Asking(made, "nobody").post(path, {**asking, "context": {"realms": "*"}})
     assert status == 403
 
@@ -158,7 +158,7 @@ def test_below_a_realm_s_address_only_that_realm_is_asked() -> None:
     path = "/access/v1/search/subject"
     asking = {**SUBJECTS, "resource": resource(start), "context": {"realms": ["lake", "app"]}}
     status, said = gate.post(path, asking, realm="lake")
-    assert (status, said) == (403, "below `/r/lake` no other realm is asked")
+    assert (status, said) == (403, "below `/r/lake` no other realm can be queried")
     alone = {**asking, "context": {"realms": ["lake"]}}
     assert gate.post(path, alone, realm="lake")[0] == 200
 

@@ -78,7 +78,7 @@ def test_a_member_that_is_there_twice_is_a_bad_request(
 ) -> None:
     reply = PDP.sent(endpoint, frame % resource)
     assert reply.status == 400
-    assert b"is there twice" in reply.body
+    assert b"occurs twice" in reply.body
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_of_several_questions_too_the_context_says_each_thing_once(context: byte
     body = b'{"evaluations":[' + _text(USUAL) + b'],"context":' + context + b"}"
     reply = PDP.sent(EVALUATIONS, body)
     assert reply.status == 400
-    assert b"is there twice" in reply.body
+    assert b"occurs twice" in reply.body
 
 
 @pytest.mark.parametrize("context", [{"answer": "short"}, {"at_least_revision": REVISION}])

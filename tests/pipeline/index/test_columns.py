@@ -50,7 +50,7 @@ def test_texts(type: pa.DataType, cells: list[object], seed: int) -> None:
 
 
 def test_a_text_that_has_no_number_is_refused_by_name() -> None:
-    with pytest.raises(BadInput, match="`nobody` is unknown; make the index anew"):
+    with pytest.raises(BadInput, match="`nobody` is unknown; rebuild the index"):
         numbered(pa.chunked_array([["a", "nobody"]]), {"a": 0})
 
 

@@ -182,7 +182,7 @@ def test_a_file_that_is_not_as_it_was_written_is_refused_by_name(
 
 def test_an_index_made_under_another_model_is_refused(index: Index) -> None:
     _told(index, digest="0" * 64)
-    message = "was made under another version of the model `gravitino`; make the index anew"
+    message = "was made under another version of the model `gravitino`; rebuild the index"
     with pytest.raises(BadInput, match=message):
         open_index(index.out)
 
@@ -210,7 +210,7 @@ def test_what_is_no_index_of_this_format_is_refused(index: Index, key: str, wher
 
 def test_statements_that_the_bitmaps_were_not_matched_against_are_refused(index: Index) -> None:
     (index.folder / indexes.STATEMENTS).write_text("", "utf-8")
-    with pytest.raises(BadInput, match="was made of other statements; make the index anew"):
+    with pytest.raises(BadInput, match="was made of other statements; rebuild the index"):
         snapshot(open_index(index.out, check=False))
 
 
@@ -220,7 +220,7 @@ def test_a_block_that_is_missing_is_found_even_where_no_digest_is_looked_at(inde
     own = pc.equal(pc.shift_right(rows["id"], worlds.BITS), rows["block"])
     lost = pc.and_(pc.equal(rows["what"], ENTITY), own)
     pq.write_table(rows.filter(pc.invert(lost)), file)
-    with pytest.raises(BadInput, match="is not whole; make the index anew"):
+    with pytest.raises(BadInput, match="is not whole; rebuild the index"):
         snapshot(open_index(index.out, check=False))
 
 

@@ -228,7 +228,7 @@ def test_csv_is_ingested_and_decides_and_reads_back_as_parquet(
         "bad name": 1,  # nonsense
         "dangling parent": 4,  # the lost table and its column, and their places
         "not stored": 1,  # the owner of the lost table
-        "repeated": 2,  # the table that is there twice, and its place
+        "repeated": 2,  # the table that occurs twice, and its place
     }
     loaded = load(tmp_path / "out")
     warden = Warden(loaded.system, loaded.facts)

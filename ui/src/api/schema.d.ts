@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** who is calling */
+        /** identify the caller */
         get: operations["get_whoami"];
         put?: never;
         post?: never;
@@ -46,7 +46,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** look at a realm */
+        /** read a realm */
         get: operations["get_realms_by_realm"];
         put?: never;
         post?: never;
@@ -67,7 +67,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** plan or do the upgrade of a realm's own model */
+        /** plan or apply the upgrade of a realm's own model */
         post: operations["post_realms_by_realm_upgrade"];
         delete?: never;
         options?: never;
@@ -99,7 +99,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** look at a directory */
+        /** read a directory */
         get: operations["get_directories_by_directory"];
         put?: never;
         post?: never;
@@ -116,7 +116,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** list the people of a directory */
+        /** list the users and groups of a directory */
         get: operations["get_directories_by_directory_principals"];
         put?: never;
         post?: never;
@@ -170,10 +170,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** give a user a password */
+        /** set a user's password */
         put: operations["put_directories_by_directory_users_by_name_password"];
         post?: never;
-        /** take a user's password away */
+        /** delete a user's password */
         delete: operations["delete_directories_by_directory_users_by_name_password"];
         options?: never;
         head?: never;
@@ -189,10 +189,10 @@ export interface paths {
         };
         /** list the memberships of a directory */
         get: operations["get_directories_by_directory_memberships"];
-        /** enter somebody into a group */
+        /** add a member to a group */
         put: operations["put_directories_by_directory_memberships"];
         post?: never;
-        /** take somebody out of a group */
+        /** remove a member from a group */
         delete: operations["delete_directories_by_directory_memberships"];
         options?: never;
         head?: never;
@@ -206,12 +206,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** list who is known in a realm */
+        /** list the principals of a realm */
         get: operations["get_realms_by_realm_principals"];
         /** add a user, group or role to a realm */
         put: operations["put_realms_by_realm_principals"];
         post?: never;
-        /** remove what a realm has of its own of somebody */
+        /** remove a principal from a realm */
         delete: operations["delete_realms_by_realm_principals"];
         options?: never;
         head?: never;
@@ -225,12 +225,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** list who belongs to what in a realm */
+        /** list the memberships of a realm */
         get: operations["get_realms_by_realm_memberships"];
-        /** enter somebody into a group or role of a realm */
+        /** add a member to a group or role of a realm */
         put: operations["put_realms_by_realm_memberships"];
         post?: never;
-        /** take somebody out of a group or role of a realm */
+        /** remove a member from a group or role of a realm */
         delete: operations["delete_realms_by_realm_memberships"];
         options?: never;
         head?: never;
@@ -247,7 +247,7 @@ export interface paths {
         /** list tokens */
         get: operations["get_tokens"];
         put?: never;
-        /** make a token */
+        /** create a token */
         post: operations["post_tokens"];
         delete?: never;
         options?: never;
@@ -279,7 +279,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** who is signed in */
+        /** read the current session */
         get: operations["get_session"];
         put?: never;
         /** sign in to the pages */
@@ -349,12 +349,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** look at a statement */
+        /** read a statement */
         get: operations["get_realms_by_realm_statements_by_id"];
         /** store a statement */
         put: operations["put_realms_by_realm_statements_by_id"];
         post?: never;
-        /** take a statement away */
+        /** delete a statement */
         delete: operations["delete_realms_by_realm_statements_by_id"];
         options?: never;
         head?: never;
@@ -385,12 +385,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** look at an entity */
+        /** read an entity */
         get: operations["get_realms_by_realm_entity"];
-        /** store or move an entity */
+        /** create or move an entity */
         put: operations["put_realms_by_realm_entity"];
         post?: never;
-        /** take an entity away */
+        /** delete an entity */
         delete: operations["delete_realms_by_realm_entity"];
         options?: never;
         head?: never;
@@ -404,7 +404,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** list what lies in an entity */
+        /** list the children of an entity */
         get: operations["get_realms_by_realm_children"];
         put?: never;
         post?: never;
@@ -421,7 +421,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** find names */
+        /** search names */
         get: operations["get_search"];
         put?: never;
         post?: never;
@@ -457,7 +457,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** may somebody do something? */
+        /** decide one request */
         post: operations["post_realms_by_realm_check"];
         delete?: never;
         options?: never;
@@ -474,7 +474,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** several questions at once */
+        /** decide several requests */
         post: operations["post_realms_by_realm_batch"];
         delete?: never;
         options?: never;
@@ -491,7 +491,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** on what may somebody do something? */
+        /** list the entities on which a user may perform an operation */
         post: operations["post_realms_by_realm_list"];
         delete?: never;
         options?: never;
@@ -508,7 +508,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** who may do something? */
+        /** list the users who may perform an operation */
         post: operations["post_realms_by_realm_who"];
         delete?: never;
         options?: never;
@@ -525,7 +525,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** what does somebody hold on an entity? */
+        /** list the privileges and operations of a user on an entity */
         post: operations["post_realms_by_realm_privileges"];
         delete?: never;
         options?: never;
@@ -542,7 +542,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** who may do what on an entity? */
+        /** list the users of each operation on an entity */
         post: operations["post_realms_by_realm_access"];
         delete?: never;
         options?: never;
@@ -559,7 +559,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** why may somebody do something, or why not? */
+        /** explain a decision */
         post: operations["post_realms_by_realm_explain"];
         delete?: never;
         options?: never;
@@ -576,7 +576,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** who may do an operation on what, as classes */
+        /** compute the access matrix, by classes of users and entities */
         post: operations["post_realms_by_realm_matrix"];
         delete?: never;
         options?: never;
@@ -593,7 +593,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** what two principals may, beside each other */
+        /** compare the access of two principals */
         post: operations["post_realms_by_realm_compare"];
         delete?: never;
         options?: never;
@@ -608,7 +608,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** what a realm knows of a principal */
+        /** read a summary of a principal */
         get: operations["get_realms_by_realm_principal"];
         put?: never;
         post?: never;
@@ -630,7 +630,7 @@ export interface paths {
         /** link two entities */
         put: operations["put_links"];
         post?: never;
-        /** take a link away */
+        /** delete a link */
         delete: operations["delete_links"];
         options?: never;
         head?: never;
@@ -644,7 +644,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** links between two realms that rules about names would make */
+        /** list the links that name rules suggest between two realms */
         get: operations["get_links_suggestions"];
         put?: never;
         post?: never;
@@ -663,7 +663,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** load the links that rules found */
+        /** load the links that rules produced */
         post: operations["post_links_load"];
         delete?: never;
         options?: never;
@@ -680,7 +680,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** who may do something, in several realms? */
+        /** list the users who may perform an operation, in several realms */
         post: operations["post_estate_who"];
         delete?: never;
         options?: never;
@@ -697,7 +697,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** on what may somebody do something, in several realms? */
+        /** list the entities on which a user may perform an operation, in several realms */
         post: operations["post_estate_list"];
         delete?: never;
         options?: never;
@@ -714,7 +714,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** why may somebody do something in several realms, or why not? */
+        /** explain a decision in several realms */
         post: operations["post_estate_explain"];
         delete?: never;
         options?: never;
@@ -731,7 +731,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** who reaches an asset, through any realm that has it? */
+        /** list the users who can access an asset, through all realms that contain it */
         post: operations["post_estate_access"];
         delete?: never;
         options?: never;
@@ -763,7 +763,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** what happened to one thing, the newest first */
+        /** read the history of a statement, an entity or a principal, newest first */
         get: operations["get_realms_by_realm_history"];
         put?: never;
         post?: never;
@@ -780,7 +780,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** what was done in a realm */
+        /** count the operations of a realm */
         get: operations["get_realms_by_realm_usage"];
         put?: never;
         post?: never;
@@ -831,7 +831,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** a realm's policy as a file has it */
+        /** export the policy of a realm as a policy file */
         get: operations["get_realms_by_realm_policy"];
         put?: never;
         post?: never;
@@ -850,7 +850,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** what policy files would change */
+        /** plan the changes of policy files */
         post: operations["post_realms_by_realm_plan"];
         delete?: never;
         options?: never;
@@ -867,7 +867,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** do what a plan showed */
+        /** apply a plan */
         post: operations["post_realms_by_realm_apply"];
         delete?: never;
         options?: never;
@@ -884,7 +884,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** what a change would do, before it is made */
+        /** preview the effect of a change */
         post: operations["post_realms_by_realm_preview"];
         delete?: never;
         options?: never;
@@ -899,10 +899,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** what is odd, useless or dangerous in a realm */
+        /** list the lint findings of a realm */
         get: operations["get_realms_by_realm_lint"];
         put?: never;
-        /** what would be odd, useless or dangerous after a change */
+        /** list the lint findings after a change */
         post: operations["post_realms_by_realm_lint"];
         delete?: never;
         options?: never;
@@ -918,7 +918,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** leave a finding as it is for a time */
+        /** dismiss a finding until a given time */
         put: operations["put_realms_by_realm_lint_dismissals_by_fingerprint"];
         post?: never;
         /** end a dismissal */
@@ -937,7 +937,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** run a scenario, and forget it */
+        /** run a scenario without storing anything */
         post: operations["post_playground_run"];
         delete?: never;
         options?: never;
@@ -952,7 +952,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** see the settings in force */
+        /** read the effective settings */
         get: operations["get_server_settings"];
         put?: never;
         post?: never;
@@ -969,7 +969,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** see how the server does */
+        /** read the state of the server */
         get: operations["get_server_health"];
         put?: never;
         post?: never;
@@ -988,7 +988,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** have everything looked at */
+        /** run the checks */
         post: operations["post_server_doctor"];
         delete?: never;
         options?: never;
@@ -2347,7 +2347,7 @@ export interface components {
         };
         /**
          * PlanRequest
-         * @description Policy files. `keeper` is whose they are, `adopts` takes over what bears no mark.
+         * @description Policy files. `keeper` is whose they are, `adopts` takes over what has no mark.
          */
         PlanRequest: {
             files: components["schemas"]["PolicyFile"][];
@@ -3168,7 +3168,7 @@ export interface operations {
                     "application/json": components["schemas"]["Caller"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3197,7 +3197,7 @@ export interface operations {
                     "application/json": components["schemas"]["Realms"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3230,7 +3230,7 @@ export interface operations {
                     "application/json": components["schemas"]["RealmResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3261,7 +3261,7 @@ export interface operations {
                     "application/json": components["schemas"]["RealmResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3290,7 +3290,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3325,7 +3325,7 @@ export interface operations {
                     "application/json": components["schemas"]["RealmResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3360,7 +3360,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpgradeResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3389,7 +3389,7 @@ export interface operations {
                     "application/json": components["schemas"]["Directories"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3420,7 +3420,7 @@ export interface operations {
                     "application/json": components["schemas"]["DirectoryResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3436,13 +3436,13 @@ export interface operations {
             query?: {
                 /** @description only principals of this kind */
                 kind?: "user" | "group" | "role";
-                /** @description only names that hold this text, in any case */
+                /** @description only names that contain this text, case-insensitive */
                 q?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -3462,7 +3462,7 @@ export interface operations {
                     "application/json": components["schemas"]["Principals"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3492,7 +3492,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3522,7 +3522,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3552,7 +3552,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3582,7 +3582,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3616,7 +3616,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3646,7 +3646,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3664,13 +3664,13 @@ export interface operations {
                 member?: string;
                 /** @description only memberships in this principal, `kind:name` */
                 of?: string;
-                /** @description only names that hold this text, in any case */
+                /** @description only names that contain this text, case-insensitive */
                 q?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -3690,7 +3690,7 @@ export interface operations {
                     "application/json": components["schemas"]["Memberships"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3723,7 +3723,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3737,9 +3737,9 @@ export interface operations {
     delete_directories_by_directory_memberships: {
         parameters: {
             query: {
-                /** @description who belongs, `kind:name` */
+                /** @description the member, `kind:name` */
                 member: string;
-                /** @description to what, `kind:name` */
+                /** @description the group or role, `kind:name` */
                 of: string;
             };
             header?: never;
@@ -3757,7 +3757,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3773,13 +3773,13 @@ export interface operations {
             query?: {
                 /** @description only principals of this kind */
                 kind?: "user" | "group" | "role";
-                /** @description only names that hold this text, in any case */
+                /** @description only names that contain this text, case-insensitive */
                 q?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -3799,7 +3799,7 @@ export interface operations {
                     "application/json": components["schemas"]["Principals"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3832,7 +3832,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3846,7 +3846,7 @@ export interface operations {
     delete_realms_by_realm_principals: {
         parameters: {
             query: {
-                /** @description who, `kind:name` */
+                /** @description the principal, `kind:name` */
                 principal: string;
             };
             header?: never;
@@ -3864,7 +3864,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3882,13 +3882,13 @@ export interface operations {
                 member?: string;
                 /** @description only memberships in this principal, `kind:name` */
                 of?: string;
-                /** @description only names that hold this text, in any case */
+                /** @description only names that contain this text, case-insensitive */
                 q?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -3908,7 +3908,7 @@ export interface operations {
                     "application/json": components["schemas"]["Memberships"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3941,7 +3941,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3955,9 +3955,9 @@ export interface operations {
     delete_realms_by_realm_memberships: {
         parameters: {
             query: {
-                /** @description who belongs, `kind:name` */
+                /** @description the member, `kind:name` */
                 member: string;
-                /** @description to what, `kind:name` */
+                /** @description the group or role, `kind:name` */
                 of: string;
             };
             header?: never;
@@ -3975,7 +3975,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -3989,11 +3989,11 @@ export interface operations {
     get_tokens: {
         parameters: {
             query?: {
-                /** @description whose people are meant; else the caller's */
+                /** @description the directory of the user; default: the caller's */
                 directory?: string;
-                /** @description only tokens of this user; else the caller's own */
+                /** @description only tokens of this user; default: the caller */
                 user?: string;
-                /** @description `true`: everybody's */
+                /** @description `true`: of all users */
                 all?: "true" | "false";
             };
             header?: never;
@@ -4011,7 +4011,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tokens"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4044,7 +4044,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenIssued"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4058,7 +4058,7 @@ export interface operations {
     delete_tokens_by_id: {
         parameters: {
             query?: {
-                /** @description whose people are meant; else the caller's */
+                /** @description the directory of the user; default: the caller's */
                 directory?: string;
             };
             header?: never;
@@ -4076,7 +4076,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4105,7 +4105,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4138,7 +4138,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4165,7 +4165,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4179,11 +4179,11 @@ export interface operations {
     get_sessions: {
         parameters: {
             query?: {
-                /** @description whose people are meant; else the caller's */
+                /** @description the directory of the user; default: the caller's */
                 directory?: string;
-                /** @description only sessions of this user; else the caller's own */
+                /** @description only sessions of this user; default: the caller */
                 user?: string;
-                /** @description `true`: everybody's */
+                /** @description `true`: of all users */
                 all?: "true" | "false";
             };
             header?: never;
@@ -4201,7 +4201,7 @@ export interface operations {
                     "application/json": components["schemas"]["Sessions"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4215,7 +4215,7 @@ export interface operations {
     delete_sessions_by_id: {
         parameters: {
             query?: {
-                /** @description whose people are meant; else the caller's */
+                /** @description the directory of the user; default: the caller's */
                 directory?: string;
             };
             header?: never;
@@ -4233,7 +4233,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4251,31 +4251,31 @@ export interface operations {
                 to?: string;
                 /** @description only statements of this privilege */
                 privilege?: string;
-                /** @description only statements whose title or id holds this text, in any case */
+                /** @description only statements whose title or id contains this text, case-insensitive */
                 q?: string;
                 /** @description only statements on exactly this entity */
                 on?: string;
                 /** @description only ALLOWs, or only DENYs */
                 effect?: "allow" | "deny";
-                /** @description only what is switched on, or off */
+                /** @description only active statements, or inactive ones */
                 active?: "true" | "false";
-                /** @description only what can be changed, or cannot */
+                /** @description only editable statements, or immutable ones */
                 editable?: "true" | "false";
-                /** @description only what ends before this moment (RFC 3339) */
+                /** @description only statements that expire before this time (RFC 3339) */
                 ends_before?: string;
-                /** @description only what this keeper keeps; empty: what nobody keeps */
+                /** @description only statements with this mark; empty: without a mark */
                 mark?: string;
-                /** @description only what is in force and bears on this entity */
+                /** @description only statements in effect that apply to this entity */
                 reaching?: string;
-                /** @description in which order */
+                /** @description the order of the rows */
                 sort?: "id" | "-id" | "title" | "-title";
-                /** @description what else each row says: some of changed, reach, with commas between */
+                /** @description additional members of each row: comma-separated list of changed, reach */
                 fields?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -4295,7 +4295,7 @@ export interface operations {
                     "application/json": components["schemas"]["Statements"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4309,7 +4309,7 @@ export interface operations {
     get_realms_by_realm_statements_by_id: {
         parameters: {
             query?: {
-                /** @description what else each row says: some of changed, reach, with commas between */
+                /** @description additional members of each row: comma-separated list of changed, reach */
                 fields?: string;
             };
             header?: never;
@@ -4330,7 +4330,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatementRow"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4366,7 +4366,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatementResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4380,7 +4380,7 @@ export interface operations {
     delete_realms_by_realm_statements_by_id: {
         parameters: {
             query?: {
-                /** @description who keeps the statement, where somebody does */
+                /** @description the mark of the statement, if it has one */
                 mark?: string;
             };
             header?: never;
@@ -4399,7 +4399,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4415,15 +4415,15 @@ export interface operations {
             query?: {
                 /** @description only entities of this type */
                 type?: string;
-                /** @description only what lies below this entity */
+                /** @description only entities below this entity */
                 within?: string;
-                /** @description only entities whose label holds this text, in any case */
+                /** @description only entities whose label contains this text, case-insensitive */
                 q?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -4443,7 +4443,7 @@ export interface operations {
                     "application/json": components["schemas"]["Entities"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4457,7 +4457,7 @@ export interface operations {
     get_realms_by_realm_entity: {
         parameters: {
             query: {
-                /** @description which one, `type:name` or a URN */
+                /** @description the entity, `type:name` or a URN */
                 entity: string;
             };
             header?: never;
@@ -4477,7 +4477,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntityResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4512,7 +4512,7 @@ export interface operations {
                     "application/json": components["schemas"]["EntityResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4526,7 +4526,7 @@ export interface operations {
     delete_realms_by_realm_entity: {
         parameters: {
             query: {
-                /** @description which one, `type:name` or a URN */
+                /** @description the entity, `type:name` or a URN */
                 entity: string;
             };
             header?: never;
@@ -4544,7 +4544,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4558,17 +4558,17 @@ export interface operations {
     get_realms_by_realm_children: {
         parameters: {
             query?: {
-                /** @description what the entities lie in; without it the top */
+                /** @description the parent; default: the top level */
                 of?: string;
                 /** @description only entities of this type */
                 type?: string;
-                /** @description a text that the name holds, in any case */
+                /** @description text that the name contains, case-insensitive */
                 q?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -4588,7 +4588,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChildrenResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4602,13 +4602,13 @@ export interface operations {
     get_search: {
         parameters: {
             query?: {
-                /** @description a text that the name holds, in any case */
+                /** @description text that the name contains, case-insensitive */
                 q?: string;
-                /** @description of which kinds, all without it: some of entity, group, operation, role, statement, user, with commas between */
+                /** @description only these kinds: comma-separated list of entity, group, operation, role, statement, user */
                 kinds?: string;
                 /** @description only in this realm */
                 realm?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
             };
             header?: never;
@@ -4626,7 +4626,7 @@ export interface operations {
                     "application/json": components["schemas"]["SearchResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4657,7 +4657,7 @@ export interface operations {
                     "application/json": components["schemas"]["Vocabulary"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4692,7 +4692,7 @@ export interface operations {
                     "application/json": components["schemas"]["Answer"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4727,7 +4727,7 @@ export interface operations {
                     "application/json": components["schemas"]["Batch"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4762,7 +4762,7 @@ export interface operations {
                     "application/json": components["schemas"]["Listing"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4797,7 +4797,7 @@ export interface operations {
                     "application/json": components["schemas"]["Users"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4832,7 +4832,7 @@ export interface operations {
                     "application/json": components["schemas"]["HeldPrivileges"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4867,7 +4867,7 @@ export interface operations {
                     "application/json": components["schemas"]["AccessReview"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4902,7 +4902,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExplanationResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4937,7 +4937,7 @@ export interface operations {
                     "application/json": components["schemas"]["MatrixResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4972,7 +4972,7 @@ export interface operations {
                     "application/json": components["schemas"]["ComparisonResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -4986,7 +4986,7 @@ export interface operations {
     get_realms_by_realm_principal: {
         parameters: {
             query: {
-                /** @description who, `kind:name` */
+                /** @description the principal, `kind:name` */
                 p: string;
             };
             header?: never;
@@ -5006,7 +5006,7 @@ export interface operations {
                     "application/json": components["schemas"]["PrincipalSummaryResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5022,13 +5022,13 @@ export interface operations {
             query?: {
                 /** @description only links into this realm */
                 realm?: string;
-                /** @description only those of this entity of it */
+                /** @description only links of this entity in the realm */
                 entity?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -5046,7 +5046,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinksResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5079,7 +5079,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5093,11 +5093,11 @@ export interface operations {
     delete_links: {
         parameters: {
             query: {
-                /** @description the realm of one end */
+                /** @description the realm of the first entity */
                 one_realm: string;
                 /** @description the entity there */
                 one: string;
-                /** @description the realm of the other end */
+                /** @description the realm of the second entity */
                 other_realm: string;
                 /** @description the entity there */
                 other: string;
@@ -5115,7 +5115,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5133,11 +5133,11 @@ export interface operations {
                 realm: string;
                 /** @description the other realm */
                 other: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -5155,7 +5155,7 @@ export interface operations {
                     "application/json": components["schemas"]["SuggestionsResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5188,7 +5188,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinksLoadResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5221,7 +5221,7 @@ export interface operations {
                     "application/json": components["schemas"]["CrossRealmUsers"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5254,7 +5254,7 @@ export interface operations {
                     "application/json": components["schemas"]["CrossRealmListing"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5287,7 +5287,7 @@ export interface operations {
                     "application/json": components["schemas"]["CrossRealmExplanations"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5320,7 +5320,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReachResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5334,31 +5334,31 @@ export interface operations {
     get_audit: {
         parameters: {
             query?: {
-                /** @description only what was done in this realm, or to it */
+                /** @description only operations in this realm, or on it */
                 realm?: string;
-                /** @description only what this user did */
+                /** @description only operations of this user */
                 actor?: string;
-                /** @description only operations that begin so */
+                /** @description only operations with this prefix */
                 operation?: string;
-                /** @description only what came out so */
+                /** @description only this outcome */
                 outcome?: "allow" | "deny" | "error";
-                /** @description only targets that begin so, such as `realm:lake` */
+                /** @description only targets with this prefix, such as `realm:lake` */
                 target?: string;
-                /** @description only from this moment on (RFC 3339) */
+                /** @description only from this time on (RFC 3339) */
                 from?: string;
-                /** @description only before this moment (RFC 3339) */
+                /** @description only before this time (RFC 3339) */
                 until?: string;
-                /** @description only what this request did */
+                /** @description only rows of this request */
                 request_id?: string;
-                /** @description only rows that hold this text, in any case */
+                /** @description only rows that contain this text, case-insensitive */
                 q?: string;
-                /** @description in which order; without it the oldest first */
+                /** @description order of the rows; default: oldest first */
                 order?: "newest";
-                /** @description begin so many rows before the end */
+                /** @description start this many rows before the end */
                 last?: number;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
             };
             header?: never;
@@ -5376,7 +5376,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditRows"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5392,13 +5392,13 @@ export interface operations {
             query?: {
                 /** @description the id of a statement or policy */
                 statement?: string;
-                /** @description which entity, `type:name` or a URN */
+                /** @description the entity, `type:name` or a URN */
                 entity?: string;
-                /** @description which principal, `kind:name` */
+                /** @description the principal, `kind:name` */
                 principal?: string;
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
             };
             header?: never;
@@ -5418,7 +5418,7 @@ export interface operations {
                     "application/json": components["schemas"]["HistoryResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5432,13 +5432,13 @@ export interface operations {
     get_realms_by_realm_usage: {
         parameters: {
             query?: {
-                /** @description what is counted together */
+                /** @description the grouping of the counts */
                 by?: "day" | "user" | "operation" | "entity";
-                /** @description of how many days */
+                /** @description number of days */
                 days?: number;
-                /** @description only what this user did */
+                /** @description only operations of this user */
                 principal?: string;
-                /** @description only what was done on this entity */
+                /** @description only operations on this entity */
                 entity?: string;
                 /** @description only this operation */
                 operation?: string;
@@ -5460,7 +5460,7 @@ export interface operations {
                     "application/json": components["schemas"]["UsageResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5489,7 +5489,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditCheckResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5524,7 +5524,7 @@ export interface operations {
                     "application/json": components["schemas"]["LoadResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5555,7 +5555,7 @@ export interface operations {
                     "application/json": components["schemas"]["PolicyResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5590,7 +5590,7 @@ export interface operations {
                     "application/json": components["schemas"]["PlanResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5625,7 +5625,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApplyResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5660,7 +5660,7 @@ export interface operations {
                     "application/json": components["schemas"]["PreviewResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5676,23 +5676,23 @@ export interface operations {
             query?: {
                 /** @description only findings of this rule */
                 rule?: string;
-                /** @description only findings that are as bad */
+                /** @description only findings of this severity */
                 severity?: "note" | "warning" | "error";
-                /** @description only findings about things of this kind, such as statement */
+                /** @description only findings about this kind of object, such as statement */
                 kind?: string;
-                /** @description only findings about what is called so */
+                /** @description only findings about the object with this name */
                 name?: string;
-                /** @description only findings that are dismissed now, or are not */
+                /** @description only findings that are dismissed, or are not */
                 dismissed?: "true" | "false";
                 /** @description only findings that this revision of the store did not have */
                 since?: number;
                 /** @description what else each finding has: the revision that brought it */
                 fields?: "first_seen";
-                /** @description where to go on: `next_token` of the page before */
+                /** @description `next_token` of the previous page */
                 "page.token"?: string;
-                /** @description how many at most */
+                /** @description maximum number of results */
                 "page.limit"?: number;
-                /** @description how many to leave out before the page, without a token */
+                /** @description number of rows to skip before the page, without a token */
                 "page.skip"?: number;
             };
             header?: never;
@@ -5712,7 +5712,7 @@ export interface operations {
                     "application/json": components["schemas"]["Findings"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5747,7 +5747,7 @@ export interface operations {
                     "application/json": components["schemas"]["DraftFindings"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5781,7 +5781,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5811,7 +5811,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5844,7 +5844,7 @@ export interface operations {
                     "application/json": components["schemas"]["ScenarioResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5873,7 +5873,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingsResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5902,7 +5902,7 @@ export interface operations {
                     "application/json": components["schemas"]["HealthResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -5931,7 +5931,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChecksResponse"];
                 };
             };
-            /** @description why there is no answer */
+            /** @description the request failed */
             default: {
                 headers: {
                     [name: string]: unknown;

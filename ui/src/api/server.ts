@@ -26,7 +26,7 @@ interface Ready {
   warnings?: string[];
 }
 
-/** What `/readyz` says: how protection is weakened, and what does not work now. */
+/** What `/readyz` says: how security is weakened, and what does not work now. */
 export function useReadiness(): { weak: string[]; down: string } {
   const ready = useQuery({
     queryKey: ["readyz"],

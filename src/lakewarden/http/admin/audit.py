@@ -78,31 +78,31 @@ class UsageResponse(ResponseBody, kw_only=True):
     total: int
 
 
-_REALM = Parameter("realm", "only what was done in this realm, or to it", pattern=REALM)
-_LAST = Parameter("last", "begin so many rows before the end", "integer", least=0, most=1_000)
+_REALM = Parameter("realm", "only operations in this realm, or on it", pattern=REALM)
+_LAST = Parameter("last", "start this many rows before the end", "integer", least=0, most=1_000)
 _NEWEST = "newest"
-_ORDER = Parameter("order", "in which order; without it the oldest first", choices=(_NEWEST,))
+_ORDER = Parameter("order", "order of the rows; default: oldest first", choices=(_NEWEST,))
 _FILTERS = (
     _REALM,
-    Parameter("actor", "only what this user did"),
-    Parameter("operation", "only operations that begin so"),
-    Parameter("outcome", "only what came out so", choices=("allow", "deny", "error")),
-    Parameter("target", "only targets that begin so, such as `realm:lake`"),
-    Parameter("from", "only from this moment on (RFC 3339)"),
-    Parameter("until", "only before this moment (RFC 3339)"),
-    Parameter("request_id", "only what this request did"),
-    Parameter("q", "only rows that hold this text, in any case"),
+    Parameter("actor", "only operations of this user"),
+    Parameter("operation", "only operations with this prefix"),
+    Parameter("outcome", "only this outcome", choices=("allow", "deny", "error")),
+    Parameter("target", "only targets with this prefix, such as `realm:lake`"),
+    Parameter("from", "only from this time on (RFC 3339)"),
+    Parameter("until", "only before this time (RFC 3339)"),
+    Parameter("request_id", "only rows of this request"),
+    Parameter("q", "only rows that contain this text, case-insensitive"),
 )
 _ABOUT = (
     Parameter("statement", "the id of a statement or policy"),
-    Parameter("entity", "which entity, `type:name` or a URN"),
-    Parameter("principal", "which principal, `kind:name`"),
+    Parameter("entity", "the entity, `type:name` or a URN"),
+    Parameter("principal", "the principal, `kind:name`"),
 )
 _USAGE = (
-    Parameter("by", "what is counted together", choices=usage_report.BY),
-    Parameter("days", "of how many days", "integer", least=1, most=usage_report.MAX_DAYS),
-    Parameter("principal", "only what this user did"),
-    Parameter("entity", "only what was done on this entity"),
+    Parameter("by", "the grouping of the counts", choices=usage_report.BY),
+    Parameter("days", "number of days", "integer", least=1, most=usage_report.MAX_DAYS),
+    Parameter("principal", "only operations of this user"),
+    Parameter("entity", "only operations on this entity"),
     Parameter("operation", "only this operation"),
 )
 _NDJSON: Final = "application/x-ndjson"
@@ -272,7 +272,7 @@ ENDPOINTS = (
         "/realms/{realm}/history",
         "audit.read",
         happened,
-        "what happened to one thing, the newest first",
+        "read the history of a statement, an entity or a principal, newest first",
         response=HistoryResponse,
         query=(*_ABOUT, *CONTINUED),
     ),
@@ -281,7 +281,7 @@ ENDPOINTS = (
         "/realms/{realm}/usage",
         "usage.read",
         used,
-        "what was done in a realm",
+        "count the operations of a realm",
         response=UsageResponse,
         query=_USAGE,
     ),

@@ -81,21 +81,21 @@ MAX_NUMBER: Final = 999_999_999
 def some_of(name: str, title: str, words: Iterable[str]) -> Parameter:
     """A query parameter that takes some of the words, with commas between."""
     one = "|".join(sorted(words))
-    said = f"{title}: some of {one.replace('|', ', ')}, with commas between"
-    return Parameter(name, said, pattern=f"^({one})(,({one}))*$")
+    title = f"{title}: comma-separated list of {one.replace('|', ', ')}"
+    return Parameter(name, title, pattern=f"^({one})(,({one}))*$")
 
 
 SKIP: Final = Parameter(
     "page.skip",
-    "how many to leave out before the page, without a token",
+    "number of rows to skip before the page, without a token",
     "integer",
     least=0,
     most=MAX_NUMBER,
 )
 
 CONTINUED: Final = (
-    Parameter("page.token", "where to go on: `next_token` of the page before"),
-    Parameter("page.limit", "how many at most", "integer", least=1, most=1_000),
+    Parameter("page.token", "`next_token` of the previous page"),
+    Parameter("page.limit", "maximum number of results", "integer", least=1, most=1_000),
 )
 """A list that is read from its beginning on."""
 
@@ -172,7 +172,7 @@ class Endpoint:
                 expected = ", ".join(sorted(known)) or "none"
                 raise BadInput(f"unknown parameter; expected one of: {expected}", where=name)
             if len(values) > 1:
-                raise BadInput("given more than once", where=name)
+                raise BadInput("must not be repeated", where=name)
         for parameter in self.query:
             name, given = parameter.name, exchange.one(parameter.name)
             takes_words = name in exchange.query and (parameter.choices or parameter.pattern)
@@ -234,7 +234,7 @@ def seconds(exchange: Exchange, name: str, otherwise: float) -> float:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        said = "expected a moment with its offset, like 2026-11-24T18:00:00Z"
+        said = "expected a time with an offset, like 2026-11-24T18:00:00Z"
         raise BadInput(said, where=name)
     return found.timestamp()
 
@@ -267,7 +267,7 @@ def place_of(token: str, kind: type[P], *question: object) -> P | None:
         raise BadInput("not a token of this server", where="page.token")
     place, digest = found
     if digest != _digest(question):
-        raise BadInput("a token of another question", where="page.token")
+        raise BadInput("the token belongs to another query", where="page.token")
     if (isinstance(place, int) and place < 0) or type(place) is not kind:
         raise BadInput("not a token of this server", where="page.token")
     return place

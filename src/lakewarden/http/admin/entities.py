@@ -21,9 +21,9 @@ from lakewarden.service.control import Denied
 from lakewarden.service.entities import Stored
 
 _TYPE = Parameter("type", "only entities of this type")
-_WITHIN = Parameter("within", "only what lies below this entity", pattern=ENTITY)
-_Q = Parameter("q", "only entities whose label holds this text, in any case")
-_ENTITY = Parameter("entity", "which one, `type:name` or a URN", required=True, pattern=ENTITY)
+_WITHIN = Parameter("within", "only entities below this entity", pattern=ENTITY)
+_Q = Parameter("q", "only entities whose label contains this text, case-insensitive")
+_ENTITY = Parameter("entity", "the entity, `type:name` or a URN", required=True, pattern=ENTITY)
 
 
 def listed(exchange: Exchange) -> HandlerResult:
@@ -114,7 +114,7 @@ ENDPOINTS = (
         _ONE,
         "entity.load",
         load,
-        "look at an entity",
+        "read an entity",
         response=EntityResponse,
         query=(_ENTITY,),
     ),
@@ -123,9 +123,9 @@ ENDPOINTS = (
         _ONE,
         "entity.put",
         put,
-        "store or move an entity",
+        "create or move an entity",
         request=EntityRequest,
         response=EntityResponse,
     ),
-    Endpoint("DELETE", _ONE, "entity.drop", drop, "take an entity away", query=(_ENTITY,)),
+    Endpoint("DELETE", _ONE, "entity.drop", drop, "delete an entity", query=(_ENTITY,)),
 )

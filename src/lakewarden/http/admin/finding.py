@@ -20,12 +20,12 @@ from lakewarden.service.children import children
 from lakewarden.service.control import Denied
 from lakewarden.service.name_search import KINDS, name_search
 
-_OF = Parameter("of", "what the entities lie in; without it the top", pattern=ENTITY)
+_OF = Parameter("of", "the parent; default: the top level", pattern=ENTITY)
 _TYPE = Parameter("type", "only entities of this type")
-_Q = Parameter("q", "a text that the name holds, in any case")
-_KINDS = some_of("kinds", "of which kinds, all without it", KINDS)
+_Q = Parameter("q", "text that the name contains, case-insensitive")
+_KINDS = some_of("kinds", "only these kinds", KINDS)
 _REALM = Parameter("realm", "only in this realm", pattern=NAME)
-_LIMIT = Parameter("page.limit", "how many at most", "integer", least=1, most=100)
+_LIMIT = Parameter("page.limit", "maximum number of results", "integer", least=1, most=100)
 
 
 def within(exchange: Exchange) -> HandlerResult:
@@ -98,7 +98,7 @@ ENDPOINTS = (
         "/realms/{realm}/children",
         "decision.ask_own",
         within,
-        "list what lies in an entity",
+        "list the children of an entity",
         response=ChildrenResponse,
         query=(_OF, _TYPE, _Q, *PAGED),
     ),
@@ -107,7 +107,7 @@ ENDPOINTS = (
         "/search",
         "decision.ask_own",
         search,
-        "find names",
+        "search names",
         response=SearchResponse,
         query=(_Q, _KINDS, _REALM, _LIMIT),
     ),

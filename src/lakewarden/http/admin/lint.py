@@ -35,12 +35,12 @@ from lakewarden.service.policy import fixed
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
 _SEVERITY: Final = Parameter(
-    "severity", "only findings that are as bad", choices=[one.word for one in Severity]
+    "severity", "only findings of this severity", choices=[one.word for one in Severity]
 )
-_KIND: Final = Parameter("kind", "only findings about things of this kind, such as statement")
-_NAME: Final = Parameter("name", "only findings about what is called so")
+_KIND: Final = Parameter("kind", "only findings about this kind of object, such as statement")
+_NAME: Final = Parameter("name", "only findings about the object with this name")
 _DISMISSED: Final = Parameter(
-    "dismissed", "only findings that are dismissed now, or are not", choices=("true", "false")
+    "dismissed", "only findings that are dismissed, or are not", choices=("true", "false")
 )
 _SINCE: Final = Parameter(
     "since",
@@ -226,7 +226,7 @@ ENDPOINTS = (
         _LINT,
         "realm.lint",
         linted,
-        "what is odd, useless or dangerous in a realm",
+        "list the lint findings of a realm",
         response=Findings,
         query=(*_FILTERS, _FIELDS, *PAGED),
     ),
@@ -235,7 +235,7 @@ ENDPOINTS = (
         _LINT + "/dismissals/{fingerprint}",
         "realm.alter",
         dismissed,
-        "leave a finding as it is for a time",
+        "dismiss a finding until a given time",
         request=DismissalRequest,
     ),
     Endpoint(

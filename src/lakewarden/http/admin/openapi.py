@@ -92,7 +92,7 @@ def _parameters(one: Endpoint) -> list[dict[str, Any]]:
 
 def _responses(one: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
     problem = {
-        "description": "why there is no answer",
+        "description": "the request failed",
         "content": {MEDIA_TYPE: {"schema": by_type[Problem]}},
     }
     if one.response is None:

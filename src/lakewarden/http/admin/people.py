@@ -27,12 +27,12 @@ from lakewarden.service.realm import people_of
 from lakewarden.service.state import People
 from lakewarden.service.write_transaction import WriteTransaction
 
-_MEMBER = Parameter("member", "who belongs, `kind:name`", required=True)
-_OF = Parameter("of", "to what, `kind:name`", required=True)
-_PRINCIPAL = Parameter("principal", "who, `kind:name`", required=True)
+_MEMBER = Parameter("member", "the member, `kind:name`", required=True)
+_OF = Parameter("of", "the group or role, `kind:name`", required=True)
+_PRINCIPAL = Parameter("principal", "the principal, `kind:name`", required=True)
 _ONLY_MEMBER = Parameter("member", "only memberships of this principal, `kind:name`")
 _ONLY_OF = Parameter("of", "only memberships in this principal, `kind:name`")
-_Q = Parameter("q", "only names that hold this text, in any case")
+_Q = Parameter("q", "only names that contain this text, case-insensitive")
 _KIND = Parameter("kind", "only principals of this kind", choices=(USER, GROUP, ROLE))
 
 
@@ -113,7 +113,7 @@ def set_password(exchange: Exchange, body: PasswordRequest) -> HandlerResult:
     directory, user = exchange.params["directory"], exchange.params["name"]
     hashing = exchange.services.passwords
     if hashing is None:
-        raise BadInput("nobody signs in with a password here", where="body.password")
+        raise BadInput("passwords are not accepted here", where="body.password")
     state, actor = exchange.state, exchange.actor
     if not directory_password.may_change(state, actor, directory, user, exchange.now):
         # COST: nobody makes the server hash who may not set what comes of it.
@@ -251,7 +251,7 @@ ENDPOINTS = (
         _DIRECTORY,
         "directory.load",
         directory,
-        "look at a directory",
+        "read a directory",
         response=DirectoryResponse,
     ),
     Endpoint(
@@ -259,7 +259,7 @@ ENDPOINTS = (
         _DIRECTORY + "/principals",
         "person.list",
         people_listed,
-        "list the people of a directory",
+        "list the users and groups of a directory",
         response=Principals,
         query=(_KIND, _Q, *PAGED),
     ),
@@ -283,7 +283,7 @@ ENDPOINTS = (
         _DIRECTORY + "/users/{name}/password",
         "password.change",
         set_password,
-        "give a user a password",
+        "set a user's password",
         request=PasswordRequest,
         encoded_slash=True,
     ),
@@ -292,7 +292,7 @@ ENDPOINTS = (
         _DIRECTORY + "/users/{name}/password",
         "password.change",
         remove_password,
-        "take a user's password away",
+        "delete a user's password",
         encoded_slash=True,
     ),
     Endpoint(
@@ -309,7 +309,7 @@ ENDPOINTS = (
         _DIRECTORY + "/memberships",
         "membership.add",
         enter,
-        "enter somebody into a group",
+        "add a member to a group",
         request=DirectoryMembership,
     ),
     Endpoint(
@@ -317,7 +317,7 @@ ENDPOINTS = (
         _DIRECTORY + "/memberships",
         "membership.remove",
         leave,
-        "take somebody out of a group",
+        "remove a member from a group",
         query=(_MEMBER, _OF),
     ),
     Endpoint(
@@ -325,7 +325,7 @@ ENDPOINTS = (
         _REALM + "/principals",
         "person.list",
         principals,
-        "list who is known in a realm",
+        "list the principals of a realm",
         response=Principals,
         query=(_KIND, _Q, *PAGED),
     ),
@@ -342,7 +342,7 @@ ENDPOINTS = (
         _REALM + "/principals",
         "person.remove",
         remove_own,
-        "remove what a realm has of its own of somebody",
+        "remove a principal from a realm",
         query=(_PRINCIPAL,),
     ),
     Endpoint(
@@ -350,7 +350,7 @@ ENDPOINTS = (
         _REALM + "/memberships",
         "membership.list",
         memberships,
-        "list who belongs to what in a realm",
+        "list the memberships of a realm",
         response=Memberships,
         query=(_ONLY_MEMBER, _ONLY_OF, _Q, *PAGED),
     ),
@@ -359,7 +359,7 @@ ENDPOINTS = (
         _REALM + "/memberships",
         "membership.add",
         enter_own,
-        "enter somebody into a group or role of a realm",
+        "add a member to a group or role of a realm",
         request=Membership,
     ),
     Endpoint(
@@ -367,7 +367,7 @@ ENDPOINTS = (
         _REALM + "/memberships",
         "membership.remove",
         leave_own,
-        "take somebody out of a group or role of a realm",
+        "remove a member from a group or role of a realm",
         query=(_MEMBER, _OF),
     ),
 )

@@ -47,7 +47,7 @@ class ScenarioResponse(ResponseBody, kw_only=True):
 def run(exchange: Exchange, body: ScenarioRequest) -> HandlerResult:
     """Runs a scenario."""
     if not exchange.services.playground:
-        raise Conflict("the playground is switched off by the setting `ui.playground`")
+        raise Conflict("the playground is disabled by the setting `ui.playground`")
     made = run_scenario(body.scenario, body.model)
     return ScenarioResponse(
         title=made.title,
@@ -75,7 +75,7 @@ ENDPOINTS = (
         "/playground/run",
         "caller.load",
         run,
-        "run a scenario, and forget it",
+        "run a scenario without storing anything",
         request=ScenarioRequest,
         response=ScenarioResponse,
     ),

@@ -62,7 +62,7 @@ class PolicyFile(RequestBody, kw_only=True):
 
 
 class PlanRequest(RequestBody, kw_only=True):
-    """Policy files. `keeper` is whose they are, `adopts` takes over what bears no mark."""
+    """Policy files. `keeper` is whose they are, `adopts` takes over what has no mark."""
 
     files: Annotated[list[PolicyFile], Meta(min_length=1)]
     keeper: Mark = KEEPER
@@ -277,7 +277,7 @@ def _check_moments(tables: Iterable[Mapping[str, Any]]) -> None:
     for table in tables:
         for key in _MOMENTS:
             if not isfinite(table.get(key, 0.0)):
-                said = "is without end, which JSON cannot say; work on the database directly"
+                said = "is infinite, which JSON cannot represent; use the database directly"
                 raise Conflict(f"`{key}` of statement `{table['id']}` {said}")
 
 
@@ -289,7 +289,7 @@ ENDPOINTS = (
         _REALM + "/policy",
         "realm.export",
         load,
-        "a realm's policy as a file has it",
+        "export the policy of a realm as a policy file",
         response=PolicyResponse,
     ),
     Endpoint(
@@ -297,7 +297,7 @@ ENDPOINTS = (
         _REALM + "/plan",
         "realm.plan",
         planned,
-        "what policy files would change",
+        "plan the changes of policy files",
         request=PlanRequest,
         response=PlanResponse,
         body_limit=LIMIT,
@@ -307,7 +307,7 @@ ENDPOINTS = (
         _REALM + "/apply",
         "realm.apply",
         applied,
-        "do what a plan showed",
+        "apply a plan",
         request=ApplyRequest,
         response=ApplyResponse,
         body_limit=LIMIT,

@@ -203,7 +203,7 @@ def read_draft(found: RealmState, body: PreviewRequest) -> Draft:
 def _check_once(ids: Sequence[str]) -> None:
     for id, times in Counter(ids).items():
         if times > 1:
-            raise BadInput(f"`{id}` is there more than once", where="body.put")
+            raise BadInput(f"`{id}` occurs more than once", where="body.put")
 
 
 def _statements(found: RealmState, drafts: Sequence[StatementDraft]) -> list[Statement]:
@@ -279,7 +279,7 @@ ENDPOINTS = (
         "/realms/{realm}/preview",
         "realm.plan",
         previewed,
-        "what a change would do, before it is made",
+        "preview the effect of a change",
         request=PreviewRequest,
         response=PreviewResponse,
         body_limit=LIMIT,
@@ -289,7 +289,7 @@ ENDPOINTS = (
         "/realms/{realm}/lint",
         "realm.lint",
         linted,
-        "what would be odd, useless or dangerous after a change",
+        "list the lint findings after a change",
         request=PreviewRequest,
         response=DraftFindings,
         body_limit=LIMIT,

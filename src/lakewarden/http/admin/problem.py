@@ -31,19 +31,19 @@ _NAMED = frozenset({"realm", "entity", "statement", "directory", "person", "toke
 
 _TITLES: Final = {
     400: ("bad-input", "the request is malformed"),
-    401: ("unauthenticated", "the caller is not known"),
-    403: ("denied", "the caller may not do this"),
-    404: ("unknown", "there is no such thing"),
-    405: ("no-such-method", "the method is not there at this path"),
-    409: ("conflict", "the request contradicts what is stored"),
+    401: ("unauthenticated", "the caller is not authenticated"),
+    403: ("denied", "the caller is not authorized"),
+    404: ("unknown", "not found"),
+    405: ("no-such-method", "the path does not support this method"),
+    409: ("conflict", "the request conflicts with stored data"),
     413: ("too-large", "the body is too large"),
     414: ("address-too-long", "the address is too long"),
-    415: ("not-json", "the content type or encoding is not taken"),
+    415: ("not-json", "the content type or encoding is not supported"),
     422: ("bad-input", "the request is malformed"),
-    429: ("too-many", "there are too many requests"),
+    429: ("too-many", "too many requests"),
     431: ("headers-too-large", "the headers are too large"),
     500: ("internal", "the server failed"),
-    503: ("unavailable", "the answer is not to be had now"),
+    503: ("unavailable", "the service is temporarily unavailable"),
 }
 
 _STARTING: Final = ("starting", "the server is starting")
@@ -76,7 +76,7 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
     """The problem that an error is; of one that nobody foresaw no details are told."""
     status = status_of(error)
     if status == 500:
-        return _reply(status, "this should not have happened", exchange)
+        return _reply(status, "internal error", exchange)
     faults = []
     if isinstance(error, BadInput):
         faults = [FieldError(path=error.where, message=error.message)]
@@ -114,9 +114,9 @@ def unauthenticated(why: str) -> Reply:
 def missing(method: str, path: str, allowed: Sequence[str]) -> Reply:
     """Nothing is at the path, or not for the method."""
     if not allowed:
-        return _reply(404, f"nothing is at `{path}`", None)
+        return _reply(404, f"`{path}` does not exist", None)
     methods = ", ".join(allowed)
-    said = f"`{method}` is not there at `{path}`; expected one of: {methods}"
+    said = f"`{path}` does not support `{method}`; expected one of: {methods}"
     return _reply(405, said, None, {"Allow": methods}, allow=list(allowed))
 
 

@@ -140,7 +140,7 @@ def _given(exchange: Exchange, found: RealmState) -> RealmResponse:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/whoami", "caller.load", whoami, "who is calling", response=Caller),
+    Endpoint("GET", "/whoami", "caller.load", whoami, "identify the caller", response=Caller),
     Endpoint("GET", "/realms", "realm.list", listed, "list realms", response=Realms),
     Endpoint(
         "POST",
@@ -152,9 +152,7 @@ ENDPOINTS = (
         response=RealmResponse,
         status=201,
     ),
-    Endpoint(
-        "GET", "/realms/{realm}", "realm.load", load, "look at a realm", response=RealmResponse
-    ),
+    Endpoint("GET", "/realms/{realm}", "realm.load", load, "read a realm", response=RealmResponse),
     Endpoint(
         "PATCH",
         "/realms/{realm}",
@@ -169,7 +167,7 @@ ENDPOINTS = (
         "/realms/{realm}/upgrade",
         "realm.alter",
         upgrade,
-        "plan or do the upgrade of a realm's own model",
+        "plan or apply the upgrade of a realm's own model",
         request=ModelUpgrade,
         response=UpgradeResponse,
     ),

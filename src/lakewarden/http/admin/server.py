@@ -157,7 +157,7 @@ def examine(exchange: Exchange) -> HandlerResult:
         _BUDGET,
     )
     if not _EXAMINING.acquire(blocking=False):
-        raise Unavailable("the checks are running already")
+        raise Unavailable("the checks are already running")
     try:
         checks = doctor.examine(subject)
     finally:
@@ -176,7 +176,7 @@ ENDPOINTS = (
         "/server/settings",
         "settings.read",
         settings,
-        "see the settings in force",
+        "read the effective settings",
         response=SettingsResponse,
     ),
     Endpoint(
@@ -184,7 +184,7 @@ ENDPOINTS = (
         "/server/health",
         "metrics.read",
         health,
-        "see how the server does",
+        "read the state of the server",
         response=HealthResponse,
     ),
     Endpoint(
@@ -192,7 +192,7 @@ ENDPOINTS = (
         "/server/doctor",
         "server.check",
         examine,
-        "have everything looked at",
+        "run the checks",
         response=ChecksResponse,
         rate_class=BULK,
     ),

@@ -13,9 +13,11 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.realm import Token
 
-_DIRECTORY = Parameter("directory", "whose people are meant; else the caller's", pattern=NAME)
-_USER = Parameter("user", "only sessions of this user; else the caller's own")
-_ALL = Parameter("all", "`true`: everybody's", choices=("true", "false"))
+_DIRECTORY = Parameter(
+    "directory", "the directory of the user; default: the caller's", pattern=NAME
+)
+_USER = Parameter("user", "only sessions of this user; default: the caller")
+_ALL = Parameter("all", "`true`: of all users", choices=("true", "false"))
 
 
 def load(exchange: Exchange) -> HandlerResult:
@@ -85,7 +87,9 @@ def _row(token: Token, own: Token | None) -> SessionRow:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/session", "caller.load", load, "who is signed in", response=SessionResponse),
+    Endpoint(
+        "GET", "/session", "caller.load", load, "read the current session", response=SessionResponse
+    ),
     Endpoint(
         "POST",
         "/session",

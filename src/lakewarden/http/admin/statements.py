@@ -45,23 +45,23 @@ from lakewarden.service.statement_reach import Reaching, StatementReach
 
 _TO = Parameter("to", "only statements that name this principal, `kind:name`")
 _PRIVILEGE = Parameter("privilege", "only statements of this privilege")
-_Q = Parameter("q", "only statements whose title or id holds this text, in any case")
+_Q = Parameter("q", "only statements whose title or id contains this text, case-insensitive")
 _FILTERS = (
     _TO,
     _PRIVILEGE,
     _Q,
     Parameter("on", "only statements on exactly this entity", pattern=ENTITY),
     Parameter("effect", "only ALLOWs, or only DENYs", choices=("allow", "deny")),
-    Parameter("active", "only what is switched on, or off", choices=("true", "false")),
-    Parameter("editable", "only what can be changed, or cannot", choices=("true", "false")),
-    Parameter("ends_before", "only what ends before this moment (RFC 3339)"),
-    Parameter("mark", "only what this keeper keeps; empty: what nobody keeps"),
-    Parameter("reaching", "only what is in force and bears on this entity", pattern=ENTITY),
+    Parameter("active", "only active statements, or inactive ones", choices=("true", "false")),
+    Parameter("editable", "only editable statements, or immutable ones", choices=("true", "false")),
+    Parameter("ends_before", "only statements that expire before this time (RFC 3339)"),
+    Parameter("mark", "only statements with this mark; empty: without a mark"),
+    Parameter("reaching", "only statements in effect that apply to this entity", pattern=ENTITY),
 )
-_SORT = Parameter("sort", "in which order", choices=("id", "-id", "title", "-title"))
+_SORT = Parameter("sort", "the order of the rows", choices=("id", "-id", "title", "-title"))
 _FIELDS = frozenset({"reach", "changed"})
-_MORE = some_of("fields", "what else each row says", _FIELDS)
-_MARK = Parameter("mark", "who keeps the statement, where somebody does")
+_MORE = some_of("fields", "additional members of each row", _FIELDS)
+_MARK = Parameter("mark", "the mark of the statement, if it has one")
 
 
 def listed(exchange: Exchange) -> HandlerResult:
@@ -255,7 +255,7 @@ ENDPOINTS = (
         _STATEMENT,
         "statement.list",
         load,
-        "look at a statement",
+        "read a statement",
         response=StatementRow,
         query=(_MORE,),
         encoded_slash=True,
@@ -275,7 +275,7 @@ ENDPOINTS = (
         _STATEMENT,
         "statement.remove",
         remove,
-        "take a statement away",
+        "delete a statement",
         query=(_MARK,),
         encoded_slash=True,
     ),

@@ -12,9 +12,11 @@ from lakewarden.service import token
 from lakewarden.service.control import Denied
 from lakewarden.service.realm import Token
 
-_DIRECTORY = Parameter("directory", "whose people are meant; else the caller's", pattern=NAME)
-_USER = Parameter("user", "only tokens of this user; else the caller's own")
-_ALL = Parameter("all", "`true`: everybody's", choices=("true", "false"))
+_DIRECTORY = Parameter(
+    "directory", "the directory of the user; default: the caller's", pattern=NAME
+)
+_USER = Parameter("user", "only tokens of this user; default: the caller")
+_ALL = Parameter("all", "`true`: of all users", choices=("true", "false"))
 
 
 def create(exchange: Exchange, body: NewToken) -> HandlerResult:
@@ -81,7 +83,7 @@ ENDPOINTS = (
         "/tokens",
         "token.create_own",
         create,
-        "make a token",
+        "create a token",
         request=NewToken,
         response=TokenIssued,
         status=201,

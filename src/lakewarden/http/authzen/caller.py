@@ -120,7 +120,7 @@ class Caller:
         Raises `RealmClosed` for a closed one.
         """
         if self._state.declared(name) is None or not self.may_ask(name, now):
-            raise Forbidden(f"there is no realm {quoted(name)} about which you may ask")
+            raise Forbidden(f"there is no realm {quoted(name)} that you may query")
         return self._state.realm(name)
 
     def own(self, realm: RealmState) -> Principal | None:

@@ -52,7 +52,7 @@ def among_kind(kind: str) -> tuple[str, ...]:
     if kind == USER:
         return ()
     return (
-        f"each {kind} is asked about by itself: what its members are and hold elsewhere"
+        f"each {kind} is evaluated by itself: the other access of its members"
         " (membership, other groups, roles, ownership) is not counted",
     )
 
@@ -93,11 +93,11 @@ class CrossRealmSearch:
         exchange = self._exchange
         prefix = self._evaluator.prefix
         if prefix is not None and self._names != [prefix]:
-            raise Forbidden(f"below `/r/{prefix}` no other realm is asked")
+            raise Forbidden(f"below `/r/{prefix}` no other realm can be queried")
         state, actor, now = exchange.state, exchange.actor, exchange.now
         selection = selected_realms(state, actor, self._names, now, may, operation)
         if isinstance(selection, Denied):
-            raise Forbidden("there is no realm here about which you may ask this")
+            raise Forbidden("no realm answers this request for you")
         self._among = selection
         return selection
 
@@ -274,5 +274,5 @@ def _place(page: PageRequest) -> tuple[str, Entity] | None:
     if page.after is None:
         return None
     if len(page.after) != 1 + len(NO_RESOURCE):
-        raise BadInput("belongs to no page of this search", where="page.token")
+        raise BadInput("is not a page token of this search", where="page.token")
     return page.after[0], Entity(*page.after[1:])

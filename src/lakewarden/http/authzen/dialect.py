@@ -60,7 +60,7 @@ class AuthZen:
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
         """404, or 405 with the methods that are there."""
         if not allowed:
-            return Reply(404, msgspec.json.encode("there is nothing at this path"))
+            return Reply(404, msgspec.json.encode("this path does not exist"))
         methods = ", ".join(allowed)
         body = msgspec.json.encode(f"expected one of: {methods}")
         return Reply(405, body, headers={"Allow": methods})

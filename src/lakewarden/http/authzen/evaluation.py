@@ -151,7 +151,7 @@ def fresh(exchange: Exchange, revision: int) -> None:
         exchange.state = exchange.service.catch_up(revision)
         return
     raise StaleRevision(
-        f"revision `{revision}` is not known here; the newest is `{exchange.state.revision}`"
+        f"revision `{revision}` is unknown; the newest is `{exchange.state.revision}`"
     )
 
 

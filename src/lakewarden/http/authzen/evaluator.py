@@ -63,7 +63,7 @@ class EvaluatorCache:
     def evaluator(self, exchange: Exchange) -> Evaluator:
         """The evaluator of the caller's questions. Raises `StaleSnapshot`."""
         if not self.state.covers(exchange.now):
-            raise StaleSnapshot("the state does not cover the moment of the request")
+            raise StaleSnapshot("the data does not cover the time of the request")
         caller_key = _caller_key(exchange.actor)
         key = (caller_key, exchange.realm)
         evaluator = self._evaluators.get(key)
@@ -254,7 +254,8 @@ class Evaluator:
             return True
         if not self.caller.may("decision.ask", name, self._now):
             raise Forbidden(
-                f"asking about others in the realm `{name}` takes the right of an enforcement point"
+                f"a request about another principal in the realm `{name}` requires the"
+                " privilege of an enforcement point"
             )
         return own
 

@@ -1,6 +1,6 @@
 """Bodies of the usual shape, read by a typed decoder, and the proof that they mean one thing.
 
-The decoder accepts a member that is there twice and uses the last one, where another reader may
+The decoder accepts a member that occurs twice and uses the last one, where another reader may
 use the first. So its result counts only where the text provably has no member twice (`is_proven`).
 Every other body goes to the strict reader.
 """
@@ -98,7 +98,7 @@ def is_proven(text: bytes, body: Body) -> bool:
     """Whether the text has just the members that were decoded from it.
 
     Without a backslash every quotation mark begins or ends a text, and the texts are the names
-    of members and the values that are texts. A member that is there twice adds at least its
+    of members and the values that are texts. A member that occurs twice adds at least its
     name, and nothing takes one away; so where the quotation marks are twice the decoded texts,
     there is none. Members of other names are refused by the decoder.
     """

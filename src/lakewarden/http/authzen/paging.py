@@ -21,7 +21,7 @@ from lakewarden.http.authzen.question import Members, optional
 from lakewarden.kernel.errors import BadInput
 
 _LONGEST: Final = 8_192
-_REFUSED: Final = "belongs to no page of this search"
+_REFUSED: Final = "is not a page token of this search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _size(page: Members, most: int) -> int:
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise BadInput("expected a whole number, 0 or more", where="page.limit")
     if size > most:
-        raise BadInput(f"at most {most} results make a page", where="page.limit")
+        raise BadInput(f"at most {most} results per page are allowed", where="page.limit")
     return size
 
 

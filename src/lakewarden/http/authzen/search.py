@@ -108,7 +108,7 @@ def _subjects(evaluator: Evaluator, question: Question, page: PageRequest, now: 
     name = realm.realm.name
     if not evaluator.caller.may("subject.search", name, now):
         raise Forbidden(
-            f"searching for subjects in the realm `{name}` takes the right of an enforcement point"
+            f"a subject search in the realm `{name}` requires the privilege of an enforcement point"
         )
     if question.kind not in (USER, GROUP, ROLE):
         raise Unknown("subject type", question.kind)
@@ -160,7 +160,7 @@ def _place(page: PageRequest) -> Entity | None:
     if page.after is None:
         return None
     if len(page.after) != len(NO_RESOURCE):
-        raise BadInput("belongs to no page of this search", where="page.token")
+        raise BadInput("is not a page token of this search", where="page.token")
     return Entity(*page.after)
 
 

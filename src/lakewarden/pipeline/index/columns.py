@@ -29,7 +29,7 @@ def read(folder: Path, *columns: str) -> pa.Table:
         with pq.ParquetFile(file) as parquet:
             parts.append(parquet.read(list(columns)))
     if not parts:
-        raise BadInput("is not whole; make the index anew", where=str(folder))
+        raise BadInput("is not whole; rebuild the index", where=str(folder))
     return pa.concat_tables(parts)
 
 
@@ -62,7 +62,7 @@ def numbered(column: pa.ChunkedArray, numbers: Mapping[str, int]) -> Ints:
     values: Ints = table[places] if len(places) else _NO_INTS
     if (values < 0).any():
         unknown = texts[int(places[int(np.argmin(values))])]
-        raise BadInput(f"`{unknown}` is unknown; make the index anew")
+        raise BadInput(f"`{unknown}` is unknown; rebuild the index")
     return values
 
 

@@ -176,7 +176,7 @@ def open_index(out: Path, *, check: bool = True) -> Index:
         raise BadInput(f"is damaged: {error} is missing", where=str(out)) from None
     if system.model.digest != facts.get("digest"):
         message = f"was made under another version of the model `{system.model.name}`"
-        raise BadInput(f"{message}; make the index anew", where=str(out))
+        raise BadInput(f"{message}; rebuild the index", where=str(out))
     if check:
         check_files(out, manifest)
     return Index(out, manifest, system)
@@ -193,7 +193,7 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
         statements = {s.id: s for s in (*index.statements(), *implied(coded))}
         grants = table(statements, index.system.model, coded.memberships, index.now)
         if scopes_digest(grants) != index.manifest.facts["scopes"]:
-            message = "was made of other statements; make the index anew"
+            message = "was made of other statements; rebuild the index"
             raise BadInput(message, where=str(index.out))
         block = Stored(coded)
         bitmaps = _bitmaps(index, len(grants.scopes))

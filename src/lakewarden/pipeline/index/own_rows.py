@@ -41,7 +41,7 @@ def own_rows(folder: Path, bits: int, count: int) -> Mapping[int, pa.Table]:
             parts_by_kind[kind].append((block, selected.slice(start, stop - start)))
     rows = {kind: _joined(parts) for kind, parts in parts_by_kind.items() if parts}
     if not rows or not np.array_equal(ints(rows[ENTITY].column("id")), np.arange(count)):
-        raise BadInput("is not whole; make the index anew", where=str(folder))
+        raise BadInput("is not whole; rebuild the index", where=str(folder))
     return rows
 
 

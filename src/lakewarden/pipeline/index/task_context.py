@@ -179,7 +179,7 @@ def judged(batches: Batches, context: TaskContext, judge: Judge) -> Batches:
         own = context.own(number)
         block = block_of(rows, own, known.system, known.people)
         if block.stop - block.start != own[1] - own[0]:
-            raise WardenError(f"block {number} is not whole; make the index anew")
+            raise WardenError(f"block {number} is not whole; rebuild the index")
         yield from judge(
             CompiledBlock(number, block, assemble(block.coded, known.table, NO_REVISION))
         )

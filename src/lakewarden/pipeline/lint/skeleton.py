@@ -71,7 +71,7 @@ def skeleton(index: Index, spark: SparkSession) -> Skeleton:
     context = task_context_of(index)
     table = prepared(context).table
     if scopes_digest(table) != index.manifest.facts["scopes"]:
-        raise BadInput("was made of other statements; make the index anew", where=str(index.out))
+        raise BadInput("was made of other statements; rebuild the index", where=str(index.out))
     bits = int(index.manifest.facts["bits"])
     own = blocks_of(index, spark).where(F.shiftright("id", bits) == F.col("block"))
     entities = own.where(F.col("what") == ENTITY)

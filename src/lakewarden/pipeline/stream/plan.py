@@ -87,7 +87,7 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     before = task_context_of(known)
     old = prepared(before).table
     if index.scopes_digest(old) != known.manifest.facts["scopes"]:
-        raise BadInput("was made of other statements; make the index anew", where=str(known.out))
+        raise BadInput("was made of other statements; rebuild the index", where=str(known.out))
     events = [event for stretch in stretches for event in stretch.events]
     policy = Policy.of(known, before.memberships)
     policy.take(effects(events))

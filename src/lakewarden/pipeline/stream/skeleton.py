@@ -82,11 +82,11 @@ def skeleton(folder: Path, bits: int, count: int) -> Skeleton:
         for kind, of_kind in parts.items():
             of_kind.append(own.filter(pc.equal(own.column("what"), kind)))
     if not files:
-        raise BadInput("is not whole; make the index anew", where=str(folder))
+        raise BadInput("is not whole; rebuild the index", where=str(folder))
     tables = {kind: pa.concat_tables(of_kind) for kind, of_kind in parts.items()}
     entities = tables[ENTITY].sort_by("id")
     if not np.array_equal(ints(entities.column("id")), np.arange(count)):
-        raise BadInput("is not whole; make the index anew", where=str(folder))
+        raise BadInput("is not whole; rebuild the index", where=str(folder))
     kinds, codes = encoded(entities.column("s"))
     return Skeleton(
         parents=_wide(entities, "a"),

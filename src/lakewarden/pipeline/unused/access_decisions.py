@@ -71,7 +71,7 @@ def _judged(rows: pa.Table, context: TaskContext) -> CompiledBlock:
     own = context.own(number)
     block = block_of(rows, own, known.system, known.people)
     if block.stop - block.start != own[1] - own[0]:
-        raise WardenError(f"block {number} is not whole; make the index anew")
+        raise WardenError(f"block {number} is not whole; rebuild the index")
     return CompiledBlock(number, block, assemble(block.coded, known.table, NO_REVISION))
 
 

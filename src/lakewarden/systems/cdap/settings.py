@@ -15,7 +15,7 @@ from lakewarden.systems.cdap.names import user_of
 
 
 class CdapAuthorization(Section):
-    """`security.authorization`: off means that everybody may do everything there.
+    """`security.authorization`: off means that everybody may do everything through this API.
 
     `admin_users` manage grants and roles; `propagate_privileges` is a setting of a realm of the
     profile `cdap-parent-write`, applied where it is given. Nothing is kept back from deciding, so
@@ -149,21 +149,24 @@ class CdapSettings(SystemSettings):
     def weakened(self) -> Iterator[str]:
         if not self.security.enabled:
             yield (
-                "`cdap.security.enabled` is off: callers need no credentials there, and everybody"
-                " may do everything"
+                "`cdap.security.enabled` is off: callers are neither authenticated nor authorized"
             )
         elif not self.security.authorization.enabled:
-            yield "`cdap.security.authorization.enabled` is off: everybody may do everything there"
+            yield (
+                "`cdap.security.authorization.enabled` is off: everybody may do everything through"
+                " this API"
+            )
         if self.trusted_proxies:
             yield (
-                "`cdap.trusted_proxies`: whoever sends from there is whom its `CDAP-UserId` names"
+                "`cdap.trusted_proxies`: clients in these networks may act as any user"
+                " (`CDAP-UserId`)"
             )
 
     def check(self, host: str, *, exposed: bool) -> None:
         if not self.security.enabled and exposed:
             raise BadInput(
                 f"`cdap.security.enabled` is off, so the server may not listen on `{host}`;"
-                " leave it on, take a loopback address, or say `--insecure`"
+                " leave it on, use a loopback address, or `--insecure`"
             )
 
     @property

@@ -125,7 +125,7 @@ class DataHubSettings(SystemSettings):
             value = variables.get(name)
             if value is not None and given.setdefault(key, value) != value:
                 names = " and ".join(n for n, k in DATAHUB_VARIABLES.items() if k == key)
-                raise BadInput(f"the environment variables {names} say different things")
+                raise BadInput(f"the environment variables {names} contradict each other")
         return given
 
     @property
@@ -149,7 +149,7 @@ class DataHubSettings(SystemSettings):
     def without_effect(self) -> Iterator[str]:
         if self.cache_seconds is not None:
             yield (
-                "`datahub.cache_seconds` has no effect: a policy counts from the next request on"
+                "`datahub.cache_seconds` has no effect: a policy takes effect with the next request"
             )
 
     def check(self, host: str, *, exposed: bool) -> None:
@@ -162,17 +162,17 @@ class DataHubSettings(SystemSettings):
             return
         if self.root_password_file is not None:
             raise BadInput(
-                "one of `datahub.root_password` and `datahub.root_password_file` is enough"
+                "set only one of `datahub.root_password` and `datahub.root_password_file`"
             )
         check_strength(self.root_password.get_secret_value(), "datahub")
 
 
 _SWITCHES: Final = (
-    ("auth", "who brings no credentials there is believed to be its `actor`"),
-    ("policies", "everybody may do everything there"),
-    ("existence", "callers who are stored nowhere are let in"),
-    ("rest", "its REST calls and ingestion are not decided"),
-    ("constraints", "limits on tags do not bind ingestion"),
+    ("auth", "requests without credentials run as its `actor`"),
+    ("policies", "everybody may do everything through this API"),
+    ("existence", "callers that are not stored are accepted"),
+    ("rest", "its REST calls and ingestion are not authorized"),
+    ("constraints", "tag constraints do not apply to ingestion"),
 )
 
 DATAHUB_VARIABLES: Final[Mapping[str, str]] = {

@@ -12,7 +12,7 @@ from lakewarden.config.values import Section, Words
 
 
 class GravitinoAuthorization(Section):
-    """`gravitino.authorization`: off means that everybody may do everything there."""
+    """`gravitino.authorization`: off means that everybody may do everything through this API."""
 
     enable: bool = Field(default=True, description="Whether Gravitino's requests are authorized.")
 
@@ -50,6 +50,9 @@ class GravitinoSettings(SystemSettings):
 
     def weakened(self) -> Iterator[str]:
         if not self.enable:
-            yield "`gravitino.authorization.enable` is off: everybody may do everything there"
+            yield (
+                "`gravitino.authorization.enable` is off: everybody may do everything through this"
+                " API"
+            )
         elif self.pass_through:
             yield "`gravitino.pass_through` is on: only membership of the metalake is checked there"

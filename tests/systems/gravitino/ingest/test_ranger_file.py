@@ -184,7 +184,7 @@ TAG_DENY = {
     [
         ([{**SALES, "zoneName": "eu"}], "security zone `eu`"),
         ([{**SALES, "isSecret": True}], "unknown key `isSecret`"),
-        ([SALES, {**SALES, "policyItems": []}], "`sales` is there twice"),
+        ([SALES, {**SALES, "policyItems": []}], "`sales` occurs twice"),
         ([SALES, {**NAMED, "service": "hive2"}], "several services: hive1, hive2; choose one"),
         ([{**SALES, "serviceType": "hdfs"}], "of type `hdfs`; read are those of: hive, trino"),
         ([SALES, TAG_DENY], "takes away by tag"),

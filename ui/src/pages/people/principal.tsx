@@ -26,7 +26,7 @@ export default function Principal() {
   if (!here || !p)
     return (
       <Page title={t("Person")}>
-        <Empty title={t("The address names nobody.")}>
+        <Empty title={t("The address does not name a user.")}>
           <Link to="/people">{t("All people")}</Link>
         </Empty>
       </Page>

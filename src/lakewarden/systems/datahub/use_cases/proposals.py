@@ -366,7 +366,7 @@ def _left(
             patched.apply(one.value, where, most)
             continue
         if one.change is Change.CREATE and (patched or value is not None):
-            raise BadInput(f"`{aspect}` is there already", where=where)
+            raise BadInput(f"`{aspect}` already exists", where=where)
         patched = None
         value = None if one.change is Change.DELETE else _whole(aspect, one.value, where)
     return value if patched is None else _whole(aspect, patched.value(), where)

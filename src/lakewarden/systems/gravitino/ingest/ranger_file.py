@@ -156,7 +156,7 @@ class RangerFile:
         names: set[str] = set()
         for policy in mine:
             if policy.name in names:
-                raise BadInput(f"the policy `{policy.name}` is there twice", where=policy.where)
+                raise BadInput(f"the policy `{policy.name}` occurs twice", where=policy.where)
             names.add(policy.name)
         return mine, types[name]
 

@@ -108,7 +108,7 @@ def _create_group(_: object, info: Info, input: Input) -> str:
 
     def create_group(transaction: WriteTransaction) -> str:
         if entities.is_known(transaction.realm(call.exchange.realm), group):
-            raise Conflict(f"`{group.name}` is there already")
+            raise Conflict(f"`{group.name}` already exists")
         about = {
             "displayName": input["name"],
             "description": input.get("description") or "",

@@ -59,7 +59,7 @@ def _update(edit: Edit, links: Links, input: Input) -> Links:
         raise Failure(404, f"there is no link to `{address}`")
     before, after = links[:at], links[at + 1 :]
     if any(_is(link, input["linkUrl"], input["label"]) for link in (*before, *after)):
-        raise Failure(409, f"the link to `{input['linkUrl']}` is there already")
+        raise Failure(409, f"the link to `{input['linkUrl']}` already exists")
     changes = {"url": input["linkUrl"], "description": input["label"], "updateStamp": edit.stamp}
     return [*before, {**links[at], **changes, **_settings(input)}, *after]
 

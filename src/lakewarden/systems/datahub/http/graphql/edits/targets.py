@@ -113,7 +113,7 @@ def check_named(edit: Edit, argument: str, *entities: Entity) -> None:
 def check_new(edit: Edit, entity: Entity) -> None:
     """Raises `Failure` 409 where the entity exists already."""
     if _exists(edit, entity):
-        raise Failure(409, f"`{entity.name}` is there already")
+        raise Failure(409, f"`{entity.name}` already exists")
 
 
 def new(type: str, id: str | None) -> Entity:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from pyroaring import BitMap
+
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Lineage, Tree
-from lakewarden.names.label import label
+from lakewarden.names.label import label, urn_label
 from lakewarden.service import cancellation
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
@@ -57,7 +59,7 @@ class Hits:
     left_out: tuple[str, ...]
 
 
-def name_search(
+def name_search(  # noqa: PLR0913 — the text, and what narrows it
     state: State,
     actor: Actor,
     text: str,
@@ -65,9 +67,13 @@ def name_search(
     *,
     kinds: Sequence[str] = KINDS,
     realm: str | None = None,
+    types: Sequence[str] = (),
     size: int = 20,
 ) -> Hits:
-    """The names that hold the text, in any case. An empty text fits every name."""
+    """The names that hold the text, in any case. An empty text fits every name.
+
+    `types`: of entities only those of these types; a type that a realm does not have fits none.
+    """
     if len(text) > MAX_CHARACTERS:
         raise BadInput(f"expected at most {MAX_CHARACTERS} characters", where="q")
     for kind in kinds:
@@ -85,7 +91,7 @@ def name_search(
         if refused_to_look(state, actor, name, now) is not None:
             left_out.append(name)
             continue
-        hits += _in_realm(state, actor, name, wanted, set(kinds), now)
+        hits += _in_realm(state, actor, name, wanted, set(kinds), now, types=types)
     if realm is None:
         hits = list(
             {(hit.kind, hit.name) if _is_person(hit) else hit: hit for hit in hits}.values()
@@ -105,11 +111,18 @@ def _fit(hit: Hit, wanted: str) -> tuple[bool, bool, int]:
 
 
 def _in_realm(
-    state: State, actor: Actor, realm: str, wanted: str, kinds: set[str], now: float
+    state: State,
+    actor: Actor,
+    realm: str,
+    wanted: str,
+    kinds: set[str],
+    now: float,
+    *,
+    types: Sequence[str],
 ) -> Iterator[Hit]:
     found = state.realm(realm)
     if "entity" in kinds:
-        yield from _entities(found, wanted, visible_ids(state, actor, realm, now))
+        yield from _entities(found, wanted, _of_types(state, actor, realm, now, types))
     if kinds & {"user", "group", "role"}:
         people = principals(state, actor, realm, now)
         if isinstance(people, Denied):
@@ -127,12 +140,24 @@ def _in_realm(
                 yield Hit("operation", realm, "operation", operation.name, operation.title)
 
 
+def _of_types(
+    state: State, actor: Actor, realm: str, now: float, types: Sequence[str]
+) -> Iterable[int]:
+    """The entities that the caller may see, of the types or of all."""
+    visible = visible_ids(state, actor, realm, now)
+    if not types:
+        return visible
+    of_type = state.realm(realm).matrix.snapshot.of_type
+    return visible & BitMap.union(*map(of_type, types))
+
+
 def _people(
     found: RealmState, wanted: str, kinds: set[str], people: Iterable[Principal]
 ) -> Iterator[Hit]:
     for one in people:
         if one.kind in kinds and wanted in one.name.casefold():
-            yield Hit(one.kind, found.realm.name, one.kind, principal_text(one), one.name)
+            called = urn_label(one.name) if one.name.startswith("urn:li:") else one.name
+            yield Hit(one.kind, found.realm.name, one.kind, principal_text(one), called)
 
 
 def _entities(found: RealmState, wanted: str, visible: Iterable[int]) -> Iterator[Hit]:

@@ -7,7 +7,7 @@ so that the effect is seen all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -43,6 +43,7 @@ from lakewarden.service.policy import fixed
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState
+from lakewarden.service.statement_reach import Reach, StatementReach
 from lakewarden.service.statements import stored
 
 DAYS: Final = 30
@@ -80,10 +81,15 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a draft changes at a revision. `refused` says why a write of it would not be taken."""
+    """What a draft changes at a revision.
+
+    `reach` says of each edited statement how far it reaches before and after. `refused` says why
+    a write of the draft would not be taken.
+    """
 
     revision: int
     edits: tuple[Edit, ...]
+    reach: Mapping[str, tuple[Reach, Reach]]
     access: Access = field(repr=False)
     used: Used
     new_findings: tuple[Finding, ...]
@@ -116,11 +122,13 @@ def preview(
         check_unchanged(reading, found, at_revision)
         before, after = found.matrix, tried(found, draft, now)
         used = _used(reading, realm, before, after, now)
-    known = _findings(realm, before)
-    then = _findings(realm, after)
+    contexts = LintContext(before.snapshot), LintContext(after.snapshot)
+    known, then = (_findings(realm, context) for context in contexts)
+    edits = tuple(_edits(found, draft))
     return Preview(
         revision=state.revision,
-        edits=tuple(_edits(found, draft)),
+        edits=edits,
+        reach=_reach(edits, *map(StatementReach, contexts)),
         access=access(before, after, now),
         used=used,
         new_findings=tuple(one for key, one in then.items() if key not in known),
@@ -239,6 +247,18 @@ def _may(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> bool:
     return matrix.decide(Request(Principal(USER, user), operation, entity, now)).allow
 
 
-def _findings(realm: str, matrix: Matrix) -> dict[str, Finding]:
-    found = lint(realm, LintContext(matrix.snapshot), tuple(RULES.values()))
+def _reach(
+    edits: Sequence[Edit], before: StatementReach, after: StatementReach
+) -> dict[str, tuple[Reach, Reach]]:
+    return {
+        edit.id: (
+            Reach(0, 0) if edit.was is None else before.of(edit.was),
+            Reach(0, 0) if edit.now is None else after.of(edit.now),
+        )
+        for edit in edits
+    }
+
+
+def _findings(realm: str, context: LintContext) -> dict[str, Finding]:
+    found = lint(realm, context, tuple(RULES.values()))
     return {one.fingerprint: one for one in found}

@@ -21,7 +21,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import named
 from lakewarden.service.questions import is_plain
-from lakewarden.service.state import RealmState, State
+from lakewarden.service.state import State
 from lakewarden.service.visible import visible_ids
 
 
@@ -53,9 +53,9 @@ class Reaching:
 class StatementReach:
     """The reach of the statements of one realm; those not in force reach nobody."""
 
-    def __init__(self, found: RealmState) -> None:
-        self._context = LintContext(found.matrix.snapshot)
-        self._owned_by = found.matrix.snapshot.owned_by
+    def __init__(self, context: LintContext) -> None:
+        self._context = context
+        self._owned_by = context.snapshot.owned_by
 
     def of(self, statement: Statement) -> Reach:
         """How far the statement reaches."""
@@ -132,7 +132,7 @@ def reaching(
     id = found.matrix.snapshot.coded.tree.find(entity)
     if id is None or id not in visible_ids(state, actor, realm, now):
         raise Unknown("entity", text)
-    rows = StatementReach(found).reaching(entity, id)
+    rows = StatementReach(LintContext(found.matrix.snapshot)).reaching(entity, id)
     if refused is None:
         return list(rows)
     asking = actor.request(found.realm, found.system, "", now=now)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from lakewarden.kernel.model import CHANGE, WAYS, Model, Operation, Privilege
+from lakewarden.kernel.model import CHANGE, WAYS, Field, Model, Operation, Privilege
 
 Kind = Literal["read", "change", "administer"]
+Values = Literal["type", "entity", "principal", "text"]
 
 _READING: Final = frozenset(
     ("about", "access", "count", "download", "export", "get", "list", "load", "read", "scroll")
@@ -47,3 +48,27 @@ def display(privilege: Privilege) -> str:
 def privilege_group(privilege: Privilege) -> str:
     """Privileges of one group are shown together: by the one type they are granted on."""
     return next(iter(privilege.on)) if len(privilege.on) == 1 else ""
+
+
+def values(field: Field) -> Values:
+    """What the values of a field's criteria are: types, entities, principals or text."""
+    match field.origin:
+        case ("type",):
+            return "type"
+        case ("owners",) | ("groups",):
+            return "principal"
+        case ("attribute",):
+            return "text"
+        case _:
+            return "entity"
+
+
+def value_types(model: Model, field: Field) -> list[str]:
+    """The types of the entities that a field resolves to; empty: those of any type."""
+    targets = {
+        type
+        for origin in field.origin
+        if origin in model.relations
+        for type in model.relations[origin].targets
+    }
+    return sorted(targets | field.up | field.itself)

@@ -66,6 +66,15 @@ def test_names_of_every_kind_are_found(lake: Api) -> None:
     assert ("operation", "table.load") in found(lake, "table.load", realm="gravitino")
 
 
+def test_entities_of_some_types_are_found(lake: Api) -> None:
+    query = {"kinds": "entity", "realm": "gravitino"}
+    every = found(lake, "", **query)
+    tables = found(lake, "", types="table,nonsense", **query)
+    assert tables == [one for one in every if one[1].startswith("table:")]
+    assert ("entity", TABLE) in tables
+    assert found(lake, "", types="nonsense", **query) == []
+
+
 def test_the_best_name_comes_first(lake: Api) -> None:
     lake.must("PUT", "/realms/gravitino/entity", {"entity": "table:lk:sales.raw.old_orders"})
     assert found(lake, "orders", kinds="entity")[0] == ("entity", TABLE)

@@ -215,3 +215,14 @@ def test_operations_say_what_they_are_for(lake: Api) -> None:
     assert found["privilege.grant"]["kind"] == "administer"
     words = lake.must("GET", f"{R}/operations")["privileges"]
     assert all(one["display"] for one in words)
+
+
+def test_fields_of_criteria_say_what_they_are_compared_with(api: Api) -> None:
+    told = api.must("GET", "/realms/datahub/operations")["fields"]
+    found = {one["name"]: (one["values"], one["types"], one["below"]) for one in told}
+    assert found["TYPE"] == ("type", [], False)
+    assert found["TAG"] == ("entity", ["tag"], False)
+    assert found["GLOSSARY"] == ("entity", ["glossaryNode", "glossaryTerm"], True)
+    assert found["OWNER"][0] == found["GROUP_MEMBERSHIP"][0] == "principal"
+    assert found["STRUCTURED_PROPERTY"][0] == "text"
+    assert "table" not in found["CONTAINER"][1]

@@ -51,6 +51,8 @@ def test_what_is_shown_is_what_comes_of_it(lake: Api) -> None:
     assert (edit["was"], edit["now"]["id"]) == (None, "wide")
     assert edit["words_was"] == []
     assert "SELECT_TABLE" in {word["text"] for word in edit["words_now"]}
+    assert edit["reach_was"] == {"users": 0, "entities": 0}
+    assert edit["reach_now"]["users"] == 1
     lake.must("PUT", "/realms/gravitino/statements/wide", WIDER)
     assert may_load(lake, "ana", HIDDEN)
     assert preview(lake, put=[put()])["changes"] == []

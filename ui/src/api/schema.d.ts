@@ -2389,7 +2389,7 @@ export interface components {
         };
         /**
          * PreviewEdit
-         * @description A statement before and after, as files write it and as a sentence.
+         * @description A statement before and after, as files write it, as a sentence, and how far it reaches.
          */
         PreviewEdit: {
             id: string;
@@ -2397,6 +2397,16 @@ export interface components {
             now: Record<string, never> | null;
             words_was: components["schemas"]["SentencePart"][];
             words_now: components["schemas"]["SentencePart"][];
+            reach_was: components["schemas"]["StatementReachResponse"];
+            reach_now: components["schemas"]["StatementReachResponse"];
+        };
+        /**
+         * StatementReachResponse
+         * @description How many stored users a statement is about, and how many stored entities.
+         */
+        StatementReachResponse: {
+            users: number;
+            entities: number;
         };
         /**
          * UsageImpact
@@ -2867,14 +2877,6 @@ export interface components {
             beaten_by?: string[];
         };
         /**
-         * StatementReachResponse
-         * @description How many stored users a statement is about, and how many stored entities.
-         */
-        StatementReachResponse: {
-            users: number;
-            entities: number;
-        };
-        /**
          * LastChange
          * @description When something was changed last, by whom, and at which revision.
          */
@@ -3027,13 +3029,14 @@ export interface components {
         };
         /**
          * Vocabulary
-         * @description What can be asked and granted in a realm.
+         * @description What can be asked and granted in a realm, and by which criteria.
          */
         Vocabulary: {
             model: string;
             title: string;
             operations: components["schemas"]["OperationResponse"][];
             privileges: components["schemas"]["PrivilegeResponse"][];
+            fields: components["schemas"]["FieldResponse"][];
         };
         /**
          * OperationResponse
@@ -3074,6 +3077,20 @@ export interface components {
             group: string;
             grantable: boolean;
             on: string[];
+        };
+        /**
+         * FieldResponse
+         * @description A field that the criteria of statements may name.
+         *
+         *         `values` says what it is compared with, `types` of which types these entities are (none: of
+         *         any). `below`: a value stands for all that lies below it too.
+         */
+        FieldResponse: {
+            name: string;
+            /** @enum {unknown} */
+            values: "entity" | "principal" | "text" | "type";
+            types: string[];
+            below: boolean;
         };
         /**
          * WhoQuestion
@@ -4608,6 +4625,8 @@ export interface operations {
                 kinds?: string;
                 /** @description only in this realm */
                 realm?: string;
+                /** @description only entities of these types: comma-separated list */
+                types?: string;
                 /** @description maximum number of results */
                 "page.limit"?: number;
             };

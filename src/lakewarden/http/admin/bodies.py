@@ -749,13 +749,27 @@ class PrivilegeResponse(ResponseBody, kw_only=True):
     on: list[str]
 
 
+class FieldResponse(ResponseBody, kw_only=True):
+    """A field that the criteria of statements may name.
+
+    `values` says what it is compared with, `types` of which types these entities are (none: of
+    any). `below`: a value stands for all that lies below it too.
+    """
+
+    name: str
+    values: Literal["type", "entity", "principal", "text"]
+    types: list[str]
+    below: bool
+
+
 class Vocabulary(ResponseBody, kw_only=True):
-    """What can be asked and granted in a realm."""
+    """What can be asked and granted in a realm, and by which criteria."""
 
     model: str
     title: str
     operations: list[OperationResponse]
     privileges: list[PrivilegeResponse]
+    fields: list[FieldResponse]
 
 
 # The audit trail

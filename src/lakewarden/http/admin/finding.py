@@ -25,6 +25,7 @@ _TYPE = Parameter("type", "only entities of this type")
 _Q = Parameter("q", "text that the name contains, case-insensitive")
 _KINDS = some_of("kinds", "only these kinds", KINDS)
 _REALM = Parameter("realm", "only in this realm", pattern=NAME)
+_TYPES = Parameter("types", "only entities of these types: comma-separated list")
 _LIMIT = Parameter("page.limit", "maximum number of results", "integer", least=1, most=100)
 
 
@@ -73,6 +74,7 @@ def search(exchange: Exchange) -> HandlerResult:
         exchange.now,
         kinds=kinds or KINDS,
         realm=exchange.one("realm") or None,
+        types=[type for type in exchange.one("types").split(",") if type],
         size=number(exchange, "page.limit", 20),
     )
     return SearchResponse(
@@ -109,6 +111,6 @@ ENDPOINTS = (
         search,
         "search names",
         response=SearchResponse,
-        query=(_Q, _KINDS, _REALM, _LIMIT),
+        query=(_Q, _KINDS, _REALM, _TYPES, _LIMIT),
     ),
 )

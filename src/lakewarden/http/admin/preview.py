@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import msgspec
@@ -15,6 +16,7 @@ from lakewarden.http.admin.bodies import (
     RequestBody,
     ResponseBody,
     SentencePart,
+    StatementReachResponse,
     StatementRequest,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
@@ -40,6 +42,7 @@ from lakewarden.service.plan_result import Edit
 from lakewarden.service.preview import Draft, Preview, check_unchanged, preview, tried
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import RealmState
+from lakewarden.service.statement_reach import Reach
 from lakewarden.service.statements import MAX_ID
 
 
@@ -105,13 +108,15 @@ class DraftFindings(ResponseBody, kw_only=True):
 
 
 class PreviewEdit(ResponseBody, kw_only=True):
-    """A statement before and after, as files write it and as a sentence."""
+    """A statement before and after, as files write it, as a sentence, and how far it reaches."""
 
     id: str
     was: Written | None
     now: Written | None
     words_was: list[SentencePart]
     words_now: list[SentencePart]
+    reach_was: StatementReachResponse
+    reach_now: StatementReachResponse
 
 
 class UsageImpact(ResponseBody, kw_only=True):
@@ -248,7 +253,7 @@ def _given(found: RealmState, made: Preview) -> PreviewResponse:
     sentences, unchangeable = Sentences(found), policy.fixed(found.system)
     return PreviewResponse(
         revision=made.revision,
-        changes=[_edit(edit, sentences) for edit in made.edits],
+        changes=[_edit(edit, sentences, made.reach[edit.id]) for edit in made.edits],
         access=msgspec.convert(access_table(made.access), AccessDifference),
         used=UsageImpact(
             acts=made.used.acts,
@@ -262,14 +267,17 @@ def _given(found: RealmState, made: Preview) -> PreviewResponse:
     )
 
 
-def _edit(edit: Edit, sentences: Sentences) -> PreviewEdit:
+def _edit(edit: Edit, sentences: Sentences, reach: tuple[Reach, Reach]) -> PreviewEdit:
     was, now = edit.was, edit.now
+    reach_was, reach_now = (StatementReachResponse(**asdict(one)) for one in reach)
     return PreviewEdit(
         id=edit.id,
         was=None if was is None else write_statement(was),
         now=None if now is None else write_statement(now),
         words_was=[] if was is None else words_given(sentences.statement(was)),
         words_now=[] if now is None else words_given(sentences.statement(now)),
+        reach_was=reach_was,
+        reach_now=reach_now,
     )
 
 

@@ -16,6 +16,7 @@ from lakewarden.http.admin.bodies import (
     BlockingMembership,
     EntityName,
     ExplanationResponse,
+    FieldResponse,
     HeldPrivileges,
     Listing,
     ListQuestion,
@@ -304,6 +305,15 @@ def operations(exchange: Exchange) -> HandlerResult:
                 on=sorted(one.on),
             )
             for one in model.privileges.values()
+        ],
+        fields=[
+            FieldResponse(
+                name=one.name,
+                values=vocabulary.values(one),
+                types=vocabulary.value_types(model, one),
+                below=bool(one.up),
+            )
+            for one in model.fields.values()
         ],
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.http.admin.bodies import (
     LastChange,
     StatementReachResponse,
@@ -199,7 +200,9 @@ def _rows(
     if not _is_whole(near):
         fields = frozenset()
     marks = _marks(exchange, realm, [one.id for one in shown]) if _is_whole(near) else {}
-    reach = StatementReach(found) if "reach" in fields else None
+    reach = None
+    if "reach" in fields:
+        reach = StatementReach(LintContext(found.matrix.snapshot))
     changed = _changed(exchange, realm, shown) if "changed" in fields else {}
     rows: list[StatementRow] = []
     for one in shown:

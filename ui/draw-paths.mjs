@@ -3,6 +3,7 @@
 // Takes a list of {person, explanation}, as the API gives them, and writes a list of pictures
 // with their boxes placed. For the test that holds them against what was explained.
 import { readFile, writeFile } from "node:fs/promises";
+import process from "node:process";
 import { createServer } from "vite";
 
 const [from, to] = process.argv.slice(2);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.app.serving import Served
 from tests.ui.browser import Visits
 
 if TYPE_CHECKING:
-    pass
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -50,6 +51,23 @@ WHOLE: dict[str, Any] = {
 }
 
 
+def add(page: Page, to: str, value: str) -> None:
+    """Types a value into a field of tokens, as with the keyboard."""
+    field = page.get_by_label(f"Add to {to}", exact=True)
+    field.fill(value)
+    field.press("Enter")
+    page.wait_for_function(
+        "label => document.querySelector(`input[aria-label='${label}']`).value === ''",
+        arg=f"Add to {to}",
+    )
+
+
+def tokens(page: Page, of: str) -> list[str]:
+    """What a field of tokens holds, as people read it."""
+    held = page.get_by_role("list", name=of, exact=True).get_by_role("listitem")
+    return [text for one in held.all() if (text := " ".join(one.inner_text().split()))]
+
+
 def _stored(served: Served, urn: str) -> dict[str, Any] | None:
     answer = served.ask("GET", f"{V3}/{urn}?aspects=dataHubPolicyInfo", user="admin")
     if answer.status == 404:
@@ -70,7 +88,7 @@ def test_nothing_that_was_stored_is_lost_by_a_save(visit: Visits, served: Served
         assert name.input_value() == "Kept whole"
         assert "not known to this version" in found.text()
         name.fill("Kept whole, and renamed")
-        found.page.get_by_role("button", name="Save", exact=True).click()
+        found.page.get_by_role("button", name="Save policy").click()
         found.page.get_by_text("Policy saved").first.wait_for()
     after = _stored(served, URN)
     assert after is not None
@@ -84,12 +102,9 @@ def test_a_policy_is_made_switched_and_taken_away(visit: Visits, served: Served)
         page = found.page
         page.get_by_role("link", name="New policy").click()
         page.get_by_label("Name", exact=True).fill("Made in a browser")
-        field = page.get_by_label("Add to Users")
-        field.fill("urn:li:corpuser:ben")
-        field.press("Escape")
-        field.press("Enter")
-        page.get_by_label("Edit Entity", exact=True).check()
-        page.get_by_role("button", name="Save as inactive policy").click()
+        add(page, "Who", "ben")
+        add(page, "Privileges", "Edit Entity")
+        page.get_by_role("button", name="Save inactive").click()
         page.wait_for_url("**/ui/r/datahub/policy?urn=**")
         found.settle()
         urn = page.evaluate("new URLSearchParams(location.search).get('urn')")
@@ -120,6 +135,7 @@ def test_a_locked_policy_is_read_and_copied(visit: Visits, served: Served) -> No
         assert page.get_by_label("Name", exact=True).is_disabled()
         assert page.get_by_role("button", name="Save").count() == 0
         assert page.get_by_role("button", name="Remove").count() == 0
+        assert "from locking themselves out" in page.get_by_role("note").inner_text()
         page.get_by_role("link", name="Copy").click()
         page.wait_for_url("**/ui/r/datahub/policy/new?**")
         found.settle()
@@ -132,7 +148,7 @@ def test_what_was_typed_outlives_an_error_and_a_reload(visit: Visits, served: Se
         page = found.page
         page.get_by_label("Name", exact=True).fill("Typed and not saved")
         page.route("**/dataHubPolicyInfo?*", lambda route: route.abort())
-        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("button", name="Save policy").click()
         page.get_by_role("alert").first.wait_for()
         assert page.get_by_label("Name", exact=True).input_value() == "Typed and not saved"
         page.reload()
@@ -140,6 +156,137 @@ def test_what_was_typed_outlives_an_error_and_a_reload(visit: Visits, served: Se
         assert page.get_by_label("Name", exact=True).input_value() == "Typed and not saved"
         page.get_by_role("button", name="Discard changes").click()
         assert "Custodians" in page.get_by_label("Name", exact=True).input_value()
+
+
+def test_tokens_are_added_and_removed_with_the_keyboard(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/datahub/policy/new")
+        page, keys = found.page, found.page.keyboard
+        for name in ("ana", "group:audit", "role:Editor", "urn:li:corpuser:nobody here"):
+            add(page, "Who", name)
+        shown = ["ana", "nobody here", "audit group"]
+        assert tokens(page, "Who") == [*shown, "Editor role"]
+        page.get_by_label("Add to Who", exact=True).focus()
+        keys.press("Backspace")
+        assert tokens(page, "Who") == shown
+        keys.press("ArrowLeft")
+        keys.press("ArrowLeft")
+        keys.press("Delete")
+        assert tokens(page, "Who") == ["ana", "audit group"]
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Add to Who"
+        page.evaluate("sessionStorage.clear()")
+
+
+def test_privileges_are_offered_under_the_types_that_they_are_about(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/datahub/policy/new")
+        page = found.page
+        field = page.get_by_label("Add to Privileges", exact=True)
+        field.fill("lineage")
+        page.get_by_role("option", name="Edit Lineage").wait_for()
+        field.fill("dataset")
+        page.get_by_role("group", name="dataset only").wait_for()
+        page.get_by_role("option", name="View Dataset Profile").click()
+        assert tokens(page, "Privileges") == ["View Dataset Profile"]
+        page.get_by_role("button", name="Add a condition").click()
+        add(page, "Type values", "chart")
+        assert tokens(page, "Privileges") == ["View Dataset Profile not for these assets"]
+        page.get_by_role("button", name="Platform", exact=True).click()
+        assert "so no assets are chosen" in found.text()
+        assert page.get_by_text("Which", exact=True).count() == 0
+        page.evaluate("sessionStorage.clear()")
+
+
+def test_conditions_are_stored_as_they_are_shown(visit: Visits, served: Served) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/datahub/policy/new")
+        page = found.page
+        page.get_by_label("Name", exact=True).fill("By conditions")
+        add(page, "Privileges", "View Entity Page")
+        add(page, "Who", "ben")
+        conditions = (("Domain", "NOT_EQUALS", "people"), ("Urn", "STARTS_WITH", "urn:li:dataset:"))
+        page.get_by_role("button", name="Add a condition").click()
+        add(page, "Type values", "dataset")
+        for title, condition, value in conditions:
+            page.get_by_role("button", name="Add a condition").click()
+            page.get_by_label("Field", exact=True).last.select_option(title.upper())
+            page.get_by_label("Condition", exact=True).last.select_option(condition)
+            add(page, f"{title} values", value)
+        assert tokens(page, "Domain values") == ["people and below"]
+        page.get_by_role("button", name="Limit to tags").click()
+        page.get_by_label("Field", exact=True).last.select_option("TAG")
+        add(page, "Tag values", "restricted")
+        save = page.get_by_role("button", name="Save inactive")
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('button')]"
+            ".some((one) => one.textContent === 'Save inactive' && !one.disabled)"
+        )
+        assert re.search(r"[1-9]\d* of \d+ do now", found.text())
+        assert "on every dataset whose domain is not people" in found.text()
+        save.click()
+        page.wait_for_url("**/ui/r/datahub/policy?urn=**")
+        found.settle()
+        urn = page.evaluate("new URLSearchParams(location.search).get('urn')")
+    stored = _stored(served, urn)
+    assert stored is not None
+    assert stored["resources"]["filter"]["criteria"] == [
+        {"field": "TYPE", "condition": "EQUALS", "values": ["dataset"]},
+        {"field": "DOMAIN", "condition": "NOT_EQUALS", "values": ["urn:li:domain:people"]},
+        {"field": "URN", "condition": "STARTS_WITH", "values": ["urn:li:dataset:"]},
+    ]
+    limits = stored["resources"]["privilegeConstraints"]["criteria"]
+    assert limits == [{"field": "TAG", "condition": "EQUALS", "values": ["urn:li:tag:restricted"]}]
+    body = {
+        "query": "mutation ($urn: String!) { deletePolicy(urn: $urn) }",
+        "variables": {"urn": urn},
+    }
+    assert served.ask("POST", "/r/datahub/api/graphql", body, user="admin").status == 200
+
+
+def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
+    """Trial 15: the second one sees both versions, and nothing that was typed is lost."""
+    urn = "urn:li:dataHubPolicy:twice-edited"
+    body = {"value": {**WHOLE, "displayName": "Twice edited"}}
+    made = served.ask("POST", f"{V3}/{urn}/dataHubPolicyInfo", body, user="admin")
+    assert made.status < 300, made.body
+    reads = {
+        "privileges": ["GET_ENTITY_PRIVILEGE"],
+        "to": ["user:urn:li:corpuser:edda"],
+        "where": [{"field": "TYPE", "condition": "EQUALS", "values": ["dataHubPolicy"]}],
+    }
+    path = "/api/v1/realms/datahub/statements/edda-reads-policies"
+    assert served.ask("PUT", path, reads, user="admin").status < 300
+    with visit("admin") as mine, visit("edda") as theirs:
+        for one in (mine, theirs):
+            one.open("/ui/r/datahub/policy", urn=urn)
+        add(theirs.page, "Who", "ben")
+        theirs.page.get_by_role("button", name="Save policy").click()
+        theirs.page.get_by_text("Policy saved").first.wait_for()
+        mine.page.get_by_label("Description", exact=True).fill("mine")
+        mine.page.get_by_role("button", name="Save policy").click()
+        both = mine.page.get_by_role("region", name="Two versions")
+        both.wait_for()
+        rows = [" ".join(row.inner_text().split()) for row in both.get_by_role("row").all()[1:]]
+        assert [row.split()[0] for row in rows] == ["Description", "Who"]
+        assert "mine" in rows[0]
+        assert "corpuser:ben" in rows[1]
+        mine.page.reload()
+        mine.settle()
+        assert mine.page.get_by_label("Description", exact=True).input_value() == "mine"
+        both.get_by_role("button", name="Take theirs").click()
+        both.wait_for(state="detached")
+        assert "ben" in tokens(mine.page, "Who")
+        mine.page.get_by_role("button", name="Undo").click()
+        assert "mine" in both.inner_text()
+        both.get_by_role("button", name="Save mine over it").click()
+        dialog = mine.page.get_by_role("dialog")
+        dialog.get_by_text("ben can no longer").first.wait_for()
+        dialog.get_by_role("button", name="Save policy").click()
+        both.wait_for(state="detached")
+        mine.page.get_by_text("Policy saved").first.wait_for()
+    stored = _stored(served, urn)
+    assert stored is not None
+    assert (stored["description"], stored["actors"]) == ("mine", WHOLE["actors"])
 
 
 def test_who_may_not_manage_policies_is_offered_none(visit: Visits, served: Served) -> None:

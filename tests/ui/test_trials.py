@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 
-from tests.app.serving import Served
-from tests.ui.browser import Tab, Visits
+from tests.app.serving import Served, server
+from tests.ui.browser import Tab, Visits, tab
+from tests.ui.test_policies import add
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator
+    from playwright.sync_api import Browser, Locator
 
 pytestmark = pytest.mark.browser
 
@@ -61,15 +64,12 @@ def test_a_draft_of_a_policy_shows_what_it_gives(visit: Visits, served: Served) 
         found.open("/ui/r/datahub/policy/new")
         page = found.page
         page.get_by_label("Name", exact=True).fill("Ben edits every tag")
-        field = page.get_by_label("Add to Users")
-        field.fill("urn:li:corpuser:ben")
-        field.press("Escape")
-        field.press("Enter")
-        page.get_by_label("Edit Tags", exact=True).check()
+        add(page, "Who", "ben")
+        add(page, "Privileges", "Edit Tags")
         told = effect(found)
         assert told.startswith("Once it is active")
         assert "ben can" in told
-        page.get_by_role("button", name="Save as inactive policy").click()
+        page.get_by_role("button", name="Save inactive").click()
         page.wait_for_url("**/ui/r/datahub/policy?urn=**")
         found.settle()
         made = page.evaluate("new URLSearchParams(location.search).get('urn')")
@@ -94,15 +94,35 @@ def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
         page = found.page
         page.get_by_label("Name", exact=True).fill("All but one")
         page.get_by_label("All users", exact=True).check()
-        page.get_by_label("Edit Tags", exact=True).check()
-        page.get_by_role("button", name="Add a criterion").first.click()
-        page.get_by_label("Condition").first.select_option("NOT_EQUALS")
-        page.get_by_label("Field").first.select_option("TAG")
-        field = page.get_by_label("Add to One of").first
-        field.fill("urn:li:tag:pii")
-        field.press("Escape")
-        field.press("Enter")
+        add(page, "Privileges", "Edit Tags")
+        page.get_by_role("button", name="Add a condition").click()
+        page.get_by_label("Condition", exact=True).select_option("NOT_EQUALS")
+        page.get_by_label("Field", exact=True).select_option("TAG")
+        add(page, "Tag values", "restricted")
         assert "not-equals-only" in effect(found)
+
+
+def test_a_shipped_policy_that_was_removed_stays_away(
+    browser: Browser, estate: Path, tmp_path: Path
+) -> None:
+    """Trial 13: also over a restart, which brings the policies that come with the system."""
+    urn = "urn:li:dataHubPolicy:editor-metadata-policy-entities"
+    for file in estate.glob("lakewarden.db*"):
+        shutil.copy(file, tmp_path / file.name.replace("lakewarden.db", "store.db"))
+    with server(tmp_path) as first, tab(browser, first.address) as found:
+        found.sign_in("admin")
+        found.open("/ui/r/datahub/policy", urn=urn)
+        found.page.get_by_role("button", name="Remove", exact=True).click()
+        effect(found)
+        found.page.get_by_role("button", name="Remove policy").click()
+        found.page.wait_for_url("**/ui/r/datahub/policies")
+        found.settle()
+    with server(tmp_path) as second, tab(browser, second.address) as found:
+        found.sign_in("admin", to="/ui/r/datahub/policies")
+        assert "Editor: all metadata" in found.text()
+        assert "Editor: anything about the assets" not in found.text()
+        found.open("/ui/r/datahub/policy", urn=urn)
+        assert "does not exist" in found.text()
 
 
 def test_a_deny_in_the_grid_says_from_whom_it_takes(

@@ -4,11 +4,16 @@ import { api, type Schemas } from "./client";
 
 const MOST = 12;
 
-/** Suggests people and groups, or entities, whose name holds the text. */
-export function suggest(kinds: "user,group,role" | "user" | "entity", realm?: string) {
-  return async (text: string, signal: AbortSignal): Promise<Choice[]> => {
+/** Suggests people and groups, or entities (of some types), whose name holds the text. */
+export function suggest(
+  kinds: "user,group,role" | "user,group" | "user" | "entity",
+  realm?: string,
+  types: string[] = [],
+) {
+  return async (text: string, signal?: AbortSignal): Promise<Choice[]> => {
+    const query = { q: bare(text) || text, kinds, realm, types: types.join(",") || undefined };
     const { data } = await api.GET("/api/v1/search", {
-      params: { query: { q: bare(text) || text, kinds, realm, "page.limit": MOST } },
+      params: { query: { ...query, "page.limit": MOST } },
       signal,
     });
     return (data?.results ?? []).map((one) => ({

@@ -1,12 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 
 import { api, problemOf, type Problem, type Schemas } from "../api/client";
 import { count, t } from "../words";
+import { edited } from "./edited";
 import styles from "./effect.module.css";
-import { Glyph } from "./glyph";
-import { bare, Name } from "./name";
+import { Glyph, type State } from "./glyph";
+import { bare, Name, urnLabel } from "./name";
 import { Card } from "./page";
+import { Said } from "./said";
 import { Sentence } from "./sentence";
 import { Loading, ProblemView } from "./states";
 
@@ -73,80 +75,104 @@ export function useEffectOf(realm: string, draft: Draft | null, wait = PAUSE): E
   };
 }
 
-/** What a draft would change, beside the draft. */
+/** What a draft would change, beside the draft; `foot` stands below it, with the act. */
 export function EffectCard({
   realm,
   effect,
   title = t("If you save this"),
+  foot,
+  hasWords = true,
 }: {
   realm: string;
   effect: Effect;
   title?: string;
+  foot?: ReactNode;
+  /** Whether the changed statements are said here, and not elsewhere on the page. */
+  hasWords?: boolean;
 }) {
   const { shown, problem, isCurrent, isDenied } = effect;
   return (
     <Card
       title={title}
       label={t("If you save this")}
-      note={shown && t("at revision {revision}", { revision: shown.revision })}
+      note={shown && t("every person, every asset, revision {revision}", shown)}
+      pad={false}
     >
       {isDenied ? (
-        <p>{t("The effect is shown to those who may read the realm. You may save without it.")}</p>
+        <p className={styles.note}>
+          {t("The effect is shown to those who may read the realm. You may save without it.")}
+        </p>
       ) : problem ? (
-        <ProblemView problem={problem} />
+        <div className={styles.note}>
+          <ProblemView problem={problem} />
+        </div>
       ) : shown ? (
-        <div className={styles.panel} aria-busy={!isCurrent} data-stale={!isCurrent || undefined}>
-          <Shown realm={realm} shown={shown} />
+        <div
+          className={styles.panel}
+          aria-busy={!isCurrent}
+          data-stale={!isCurrent || undefined}
+          aria-live="polite"
+        >
+          <Shown realm={realm} shown={shown} hasWords={hasWords} />
         </div>
       ) : (
         <Loading rows={3} />
       )}
+      {foot}
     </Card>
   );
 }
 
-function Shown({ realm, shown }: { realm: string; shown: Schemas["PreviewResponse"] }) {
+function Shown({
+  realm,
+  shown,
+  hasWords,
+}: {
+  realm: string;
+  shown: Schemas["PreviewResponse"];
+  hasWords: boolean;
+}) {
+  const { access, used } = shown;
   return (
     <>
       {shown.refused.map((said) => (
-        <p key={said} className={styles.refused}>
-          <Glyph state="deny" /> {said}
-        </p>
+        <Note key={said} state="deny">
+          <b>
+            <Said text={said} />
+          </b>
+        </Note>
       ))}
-      <AccessChange access={shown.access} />
-      {shown.used.acts > 0 && (
-        <p className={styles.used}>
-          {t(
-            "{acts, plural, one {# act} other {# acts}} of {people} in the last {days} days would be refused.",
-            {
-              acts: shown.used.acts,
-              people: named(shown.used.people),
-              days: shown.used.days,
-            },
-          )}
-        </p>
+      <AccessChange access={access} />
+      {access.lost > 0 && (
+        <Note state={used.acts > 0 ? "deny" : "allow"}>
+          <b>{t("In the last {days} days", { days: used.days })}</b>{" "}
+          {used.acts > 0
+            ? t("{acts, plural, one {# act} other {# acts}} of {people} would have been refused.", {
+                acts: used.acts,
+                people: named(used.people),
+              })
+            : t("nobody who loses something used it.")}
+        </Note>
       )}
-      <Findings title={t("New findings")} found={shown.lint_new} />
-      <Findings title={t("Findings that go")} found={shown.lint_gone} />
-      {shown.changes.map((one) => (
-        <div key={one.id} className={styles.words} data-realm={realm}>
-          {one.words_was.length > 0 && (
-            <p>
-              <del>
-                <Sentence words={one.words_was} />
-              </del>
-            </p>
-          )}
-          {one.words_now.length > 0 && (
-            <p>
-              <ins>
-                <Sentence words={one.words_now} />
-              </ins>
-            </p>
-          )}
-        </div>
-      ))}
+      <Findings title={t("New findings")} state="partial" found={shown.lint_new} />
+      <Findings title={t("Findings that go")} state="allow" found={shown.lint_gone} />
+      {hasWords &&
+        shown.changes.map((one) => (
+          <p key={one.id} className={styles.words} data-realm={realm}>
+            <Sentence words={edited(one.words_was, one.words_now)} />
+          </p>
+        ))}
     </>
+  );
+}
+
+/** A line of the panel with its sign. */
+function Note({ state, children }: { state: State; children: ReactNode }) {
+  return (
+    <div className={styles.line} data-state={state}>
+      <Glyph state={state} />
+      <div>{children}</div>
+    </div>
   );
 }
 
@@ -155,72 +181,78 @@ function named(people: string[]): string {
   return people.length > 3 ? t("{first} and {n} more", { first, n: people.length - 3 }) : first;
 }
 
-function Findings({ title, found }: { title: string; found: Schemas["FindingResponse"][] }) {
+function Findings({
+  title,
+  state,
+  found,
+}: {
+  title: string;
+  state: State;
+  found: Schemas["FindingResponse"][];
+}) {
   if (found.length === 0) return null;
   return (
-    <div>
+    <Note state={state}>
       <h3>{title}</h3>
       <ul className={styles.findings}>
         {found.slice(0, LINES).map((one) => (
           <li key={one.fingerprint}>
-            <code>{one.rule}</code> <Name text={one.name} cut={60} /> {one.says}
+            <code>{one.rule}</code> <Name text={one.name} cut={60} /> <Said text={one.says} />
           </li>
         ))}
       </ul>
       {found.length > LINES && <p>{t("and {n} more", { n: found.length - LINES })}</p>}
-    </div>
+    </Note>
   );
 }
 
-/** Who gains and who loses what: the sums by way, then line by line, the largest groups first. */
+/** Who gains and who loses what: the sums, then line by line, the largest groups first. */
 export function AccessChange({ access }: { access: Access }) {
   const [all, setAll] = useState(false);
-  const ways = access.ways.filter((one) => one.entities > 0);
   const lines = [...access.effect].sort(
     (one, other) =>
       Number(other.ways.length > 0) - Number(one.ways.length > 0) || other.pairs - one.pairs,
   );
   if (lines.length === 0)
-    return <p className={styles.none}>{t("Nobody can do anything more, or less.")}</p>;
+    return (
+      <Note state="none">
+        <p>{t("Nobody can do anything more, or less.")}</p>
+        {access.privileges.length > 0 && (
+          <p className={styles.small}>
+            {t("What is granted or taken is open to them by other rules, or opens nothing alone.")}
+          </p>
+        )}
+      </Note>
+    );
   const shown = all ? lines : lines.slice(0, LINES);
+  const most = Math.max(...lines.map((one) => one.pairs));
   return (
     <>
-      <ul className={styles.ways}>
-        {ways.map((one) => (
-          <li key={one.way + String(one.gained)} data-gained={one.gained}>
-            <b>{one.gained ? "+" : "−"}</b>{" "}
-            {one.gained
-              ? t("{users, plural, one {# person} other {# people}} can {way} {entities} more", {
-                  users: one.users,
-                  way: one.way,
-                  entities: count(one.entities),
-                })
-              : t(
-                  "{users, plural, one {# person} other {# people}} can no longer {way} {entities}",
-                  {
-                    users: one.users,
-                    way: one.way,
-                    entities: count(one.entities),
-                  },
-                )}
-          </li>
-        ))}
-      </ul>
+      <div className={styles.sums}>
+        <Sum access={access} gained />
+        <Sum access={access} gained={false} />
+      </div>
       <ul className={styles.lines}>
         {shown.map((line, place) => (
-          <li key={place} data-gained={line.gained}>
-            <Bar line={line} most={Math.max(...lines.map((one) => one.pairs))} />
-            <span>
-              <b>{line.gained ? "+" : "−"}</b> <People access={access} line={line} />{" "}
-              {line.gained ? t("can") : t("can no longer")}{" "}
-              <code>{(line.ways.length ? line.ways : line.operations.slice(0, 3)).join(", ")}</code>{" "}
-              {line.entities === 1 ? (
-                <Name text={line.sample.name} cut={60} />
-              ) : (
-                t("{n} × {type}, such as", { n: count(line.entities), type: line.type })
-              )}{" "}
-              {line.entities > 1 && <Name text={line.sample.name} cut={60} />}
-            </span>
+          <li key={place} className={styles.line}>
+            <Glyph state={line.gained ? "allow" : "deny"} />
+            <div>
+              <p>
+                <b>
+                  <People access={access} line={line} />
+                </b>{" "}
+                {line.gained ? t("can") : t("can no longer")}{" "}
+                <code>
+                  {(line.ways.length ? line.ways : line.operations.slice(0, 3)).join(", ")}
+                </code>
+              </p>
+              <p className={styles.small}>
+                {line.entities > 1 &&
+                  t("{n} × {type}, such as", { n: count(line.entities), type: line.type })}{" "}
+                <Name text={urnLabel(line.sample.name)} cut={60} />
+              </p>
+            </div>
+            <Bar line={line} most={most} />
           </li>
         ))}
       </ul>
@@ -236,19 +268,67 @@ export function AccessChange({ access }: { access: Access }) {
         </button>
       )}
       {!access.whole && (
-        <p>{t("There is more than was worked out here; what is told is true, but not all.")}</p>
+        <Note state="partial">
+          {t("There is more than was worked out here; what is told is true, but not all.")}
+        </Note>
       )}
     </>
   );
 }
 
+/** One side of the balance: pairs of person and asset, then by ways. */
+function Sum({ access, gained }: { access: Access; gained: boolean }) {
+  const pairs = gained ? access.gained : access.lost;
+  const ways = access.ways.filter((one) => one.gained === gained && one.entities > 0);
+  const state = pairs === 0 ? "none" : gained ? "allow" : "deny";
+  return (
+    <div data-state={state}>
+      <strong>
+        <Glyph state={state} size={24} />
+        {gained ? "+" : "−"}
+        {count(pairs)}
+      </strong>
+      {pairs === 0 && <span>{gained ? t("nobody gains") : t("nobody loses")}</span>}
+      {pairs > 0 && ways.length === 0 && (
+        <span>
+          {t("{users, plural, one {# person} other {# people}} {verb}", {
+            users: peopleOf(access, gained),
+            verb: gained ? t("gain") : t("lose"),
+          })}
+        </span>
+      )}
+      {pairs > 0 &&
+        ways.map((one) => (
+          <span key={one.way}>
+            {t("{users, plural, one {# person} other {# people}} {can} {way} {entities}", {
+              users: one.users,
+              can: gained ? t("can") : t("can no longer"),
+              way: one.way,
+              entities: count(one.entities),
+            })}
+          </span>
+        ))}
+    </div>
+  );
+}
+
+/** How many people gain, or lose, anything. */
+function peopleOf(access: Access, gained: boolean): number {
+  const lines = access.effect.filter((one) => one.gained === gained);
+  return new Set(lines.flatMap((one) => crowd(access, one.users))).size;
+}
+
 /** How much of the largest change this is, as a bar. */
 function Bar({ line, most }: { line: Line; most: number }) {
-  const width = Math.max(2, Math.round((64 * line.pairs) / most));
+  const width = Math.max(3, Math.round((92 * line.pairs) / most));
   return (
-    <svg width="64" height="8" viewBox="0 0 64 8" aria-hidden="true" className={styles.bar}>
-      <rect width={width} height="8" rx="2" fill="currentColor" />
-    </svg>
+    <div className={styles.measure} data-gained={line.gained}>
+      <svg viewBox="0 0 92 8" aria-hidden="true" preserveAspectRatio="none">
+        <rect width="92" height="8" rx="3" fill="var(--sunk)" />
+        <rect width={width} height="8" rx="3" fill="currentColor" />
+      </svg>
+      <span>{count(line.pairs)}</span>
+    </div>
   );
 }
 

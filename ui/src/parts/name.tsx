@@ -41,6 +41,18 @@ export function bare(name: string): string {
   return colon < 0 ? name : name.slice(colon + 1);
 }
 
+/**
+ * What people call the thing of a URN: `urn:li:dataset:(urn:li:dataPlatform:x,lake.a,PROD)` is
+ * `lake.a`, a column of it `lake.a.id`. Other names are as they are.
+ */
+export function urnLabel(name: string): string {
+  if (!name.startsWith("urn:li:")) return name;
+  const key = name.split(":").slice(3).join(":");
+  const column = /^\((urn:li:.*\)),([^()]*)\)$/.exec(key);
+  if (column) return `${urnLabel(column[1] ?? "")}.${column[2] ?? ""}`;
+  return /^\(.*,(.+),[A-Z]+\)$/.exec(key)?.[1] ?? key;
+}
+
 /** The kind of a principal or entity: `user:ana` is a `user`; a URN's is its entity type. */
 export function kindOf(name: string): string {
   const colon = name.indexOf(":");

@@ -6,11 +6,24 @@ import { t } from "../words";
 import { Name } from "./name";
 import styles from "./picker.module.css";
 
-/** One suggestion: the text that is taken, what it is called, and what it is. */
+/** One suggestion: the text that is taken, what it is called, what it is, and its heading. */
 export interface Choice {
   value: string;
   label: string;
   note?: string;
+  group?: string;
+}
+
+/** Suggestions under one heading; an empty heading is not shown. */
+interface Group {
+  group: string;
+  items: Choice[];
+  [other: string]: unknown;
+}
+
+export interface Suggested {
+  items: Group[];
+  isFetching: boolean;
 }
 
 /**
@@ -38,19 +51,10 @@ export function Picker({
   autoFocus?: boolean;
 }) {
   const [open, setOpen] = useState(false);
-  const asked = useDeferredValue(value);
-  const found = useQuery({
-    queryKey: ["suggest", source, asked],
-    queryFn: ({ signal }) => suggest(asked, signal),
-    enabled: open,
-    placeholderData: keepPreviousData,
-    staleTime: 30_000,
-    retry: false,
-  });
-  const choices = found.data ?? [];
+  const choices = useChoices(source, value, suggest, open);
   return (
     <Autocomplete.Root
-      items={choices}
+      items={choices.items}
       value={value}
       mode="none"
       open={open}
@@ -69,29 +73,72 @@ export function Picker({
           autoCapitalize="off"
         />
       </span>
-      <Autocomplete.Portal>
-        <Autocomplete.Positioner className={styles.layer} sideOffset={4} align="start">
-          <Autocomplete.Popup className={styles.popup}>
-            <Autocomplete.Status className={styles.status}>
-              {found.isFetching
-                ? t("Looking")
-                : choices.length === 0
-                  ? value
-                    ? t("Nothing stored has this name; it can be asked about all the same.")
-                    : t("Type a name")
-                  : ""}
-            </Autocomplete.Status>
-            <Autocomplete.List className={styles.list}>
-              {(choice: Choice) => (
-                <Autocomplete.Item key={choice.value} value={choice} className={styles.item}>
-                  <Name text={choice.label} cut={60} />
-                  {choice.note && <small>{choice.note}</small>}
-                </Autocomplete.Item>
-              )}
-            </Autocomplete.List>
-          </Autocomplete.Popup>
-        </Autocomplete.Positioner>
-      </Autocomplete.Portal>
+      <Choices choices={choices} text={value} />
     </Autocomplete.Root>
+  );
+}
+
+/** What is suggested for a text, under its headings; asked only while the list is open. */
+export function useChoices(
+  source: string,
+  text: string,
+  suggest: (text: string, signal: AbortSignal) => Promise<Choice[]>,
+  open: boolean,
+): Suggested {
+  const asked = useDeferredValue(text);
+  const found = useQuery({
+    queryKey: ["suggest", source, asked],
+    queryFn: ({ signal }) => suggest(asked, signal),
+    enabled: open,
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+    retry: false,
+  });
+  const groups = new Map<string, Choice[]>();
+  for (const choice of found.data ?? []) {
+    const group = choice.group ?? "";
+    groups.set(group, [...(groups.get(group) ?? []), choice]);
+  }
+  const items = [...groups].map(([group, members]) => ({ group, items: members }));
+  return { items, isFetching: found.isFetching };
+}
+
+/** The list of suggestions below a field. */
+export function Choices({ choices, text }: { choices: Suggested; text: string }) {
+  return (
+    <Autocomplete.Portal>
+      <Autocomplete.Positioner className={styles.layer} sideOffset={4} align="start">
+        <Autocomplete.Popup className={styles.popup}>
+          <Autocomplete.Status className={styles.status}>
+            {choices.isFetching
+              ? t("Looking")
+              : choices.items.length === 0
+                ? text
+                  ? t("Nothing stored has this name; it is taken as it is.")
+                  : t("Type a name")
+                : ""}
+          </Autocomplete.Status>
+          <Autocomplete.List className={styles.list}>
+            {(group: Group) => (
+              <Autocomplete.Group key={group.group} items={group.items}>
+                {group.group && (
+                  <Autocomplete.GroupLabel className={styles.heading}>
+                    {group.group}
+                  </Autocomplete.GroupLabel>
+                )}
+                <Autocomplete.Collection>
+                  {(choice: Choice) => (
+                    <Autocomplete.Item key={choice.value} value={choice} className={styles.item}>
+                      <Name text={choice.label} cut={60} />
+                      {choice.note && <small>{choice.note}</small>}
+                    </Autocomplete.Item>
+                  )}
+                </Autocomplete.Collection>
+              </Autocomplete.Group>
+            )}
+          </Autocomplete.List>
+        </Autocomplete.Popup>
+      </Autocomplete.Positioner>
+    </Autocomplete.Portal>
   );
 }

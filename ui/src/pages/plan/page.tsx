@@ -312,6 +312,7 @@ function Shown({
           users: count(access.users),
           entities: count(access.entities),
         })}
+        pad={false}
       >
         <AccessChange access={access} />
       </Card>

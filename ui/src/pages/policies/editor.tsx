@@ -1,204 +1,181 @@
-import { suggest } from "../../api/suggest";
-import { bare } from "../../parts/name";
-import { Check, SelectField, TextField } from "../../parts/fields";
-import { Card } from "../../parts/page";
-import type { Choice } from "../../parts/picker";
-import { t } from "../../words";
-import { Chips } from "./chips";
-import styles from "./policies.module.css";
-import { ACTOR_URNS, called, type Actors, type PolicyInfo } from "./policy";
-import { What } from "./what";
-import { Criteria, Which } from "./which";
+import type { ReactNode } from "react";
 
-/** Every field of a policy. What is stored beside them is left as it is. */
-export function Editor({
-  realm,
-  info,
-  isNew,
-  onChange,
-  disabled,
-}: {
+import { TextField } from "../../parts/fields";
+import { Card } from "../../parts/page";
+import { Loading } from "../../parts/states";
+import { Segments } from "../../parts/tabs";
+import { count, t } from "../../words";
+import { Criteria } from "./criteria";
+import styles from "./policies.module.css";
+import { withMatch, type PolicyInfo } from "./policy";
+import { useVocabulary } from "./vocabulary";
+import { What } from "./what";
+import { Which } from "./which";
+import { Who } from "./who";
+
+/** How many assets the criteria meet now, of how many; absent while that is not known. */
+export interface Met {
+  assets: number;
+  of?: number;
+}
+
+interface EditorProps {
   realm: string;
   info: PolicyInfo;
+  /** What the edit began with, so that what it adds is marked. */
+  base: PolicyInfo;
   isNew: boolean;
+  met?: Met;
   onChange: (info: PolicyInfo) => void;
   disabled: boolean;
-}) {
+}
+
+/** Every field of a policy. What is stored beside them is left as it is. */
+export function Editor({ realm, info, base, isNew, met, onChange, disabled }: EditorProps) {
+  const vocabulary = useVocabulary(realm);
+  if (vocabulary.isPending) return <Loading rows={8} />;
   const isPlatform = info.type === "PLATFORM";
   const resources = info.resources ?? {};
+  const common = { realm, vocabulary: vocabulary.data, disabled };
   return (
-    <>
-      <Card title={t("Policy")}>
-        <div className={styles.form}>
-          <TextField
-            label={t("Name")}
-            value={info.displayName}
-            required
-            disabled={disabled}
-            onChange={(event) => {
-              onChange({ ...info, displayName: event.target.value });
+    <Card pad={false} label={t("Policy")}>
+      <Naming info={info} isNew={isNew} onChange={onChange} disabled={disabled} />
+      <What
+        {...common}
+        info={info}
+        base={base}
+        onChange={(privileges) => {
+          onChange({ ...info, privileges });
+        }}
+      />
+      {!isPlatform && (
+        <Section title={t("Which")} note={told(met)}>
+          <Which
+            {...common}
+            resources={resources}
+            base={base.resources ?? {}}
+            onChange={(next) => {
+              onChange({ ...info, resources: next });
             }}
           />
-          <TextField
-            label={t("Description")}
-            value={info.description ?? ""}
-            disabled={disabled}
-            onChange={(event) => {
-              onChange({ ...info, description: event.target.value });
-            }}
-          />
-          <SelectField
-            label={t("Type")}
-            value={info.type}
-            disabled={disabled || !isNew}
-            hint={
-              isNew
-                ? t(
-                    "Platform: what lets people administer DataHub. Metadata: what they may do with assets.",
-                  )
-                : t("The type of a policy does not change; copy it into a new one.")
-            }
-            options={[
-              ["METADATA", t("Metadata")],
-              ["PLATFORM", t("Platform")],
-            ]}
-            onChange={(event) => {
-              onChange({ ...info, type: event.target.value, privileges: [] });
-            }}
-          />
-        </div>
-      </Card>
-      <Card title={t("Who")} note={t("any of them")}>
+        </Section>
+      )}
+      <Section title={t("Who")} note={t("anybody who is one of these")}>
         <Who
           realm={realm}
           actors={info.actors ?? {}}
+          base={base.actors ?? {}}
           isPlatform={isPlatform}
           onChange={(actors) => {
             onChange({ ...info, actors });
           }}
           disabled={disabled}
         />
-      </Card>
-      <Card title={t("What")}>
-        <What
-          realm={realm}
-          isPlatform={isPlatform}
-          held={info.privileges}
-          onChange={(privileges) => {
-            onChange({ ...info, privileges });
-          }}
-          disabled={disabled}
-        />
-      </Card>
-      <Card title={t("Which")}>
-        {isPlatform ? (
-          <p>{t("A platform policy is about DataHub as a whole, so it names no assets.")}</p>
-        ) : (
-          <Which
-            realm={realm}
-            resources={resources}
-            onChange={(next) => {
+      </Section>
+      {!isPlatform && (
+        <Section
+          title={t("Limits")}
+          note={
+            resources.privilegeConstraints?.criteria?.length
+              ? t("only what meets all of these may be added or removed")
+              : t("what may be added or removed, for instance which tags; none")
+          }
+        >
+          <Criteria
+            {...common}
+            match={resources.privilegeConstraints}
+            base={base.resources?.privilegeConstraints}
+            add={t("Limit to tags, terms, domains or owners")}
+            onChange={(limits) => {
+              const was = base.resources ?? {};
+              const next = withMatch(resources, "privilegeConstraints", limits, was);
               onChange({ ...info, resources: next });
             }}
-            disabled={disabled}
           />
-        )}
-      </Card>
-      {!isPlatform && (
-        <Card title={t("Limits")}>
-          <Criteria
-            realm={realm}
-            label={t("It lets people put on an asset, or take off it, only what fits all of this")}
-            match={resources.privilegeConstraints}
-            onChange={(privilegeConstraints) => {
-              onChange({ ...info, resources: { ...resources, privilegeConstraints } });
-            }}
-            disabled={disabled}
-          />
-        </Card>
+        </Section>
       )}
-    </>
+    </Card>
   );
 }
 
-const KINDS = [
-  ["users", "Users", "user"],
-  ["groups", "Groups", "user,group,role"],
-  ["roles", "Roles", "user,group,role"],
+function told(met: Met | undefined): string {
+  if (!met) return t("assets that meet all of these");
+  const assets = count(met.assets);
+  return met.of === undefined
+    ? t("assets that meet all of these; {assets} do now", { assets })
+    : t("assets that meet all of these; {assets} of {of} do now", { assets, of: count(met.of) });
+}
+
+/** A part of the form, under its heading. */
+export function Section({
+  title,
+  note,
+  children,
+}: {
+  title: string;
+  note?: string;
+  children: ReactNode;
+}) {
+  return (
+    <fieldset className={styles.section}>
+      <legend>
+        {title} {note && <small>{note}</small>}
+      </legend>
+      {children}
+    </fieldset>
+  );
+}
+
+const TYPES = [
+  ["METADATA", "Metadata"],
+  ["PLATFORM", "Platform"],
 ] as const;
 
-function Who({
-  realm,
-  actors,
-  isPlatform,
+function Naming({
+  info,
+  isNew,
   onChange,
   disabled,
-}: {
-  realm: string;
-  actors: Actors;
-  isPlatform: boolean;
-  onChange: (actors: Actors) => void;
-  disabled: boolean;
-}) {
-  const flag = (key: "allUsers" | "allGroups" | "resourceOwners", label: string) => (
-    <Check
-      label={label}
-      checked={actors[key] ?? false}
-      disabled={disabled}
-      onChange={(event) => {
-        onChange({ ...actors, [key]: event.target.checked });
-      }}
-    />
-  );
+}: Pick<EditorProps, "info" | "isNew" | "onChange" | "disabled">) {
   return (
-    <div className={styles.form}>
-      {KINDS.map(([key, title, kinds]) => (
-        <Chips
-          key={key}
-          label={t(title)}
-          values={actors[key] ?? []}
-          onChange={(values) => {
-            onChange({ ...actors, [key]: values.map((one) => urnOf(one, ACTOR_URNS[key])) });
-          }}
-          suggest={ofKind(suggest(kinds, realm), key.slice(0, -1))}
-          source={`${key} ${realm}`}
-          show={called}
+    <fieldset className={styles.section}>
+      <legend className="visually-hidden">{t("Name and type")}</legend>
+      <div className={styles.naming}>
+        <TextField
+          label={t("Name")}
+          value={info.displayName}
+          required
           disabled={disabled}
+          onChange={(event) => {
+            onChange({ ...info, displayName: event.target.value });
+          }}
         />
-      ))}
-      <div>
-        {flag("allUsers", t("All users"))}
-        {flag("allGroups", t("All groups"))}
-        {!isPlatform && flag("resourceOwners", t("Owners of the asset"))}
+        <TextField
+          label={t("Description")}
+          value={info.description ?? ""}
+          disabled={disabled}
+          onChange={(event) => {
+            onChange({ ...info, description: event.target.value });
+          }}
+        />
       </div>
-      {actors.resourceOwners && (
-        <Chips
-          label={t("Only owners of these types (none: of any)")}
-          values={actors.resourceOwnersTypes ?? []}
-          onChange={(values) => {
-            onChange({ ...actors, resourceOwnersTypes: values.length ? values : null });
-          }}
-          suggest={suggest("entity", realm)}
-          source={`entities ${realm}`}
-          show={called}
-          disabled={disabled}
-        />
+      {isNew && (
+        <div className={styles.type}>
+          <Segments
+            label={t("Type")}
+            value={info.type === "PLATFORM" ? "PLATFORM" : "METADATA"}
+            options={TYPES}
+            onChange={(type) => {
+              onChange({ ...info, type, privileges: [] });
+            }}
+          />
+          <span>
+            {info.type === "PLATFORM"
+              ? t("what lets people administer DataHub")
+              : t("what people may do with assets")}
+          </span>
+        </div>
       )}
-    </div>
+    </fieldset>
   );
-}
-
-/** Of the suggestions those of one kind of principal. */
-function ofKind(
-  look: (text: string, signal: AbortSignal) => Promise<Choice[]>,
-  kind: string,
-): (text: string, signal: AbortSignal) => Promise<Choice[]> {
-  return async (text, signal) =>
-    (await look(text, signal)).filter((one) => one.value.startsWith(`${kind}:`));
-}
-
-/** What was typed or picked, as DataHub spells it: `user:ana` and `ana` are its URN. */
-function urnOf(name: string, prefix: string): string {
-  if (name.startsWith("urn:li:")) return name;
-  return prefix + (/^(user|group|role):/.test(name) ? bare(name) : name);
 }

@@ -1,6 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { callDialect, type Problem } from "../../api/client";
+import type { Draft } from "../../parts/effect";
+import { urnLabel } from "../../parts/name";
 
 /** A criterion of a filter, as DataHub stores it; members that are not named here stay. */
 export interface Criterion {
@@ -65,18 +67,6 @@ export interface Listed {
 }
 
 export const CONDITIONS = ["EQUALS", "NOT_EQUALS", "STARTS_WITH"] as const;
-export const FIELDS = [
-  "TYPE",
-  "URN",
-  "TAG",
-  "DOMAIN",
-  "CONTAINER",
-  "GLOSSARY",
-  "OWNER",
-  "GROUP_MEMBERSHIP",
-  "DATA_PLATFORM_INSTANCE",
-  "STRUCTURED_PROPERTY",
-] as const;
 
 /** The kinds of those who may be named, and how DataHub spells them. */
 export const ACTOR_URNS = {
@@ -156,49 +146,72 @@ export function policies(realm: string, q: string, state: string, most: number) 
   });
 }
 
-interface Stored {
-  dataHubPolicyInfo?: { value: PolicyInfo };
+interface Aspect {
+  dataHubPolicyInfo?: { value: PolicyInfo; systemMetadata?: { version?: string } };
 }
 
+/** A policy as it was read. The version says whether somebody has changed it since. */
+export interface Stored {
+  info: PolicyInfo;
+  version: string;
+}
+
+/** The version of a policy that is not stored. */
+export const NO_VERSION = "-1";
+
 const path = (urn: string) => `/openapi/v3/entity/dataHubPolicy/${encodeURIComponent(urn)}`;
+
+/** A policy, whole. Throws a `Problem`, with 404 where there is none. */
+export async function read(realm: string, urn: string, signal?: AbortSignal): Promise<Stored> {
+  const at = `${path(urn)}?aspects=dataHubPolicyInfo&systemMetadata=true`;
+  const { dataHubPolicyInfo: aspect } = await callDialect<Aspect>(
+    realm,
+    "GET",
+    at,
+    undefined,
+    signal,
+  );
+  if (!aspect) {
+    const detail = "no policy that you may see has this URN";
+    throw { type: "about:blank", title: detail, status: 404, detail } satisfies Problem;
+  }
+  return { info: aspect.value, version: aspect.systemMetadata?.version ?? NO_VERSION };
+}
 
 /** A policy, whole. */
 export function policy(realm: string, urn: string) {
   return queryOptions({
     queryKey: ["policy", realm, urn],
-    queryFn: async ({ signal }) => {
-      const at = `${path(urn)}?aspects=dataHubPolicyInfo`;
-      const stored = await callDialect<Stored>(realm, "GET", at, undefined, signal);
-      const found = stored.dataHubPolicyInfo?.value;
-      if (!found) {
-        const detail = "no policy that you may see has this URN";
-        throw { type: "about:blank", title: detail, status: 404, detail } satisfies Problem;
-      }
-      return found;
-    },
+    queryFn: ({ signal }) => read(realm, urn, signal),
     enabled: urn !== "",
     retry: false,
     staleTime: 0,
   });
 }
 
-/** Stores a policy; a new one gets a URN, which is returned. Throws a `Problem`. */
-export async function save(realm: string, urn: string, info: PolicyInfo): Promise<string> {
+/**
+ * Stores a policy over the version that was read; a new one gets a URN, which is returned.
+ * Throws a `Problem`, with 412 where somebody has changed the policy since.
+ */
+export async function save(
+  realm: string,
+  urn: string,
+  info: PolicyInfo,
+  version: string,
+): Promise<string> {
   const to = urn || `urn:li:dataHubPolicy:${crypto.randomUUID()}`;
   const value = { ...info, lastUpdatedTimestamp: Date.now() };
   const at = `${path(to)}/dataHubPolicyInfo?createEntityIfNotExists=false`;
-  await callDialect<unknown>(realm, "POST", at, { value });
+  await callDialect<unknown>(realm, "POST", at, {
+    value,
+    headers: { "If-Version-Match": version },
+  });
   return to;
 }
 
 /** Takes a policy away; one that came with the system does not come back. */
 export async function remove(realm: string, urn: string): Promise<void> {
   await graphql(realm, "mutation ($urn: String!) { deletePolicy(urn: $urn) }", { urn });
-}
-
-/** `urn:li:corpuser:ana` is `ana`. */
-export function called(urn: string): string {
-  return urn.startsWith("urn:li:") ? urn.split(":").slice(3).join(":") : urn;
 }
 
 /** How many are named, or that it is all of them. */
@@ -209,6 +222,22 @@ export function whom(actors: Actors | undefined): string[] {
     ...(actors.allUsers ? ["all users"] : []),
     ...(actors.allGroups ? ["all groups"] : []),
     ...(actors.resourceOwners ? ["owners"] : []),
-    ...named.map(called),
+    ...named.map(urnLabel),
   ];
+}
+
+/** The resources with another filter; one that was never there leaves no trace. */
+export function withMatch(
+  resources: Resources,
+  key: "filter" | "privilegeConstraints",
+  match: Match | null,
+  base: Resources,
+): Resources {
+  const leaves = match === null && base[key] === undefined;
+  return { ...resources, [key]: leaves ? undefined : match };
+}
+
+/** A policy as a draft that the server tries. */
+export function drafted(urn: string, info: PolicyInfo): Draft {
+  return { policies: { put: [{ name: urn || "urn:li:dataHubPolicy:new", value: info }] } };
 }

@@ -1,88 +1,75 @@
-import { useState } from "react";
-
-import { $api } from "../../api/client";
-import { Check, TextField } from "../../parts/fields";
-import { Loading } from "../../parts/states";
+import type { Schemas } from "../../api/client";
+import { Tokens } from "../../parts/tokens";
 import { t } from "../../words";
-import styles from "./policies.module.css";
+import { Section } from "./editor";
+import type { PolicyInfo } from "./policy";
+import { fitting, readPrivilege, suggestPrivilege } from "./vocabulary";
 
-/** The privileges of a policy; those that the model does not declare stay, and are marked. */
-export function What({
-  realm,
-  isPlatform,
-  held,
-  onChange,
-  disabled,
-}: {
+interface WhatProps {
   realm: string;
-  isPlatform: boolean;
-  held: string[];
+  vocabulary?: Schemas["Vocabulary"];
+  info: PolicyInfo;
+  base: PolicyInfo;
   onChange: (privileges: string[]) => void;
   disabled: boolean;
-}) {
-  const [text, setText] = useState("");
-  const vocabulary = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm } } },
-    { staleTime: 300_000, retry: false },
-  );
-  if (vocabulary.isPending) return <Loading rows={4} />;
-  const declared = vocabulary.data?.privileges ?? [];
-  const fitting = declared.filter((one) => (one.on.length === 0) === isPlatform);
-  const titles = new Map(declared.map((one) => [one.name, one.title]));
-  const others = held.filter((name) => !fitting.some((one) => one.name === name));
-  const wanted = text.trim().toLowerCase();
-  const rows = [
-    ...others.map((name) => ({ name, title: titles.get(name) ?? name, fits: false })),
-    ...fitting.map((one) => ({ name: one.name, title: one.title, fits: true })),
-  ].filter(
-    (one) =>
-      (!disabled || held.includes(one.name)) &&
-      (one.title.toLowerCase().includes(wanted) || one.name.toLowerCase().includes(wanted)),
-  );
+}
+
+/** The privileges of a policy; those that mean nothing in it stay, and are marked. */
+export function What({ realm, vocabulary, info, base, onChange, disabled }: WhatProps) {
+  const isPlatform = info.type === "PLATFORM";
+  const declared = vocabulary?.privileges ?? [];
+  const byName = new Map(declared.map((one) => [one.name, one]));
+  const fit = fitting(declared, isPlatform, typesOf(info));
+  const fits = new Set(fit.map((one) => one.name));
+  const held = info.privileges.filter((name) => fits.has(name));
+  const fault = (name: string) =>
+    declared.length === 0 || fits.has(name)
+      ? undefined
+      : byName.has(name)
+        ? isPlatform
+          ? t("not of the platform")
+          : t("not for these assets")
+        : t("not known to this version");
   return (
-    <fieldset className={styles.fieldset}>
-      <legend>
-        {t("{n, plural, =0 {No privilege} one {# privilege} other {# privileges}}", {
-          n: held.length,
-        })}
-      </legend>
-      <TextField
-        label={t("Find a privilege")}
-        type="search"
-        value={text}
-        disabled={false}
-        onChange={(event) => {
-          setText(event.target.value);
-        }}
+    <Section
+      title={t("What")}
+      note={
+        isPlatform
+          ? t(
+              "privileges, {n} of {all}; they are about DataHub as a whole, so no assets are chosen",
+              {
+                n: held.length,
+                all: fit.length,
+              },
+            )
+          : t("privileges, {n} of {all} that fit these assets", {
+              n: held.length,
+              all: fit.length,
+            })
+      }
+    >
+      <Tokens
+        label={t("Privileges")}
+        values={info.privileges}
+        onChange={onChange}
+        suggest={suggestPrivilege(fit, info.privileges)}
+        source={`privileges ${realm} ${info.type} ${info.privileges.join()} ${typesOf(info).join()}`}
+        show={(name) => byName.get(name)?.display ?? name}
+        fault={fault}
+        isNew={(name) => !base.privileges.includes(name)}
+        read={(text) => readPrivilege(fit, text)}
+        placeholder={t("Add a privilege")}
+        disabled={disabled}
       />
-      <div className={styles.list} tabIndex={0} role="group" aria-label={t("Privileges")}>
-        {rows.map((one) => (
-          <Check
-            key={one.name}
-            label={one.title}
-            title={one.name}
-            hint={
-              one.fits
-                ? undefined
-                : titles.has(one.name)
-                  ? t("does nothing in a policy of this type")
-                  : t("not known to this version")
-            }
-            checked={held.includes(one.name)}
-            disabled={disabled}
-            onChange={(event) => {
-              onChange(
-                event.target.checked
-                  ? [...held, one.name]
-                  : held.filter((name) => name !== one.name),
-              );
-            }}
-          />
-        ))}
-        {rows.length === 0 && <p>{t("No privilege has this name.")}</p>}
-      </div>
-    </fieldset>
+    </Section>
   );
+}
+
+/** The types that the criteria ask for; none: assets of every type. */
+function typesOf(info: PolicyInfo): string[] {
+  const criteria = info.resources?.filter?.criteria ?? [];
+  const types = criteria.filter(
+    (one) => one.field === "TYPE" && (one.condition ?? "EQUALS") === "EQUALS",
+  );
+  return types.flatMap((one) => one.values);
 }

@@ -1,64 +1,42 @@
+import type { Schemas } from "../../api/client";
 import { suggest } from "../../api/suggest";
-import { Button } from "../../parts/button";
-import { Check, SelectField } from "../../parts/fields";
-import { bare } from "../../parts/name";
+import { Check } from "../../parts/fields";
+import { urnLabel } from "../../parts/name";
+import { Tokens } from "../../parts/tokens";
 import { t } from "../../words";
-import { Chips } from "./chips";
+import { Criteria } from "./criteria";
 import styles from "./policies.module.css";
-import { CONDITIONS, FIELDS, type Criterion, type Match, type Resources } from "./policy";
+import { withMatch, type Resources } from "./policy";
 
-const CONDITION_WORDS: Record<string, string> = {
-  EQUALS: "is",
-  NOT_EQUALS: "is not",
-  STARTS_WITH: "starts with",
-};
-
-/** Which assets a metadata policy is about: all, or those that fit every criterion. */
-export function Which({
-  realm,
-  resources,
-  onChange,
-  disabled,
-}: {
+interface WhichProps {
   realm: string;
+  vocabulary?: Schemas["Vocabulary"];
   resources: Resources;
+  base: Resources;
   onChange: (resources: Resources) => void;
   disabled: boolean;
-}) {
-  const criteria = resources.filter?.criteria ?? [];
+}
+
+/** Which assets a metadata policy is about: those that meet every condition, or all. */
+export function Which({ realm, vocabulary, resources, base, onChange, disabled }: WhichProps) {
+  const hasFilter = Boolean(resources.filter?.criteria?.length);
+  const isOlder = resources.type != null || Boolean(resources.resources?.length);
   return (
     <div className={styles.form}>
-      <Check
-        label={t("Every asset")}
-        hint={
-          criteria.length || resources.resources?.length
-            ? t("Criteria below narrow it no more.")
-            : undefined
-        }
-        checked={resources.allResources ?? false}
-        disabled={disabled}
-        onChange={(event) => {
-          onChange({ ...resources, allResources: event.target.checked });
-        }}
-      />
-      {!!resources.resources?.length && (
-        <Chips
-          label={t("Named assets of type {type} (older form)", { type: resources.type ?? "?" })}
-          values={resources.resources}
-          onChange={(values) => {
-            onChange({ ...resources, resources: values });
-          }}
-          suggest={suggest("entity", realm)}
-          source={`entities ${realm}`}
-          disabled={disabled}
-        />
+      {isOlder && !hasFilter && (
+        <Older realm={realm} resources={resources} onChange={onChange} disabled={disabled} />
+      )}
+      {!hasFilter && !isOlder && (
+        <p className={styles.hint}>{t("Every asset: no condition is set.")}</p>
       )}
       <Criteria
         realm={realm}
-        label={t("Only assets of which all of this is true")}
+        vocabulary={vocabulary}
         match={resources.filter}
+        base={base.filter}
+        add={t("Add a condition")}
         onChange={(filter) => {
-          onChange({ ...resources, filter });
+          onChange(withMatch(resources, "filter", filter, base));
         }}
         disabled={disabled}
       />
@@ -66,92 +44,49 @@ export function Which({
   );
 }
 
-/** Criteria that all have to hold; those that were stored keep what is not shown of them. */
-export function Criteria({
+/** The older way to choose assets: one type, and URNs or all. A filter takes its place. */
+function Older({
   realm,
-  label,
-  match,
+  resources,
   onChange,
   disabled,
-}: {
-  realm: string;
-  label: string;
-  match: Match | null | undefined;
-  onChange: (match: Match | null) => void;
-  disabled: boolean;
-}) {
-  const criteria = match?.criteria ?? [];
-  const put = (next: Criterion[]) => {
-    onChange(next.length ? { ...match, criteria: next } : null);
-  };
-  const change = (at: number, part: Partial<Criterion>) => {
-    put(criteria.map((one, place) => (place === at ? { ...one, ...part } : one)));
-  };
+}: Pick<WhichProps, "realm" | "resources" | "onChange" | "disabled">) {
+  const named = resources.resources ?? [];
   return (
-    <fieldset className={styles.fieldset} disabled={disabled}>
-      <legend>{label}</legend>
-      {criteria.map((one, at) => (
-        <div key={at} className={styles.row}>
-          <SelectField
-            label={t("Field")}
-            value={one.field}
-            options={named(FIELDS, one.field).map((field) => [field, field] as const)}
-            onChange={(event) => {
-              change(at, { field: event.target.value });
-            }}
-          />
-          <SelectField
-            label={t("Condition")}
-            value={one.condition ?? "EQUALS"}
-            options={named(CONDITIONS, one.condition ?? "EQUALS").map(
-              (word) => [word, t(CONDITION_WORDS[word] ?? word)] as const,
-            )}
-            onChange={(event) => {
-              change(at, { condition: event.target.value });
-            }}
-          />
-          <Chips
-            label={t("One of")}
-            values={one.values}
-            onChange={(values) => {
-              change(at, { values });
-            }}
-            suggest={suggest("entity", realm)}
-            source={`entities ${realm}`}
-            show={short}
-            disabled={disabled}
-          />
-          {!disabled && (
-            <Button
-              onClick={() => {
-                put(criteria.filter((_, place) => place !== at));
-              }}
-            >
-              {t("Take out")}
-            </Button>
-          )}
-        </div>
-      ))}
-      {!disabled && (
-        <div>
-          <Button
-            onClick={() => {
-              put([...criteria, { field: "TYPE", condition: "EQUALS", values: [] }]);
-            }}
-          >
-            {t("Add a criterion")}
-          </Button>
-        </div>
+    <>
+      {resources.type != null && (
+        <Tokens
+          label={t("Type")}
+          values={[resources.type]}
+          onChange={(values) => {
+            onChange({ ...resources, type: values[0] ?? null });
+          }}
+          suggest={() => Promise.resolve([])}
+          source="types"
+          disabled={disabled}
+        />
       )}
-    </fieldset>
+      {named.length > 0 && (
+        <Tokens
+          label={t("Assets")}
+          values={named}
+          onChange={(values) => {
+            onChange({ ...resources, resources: values });
+          }}
+          suggest={suggest("entity", realm)}
+          source={`entities ${realm}`}
+          show={urnLabel}
+          disabled={disabled}
+        />
+      )}
+      <Check
+        label={t("Every asset of the type")}
+        checked={resources.allResources ?? false}
+        disabled={disabled}
+        onChange={(event) => {
+          onChange({ ...resources, allResources: event.target.checked });
+        }}
+      />
+    </>
   );
-}
-
-/** The choices, and what is stored where it is none of them. */
-function named(choices: readonly string[], stored: string): string[] {
-  return choices.includes(stored) ? [...choices] : [...choices, stored];
-}
-
-function short(urn: string): string {
-  return urn.startsWith("urn:li:") ? bare(urn.slice("urn:li:".length)) : urn;
 }

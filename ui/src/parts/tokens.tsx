@@ -1,0 +1,154 @@
+import { Autocomplete } from "@base-ui/react/autocomplete";
+import { useRef, useState, type KeyboardEvent } from "react";
+
+import { t } from "../words";
+import { Icon } from "./icon";
+import { Name } from "./name";
+import { Choices, useChoices, type Choice } from "./picker";
+import styles from "./tokens.module.css";
+
+interface TokensProps {
+  label: string;
+  values: string[];
+  onChange: (values: string[]) => void;
+  suggest: (text: string, signal: AbortSignal) => Promise<Choice[]>;
+  /** Names what `suggest` looks in, for the cache of answers. */
+  source: string;
+  /** What a value is called. */
+  show?: (value: string) => string;
+  /** What kind of thing a value is, where names alone do not say it. */
+  kind?: (value: string) => string | undefined;
+  /** Why a value has no meaning here; such values are kept and marked. */
+  fault?: (value: string) => string | undefined;
+  /** Whether this edit added the value. */
+  isNew?: (value: string) => boolean;
+  /** The value that a typed text stands for. */
+  read?: (text: string) => string | Promise<string>;
+  placeholder?: string;
+  disabled?: boolean;
+}
+
+/**
+ * Values as tokens in one field. A text and Enter adds one, as does a suggestion; Backspace in the
+ * empty field removes the last one, arrow keys walk over them, Delete removes the one with the focus.
+ */
+export function Tokens({
+  label,
+  values,
+  onChange,
+  suggest,
+  source,
+  show = (value) => value,
+  kind = () => undefined,
+  fault = () => undefined,
+  isNew = () => false,
+  read = (text) => text,
+  placeholder,
+  disabled = false,
+}: TokensProps) {
+  const [text, setText] = useState("");
+  const [open, setOpen] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLUListElement>(null);
+  const isHighlighted = useRef(false);
+  const choices = useChoices(source, text, suggest, open);
+  const add = (value: string) => {
+    if (value && !values.includes(value)) onChange([...values, value]);
+    setText("");
+  };
+  const focus = (place: number) => {
+    const buttons = field.current?.querySelectorAll("button") ?? [];
+    (buttons[place] ?? input.current)?.focus();
+  };
+  const remove = (place: number) => {
+    onChange(values.filter((_, at) => at !== place));
+    input.current?.focus();
+  };
+  const typed = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && text.trim() && !isHighlighted.current) {
+      event.preventDefault();
+      setOpen(false);
+      void Promise.resolve(read(text.trim())).then(add);
+    } else if (event.key === "Enter" && !text.trim()) {
+      event.preventDefault();
+    } else if (event.key === "Backspace" && !text && values.length > 0) {
+      remove(values.length - 1);
+    } else if (event.key === "ArrowLeft" && !text) {
+      focus(values.length - 1);
+    }
+  };
+  const walked = (event: KeyboardEvent, place: number) => {
+    if (event.key === "ArrowLeft") focus(Math.max(0, place - 1));
+    else if (event.key === "ArrowRight") focus(place + 1);
+    else if (event.key === "Delete" || event.key === "Backspace") remove(place);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Autocomplete.Root
+      items={choices.items}
+      value={text}
+      mode="none"
+      open={open}
+      onOpenChange={setOpen}
+      onValueChange={(value, details) => {
+        if (details.reason === "item-press") add(value);
+        else setText(value);
+      }}
+      onItemHighlighted={(item) => {
+        isHighlighted.current = item !== undefined;
+      }}
+      itemToStringValue={(choice: Choice) => choice.value}
+    >
+      <ul
+        className={styles.field}
+        ref={field}
+        aria-label={label}
+        data-disabled={disabled || undefined}
+      >
+        {values.map((value, place) => (
+          <li
+            key={value}
+            className={styles.token}
+            title={fault(value) ?? value}
+            data-new={isNew(value) || undefined}
+            data-fault={fault(value) !== undefined || undefined}
+          >
+            <Name text={show(value)} cut={60} />
+            {kind(value) && <small>{kind(value)}</small>}
+            {fault(value) && <small>{fault(value)}</small>}
+            {!disabled && (
+              <button
+                type="button"
+                aria-label={t("Remove {name}", { name: show(value) })}
+                onClick={() => {
+                  remove(place);
+                }}
+                onKeyDown={(event) => {
+                  walked(event, place);
+                }}
+              >
+                <Icon name="close" size={11} />
+              </button>
+            )}
+          </li>
+        ))}
+        {!disabled && (
+          <li className={styles.entry} data-bare={placeholder ? undefined : true}>
+            <Autocomplete.Input
+              ref={input}
+              className={styles.input}
+              aria-label={t("Add to {label}", { label })}
+              placeholder={placeholder}
+              onKeyDown={typed}
+              spellCheck={false}
+              autoCapitalize="off"
+            />
+          </li>
+        )}
+        {disabled && values.length === 0 && <li className={styles.none}>{t("none")}</li>}
+      </ul>
+      <Choices choices={choices} text={text} />
+    </Autocomplete.Root>
+  );
+}

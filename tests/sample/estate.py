@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from lakewarden import sample
 from lakewarden.cli import main
 from lakewarden.kernel.statement import Statement
 from lakewarden.pipeline.directory import Loaded, load
@@ -18,6 +20,26 @@ SMALL_EXPORT: Final = Path(__file__).with_name("export.json")
 """A file of DataHub with hardly anything in it."""
 
 _made: list[Path] = []
+
+
+def people() -> dict[str, str]:
+    """The people of the company by id, as the identity provider replies to the lake."""
+    users, _ = _identity()
+    return {user["id"]: user["userName"] for user in users}
+
+
+def members() -> dict[str, frozenset[str]]:
+    """The people of each group."""
+    names, (_, groups) = people(), _identity()
+    return {
+        group["displayName"]: frozenset(names[member["value"]] for member in group["members"])
+        for group in groups
+    }
+
+
+def _identity() -> list[Any]:
+    records = json.loads((sample.path("gravitino") / "identity.json").read_text("utf-8"))
+    return [record["reply"]["Resources"] for record in records]
 
 
 @pytest.fixture(scope="session")

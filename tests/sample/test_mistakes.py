@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from lakewarden.kernel.facts import Coded
-from lakewarden.sample import company
 from lakewarden.service.warden import Warden
-from tests.sample.estate import Realm, realm
+from tests.sample.estate import Realm, members, people, realm
 
 LAKE = "table:quillmere:lake."
 
@@ -69,7 +68,7 @@ def test_roles_for_interns_wait_for_the_first_one(gravitino: Realm, cdap: Realm)
 def test_the_deny_of_no_payroll_never_matters(gravitino: Realm) -> None:
     deny = "quillmere:no_payroll/table:lake.people.salaries/deny"
     lifted = gravitino.without(deny)
-    for person in company.members("web"):
+    for person in members()["web"]:
         assert not may(lifted, person, "table.load", f"{LAKE}people.salaries")
 
 
@@ -86,7 +85,7 @@ def test_the_deny_of_campaign_writer_closes_nothing(gravitino: Realm) -> None:
 
 
 def test_budget_viewer_opens_nothing(gravitino: Realm) -> None:
-    for person in company.members("marketing"):
+    for person in members()["marketing"]:
         assert may(gravitino, person, "SELECT_TABLE", f"{LAKE}finance.budgets")
         assert not may(gravitino, person, "table.load", f"{LAKE}finance.budgets")
 
@@ -131,10 +130,10 @@ def test_milo_has_a_policy_for_each_table(datahub: Realm) -> None:
 def test_policies_for_nobody_or_said_already_open_nothing(datahub: Realm) -> None:
     useless = ("interns-read", "read-logistics", "read-finance-again", "custodians-edit")
     lacking = datahub.without(*(f"urn:li:dataHubPolicy:{name}" for name in useless))
-    for person in company.PEOPLE:
+    for person in people().values():
         for operation in ("entity.read", "entity.update"):
-            seen = datahub.warden.list(person.name, operation)
-            assert lacking.list(person.name, operation) == seen
+            seen = datahub.warden.list(person, operation)
+            assert lacking.list(person, operation) == seen
 
 
 def test_edda_manages_policies(datahub: Realm) -> None:

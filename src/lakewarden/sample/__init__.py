@@ -1,8 +1,7 @@
 """The sample estate: Quillmere, a garden and home retailer that does not exist.
 
-Owns its export files, in each system's own format, and the program that writes them
-(`python -m lakewarden.sample.build`). Everything in it is invented; the README beside this
-file says who works there and which mistakes were planted.
+Owns its export files, in each system's own format. Everything in it is invented; the README
+beside this file says who works there and which mistakes were planted.
 """
 
 from __future__ import annotations

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-Record = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +31,15 @@ class Question:
 class SamplePart:
     """The export files of one system, the realm that they become, and what the demo shows of it.
 
-    `path` is the file or folder
-    below the sample's data, `source` the kind of source that reads it; `files` makes the records
-    of each file, by paths below the data. `settings` are those of the realm, and
-    `server_settings` those of the server's section, where they are not as usual. `commands` are
-    further questions (verb and arguments) to the directory, `calls` remarks and bodies of
-    AuthZEN's evaluations or paths to GET from the server as `ana`.
+    `path` is the file or folder below the sample's data, `source` the kind of source that reads
+    it. `settings` are those of the realm, and `server_settings` those of the server's section,
+    where they are not as usual. `commands` are further questions (verb and arguments) to the
+    directory, `calls` remarks and bodies of AuthZEN's evaluations or paths to GET from the server
+    as `ana`.
     """
 
     path: str
     source: str
-    files: Callable[[], Mapping[str, Iterable[Record]]]
     settings: Mapping[str, str] = field(default_factory=dict)
     server_settings: Mapping[str, object] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -10,11 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
+from lakewarden import sample
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.service.actor import SYSTEM
-from lakewarden.systems.datahub import sample
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.testing.worlds import Size, make
 from tests.store.lake import Rows, effects_of, sets
@@ -81,7 +82,7 @@ def check_same(wire: Wire, ways: Sequence[Way] = WAYS) -> None:
 
 @pytest.mark.slow
 def test_of_the_sample_estate(wire: Wire) -> None:
-    records: list[Any] = list(sample.records())
+    records: list[Any] = json.loads(sample.path("datahub").read_text("utf-8"))
     refused = 0
     for start in range(0, len(records), 100):
         part = records[start : start + 100]

@@ -158,7 +158,7 @@ def test_findings_are_told_with_what_mends_them(cli: Cli, folder: Path) -> None:
         "    fix: name the containers: `dataset:NAME.*`",
         "note: per-user-policy: statement:own",
         "    is for `ben` by name",
-        "    fix: make a group for what they do, and name that",
+        "    fix: create a group for their task, and grant to the group",
         "0 errors, 1 warning, 1 note",
     ]
 
@@ -308,7 +308,7 @@ GIVEN: Final[dict[str, object]] = {
     "kind": "statement",
     "name": "delegate",
     "says": "allows MANAGE_GRANTS",
-    "fix": "leave it to owners",
+    "fix": "grant it to owners",
 }
 
 

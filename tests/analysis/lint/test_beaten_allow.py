@@ -7,10 +7,13 @@ from tests.analysis.lint.worlds import Seen, changed, example, fixes, found
 
 def test_an_allow_that_its_holder_is_denied_above_opens_nothing() -> None:
     assert found("beaten-allow", "violating") == [
-        Seen("statement:read", "allows USE_SCHEMA, which a DENY to the same takes away everywhere"),
+        Seen(
+            "statement:read",
+            "allows USE_SCHEMA, which a DENY to the same principals overrides everywhere",
+        ),
     ]
     assert fixes("beaten-allow") == [
-        "delete the ALLOW of USE_SCHEMA, or the DENY that beats it",
+        "delete the ALLOW of USE_SCHEMA, or the DENY that overrides it",
     ]
 
 

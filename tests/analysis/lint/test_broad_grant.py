@@ -10,7 +10,7 @@ def test_a_grant_on_the_metalake_covers_every_catalog() -> None:
         Seen("statement:reports", "allows SELECT_TABLE on everything in `metalake:lk`"),
     ]
     assert fixes("broad-grant") == [
-        "grant it on the containers that are meant; new ones stay closed then",
+        "grant it on the intended containers, so that new ones stay closed",
     ]
 
 

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, fixes, found
 
 def test_twenty_one_statements_about_one_group_are_many() -> None:
     assert found("busy-group", "violating") == [
-        Seen("group:urn:li:corpGroup:sales", "is named by 21 statements", "note"),
+        Seen("group:urn:li:corpGroup:sales", "is in 21 statements", "note"),
     ]
     assert fixes("busy-group") == [
-        "consolidate them, or split the group by what its people do",
+        "consolidate them, or split the group by task",
     ]
 
 

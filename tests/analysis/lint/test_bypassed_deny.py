@@ -9,11 +9,11 @@ def test_a_deny_of_reading_leaves_reading_by_the_privilege_to_write() -> None:
     assert found("bypassed-deny", "violating") == [
         Seen(
             "statement:not-u",
-            ("denies SELECT_TABLE, but MODIFY_TABLE stays allowed there and opens the same"),
+            ("denies SELECT_TABLE, but MODIFY_TABLE remains allowed there and permits the same"),
         ),
     ]
     assert fixes("bypassed-deny") == [
-        "deny MODIFY_TABLE as well, or take its ALLOW away",
+        "deny MODIFY_TABLE as well, or revoke its ALLOW",
     ]
 
 

@@ -17,7 +17,7 @@ def test_sixteen_groups_around_one_user_are_many() -> None:
         ),
     ]
     assert fixes("crowded-user") == [
-        "take the user out of those of earlier jobs",
+        "remove the user from groups of earlier jobs",
     ]
 
 

@@ -23,7 +23,7 @@ def test_a_domain_that_is_gone_is_found() -> None:
     world["statement"][0]["where"][0]["values"] = ["urn:li:domain:logistics"]
     says = "names `urn:li:domain:logistics`, which is not stored"
     assert found("dangling-entity", world) == [Seen("statement:read-sales", says)]
-    assert fixes("dangling-entity", world) == ["name what is there now, or delete it"]
+    assert fixes("dangling-entity", world) == ["name an existing entity, or delete it"]
 
 
 def test_where_no_domain_was_read_none_is_missing() -> None:

@@ -9,11 +9,11 @@ def test_a_database_holds_schemas() -> None:
     assert found("deep-container", "violating") == [
         Seen(
             "statement:warehouse",
-            "shows assets by `urn:li:container:dw`, a container of containers",
+            "makes assets visible by `urn:li:container:dw`, a container of containers",
         ),
     ]
     assert fixes("deep-container") == [
-        "let owners see, or name the innermost containers",
+        "select by owner, or by the innermost containers",
     ]
 
 

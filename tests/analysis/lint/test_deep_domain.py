@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, fixes, found
 
 def test_four_levels_below_one_domain_are_deep() -> None:
     assert found("deep-domain", "violating") == [
-        Seen("statement:top", "chooses by `urn:li:domain:a`, at the top of 4 levels of domains"),
+        Seen("statement:top", "selects by `urn:li:domain:a`, the top of 4 levels of domains"),
     ]
     assert fixes("deep-domain") == [
-        "flatten the domains to 3 levels, or choose by owner",
+        "flatten the domains to 3 levels, or select by owner",
     ]
 
 

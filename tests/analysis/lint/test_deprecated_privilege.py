@@ -9,7 +9,7 @@ def test_an_older_name_is_told_with_the_present_one() -> None:
     assert found("deprecated-privilege", "violating") == [
         Seen(
             "privilege:CREATE_MODEL",
-            "is an older name of REGISTER_MODEL, and stands in `models`",
+            "is an older name of REGISTER_MODEL, and is in `models`",
             "note",
         ),
     ]
@@ -25,7 +25,7 @@ def test_the_present_name_is_fine() -> None:
 def test_what_the_guide_calls_deprecated_is_found() -> None:
     world = example("domain-boundary", "violating")
     world["statement"][0]["privileges"] = ["CREATE_CONSTRAINTS"]
-    says = "is deprecated, and stands in `read-sales`"
+    says = "is deprecated, and is in `read-sales`"
     assert found("deprecated-privilege", world) == [
         Seen("privilege:CREATE_CONSTRAINTS", says, "note")
     ]

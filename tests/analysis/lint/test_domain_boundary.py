@@ -7,10 +7,12 @@ from tests.analysis.lint.worlds import Seen, fixes, found
 
 def test_a_domain_decides_who_sees_assets() -> None:
     assert found("domain-boundary", "violating") == [
-        Seen("statement:read-sales", "shows assets by domain (`urn:li:domain:sales`)", "note"),
+        Seen(
+            "statement:read-sales", "makes assets visible by domain (`urn:li:domain:sales`)", "note"
+        ),
     ]
     assert fixes("domain-boundary") == [
-        ("assign owners at ingestion and let owners see; keep domains for the domain pages"),
+        ("assign owners at ingestion and select by owner; use domains for the domain pages"),
     ]
 
 

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 def test_titles_and_ids_aside_it_is_the_same() -> None:
     assert found("duplicate-statement", "violating") == [
-        Seen("statement:read-again", "says word for word what `read` says"),
+        Seen("statement:read-again", "is identical to `read`"),
     ]
     assert fixes("duplicate-statement") == [
-        "delete it; `read` stays",
+        "delete it; `read` remains",
     ]
 
 

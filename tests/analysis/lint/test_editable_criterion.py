@@ -9,13 +9,14 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 def test_holders_change_what_covers_them_by_the_same_policy_or_by_another() -> None:
     assert found("editable-criterion", "violating") == [
-        Seen("statement:sales", "selects by DOMAIN, which `sales` lets its holders change"),
+        Seen("statement:sales", "selects by DOMAIN, which `sales` allows its holders to change"),
         Seen(
-            "statement:see-personal-data", "selects by TAG, which `tagging` lets its holders change"
+            "statement:see-personal-data",
+            "selects by TAG, which `tagging` allows its holders to change",
         ),
     ]
     assert set(fixes("editable-criterion")) == {
-        "select by what its holders cannot change, or leave that change to others"
+        "select by a field that its holders cannot change, or revoke that change"
     }
 
 

@@ -10,7 +10,7 @@ def test_a_criterion_without_values_never_holds() -> None:
         Seen("statement:read", "compares DOMAIN with nothing, which never holds"),
     ]
     assert fixes("empty-criterion") == [
-        "give it values, or take the criterion out",
+        "give it values, or remove the criterion",
     ]
 
 

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, example, fixes, found
 
 def test_a_role_held_by_an_empty_group_waits() -> None:
     assert found("empty-group", "violating") == [
-        Seen("role:lk:intern", "is held only by `interns`, where nobody is a member"),
+        Seen("role:lk:intern", "is held only by `interns`, which have no members"),
     ]
     assert fixes("empty-group") == [
-        ("take its privileges away until somebody is in it, or find out who should be"),
+        ("revoke its privileges, or add the missing members"),
     ]
 
 

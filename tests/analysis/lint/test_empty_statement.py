@@ -9,11 +9,11 @@ def test_an_empty_list_of_ownership_types_is_for_nobody() -> None:
     assert found("empty-statement", "violating") == [
         Seen(
             "statement:custodians",
-            ("is for nobody: no user, group or role, and no owner of any ownership type"),
+            ("has no principals: no user, group or role, and no owner of any ownership type"),
         ),
     ]
     assert fixes("empty-statement") == [
-        ("name who it is for; owners of whatever type are meant by leaving the types out"),
+        ("name the principals; without ownership types it applies to owners of every type"),
     ]
 
 
@@ -24,4 +24,4 @@ def test_owners_of_any_type_are_somebody() -> None:
 def test_a_statement_about_no_privilege_does_nothing() -> None:
     world = changed("empty-statement", "clean")
     world["statement"][0]["privileges"] = []
-    assert found("empty-statement", world) == [Seen("statement:custodians", "names no privilege")]
+    assert found("empty-statement", world) == [Seen("statement:custodians", "has no privileges")]

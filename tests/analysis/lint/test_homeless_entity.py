@@ -16,7 +16,7 @@ def test_an_asset_that_nothing_leads_to_is_found() -> None:
         ),
     ]
     assert fixes("homeless-entity") == [
-        ("assign owners and domains when they are ingested, or delete what nobody wants"),
+        ("assign owners and domains when they are ingested, or delete unused entities"),
     ]
 
 

@@ -7,10 +7,13 @@ from tests.analysis.lint.worlds import Seen, changed, fixes, found
 
 def test_a_deny_of_what_nobody_there_is_allowed_takes_nothing_away() -> None:
     assert found("idle-deny", "violating") == [
-        Seen("statement:no-writing", "denies MODIFY_TABLE to whom nothing there allows it anyway"),
+        Seen(
+            "statement:no-writing",
+            "denies MODIFY_TABLE to principals who are not allowed it anyway",
+        ),
     ]
     assert fixes("idle-deny") == [
-        "delete it, or give it to those from whom it is to be kept",
+        "delete it, or apply it to principals who are allowed it",
     ]
 
 

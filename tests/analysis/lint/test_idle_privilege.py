@@ -7,7 +7,7 @@ from tests.analysis.lint.worlds import Seen, fixes, found
 
 def test_executing_a_namespace_is_no_operation() -> None:
     assert found("idle-privilege", "violating") == [
-        Seen("statement:run", "allows EXECUTE, for which no operation on a namespace asks", "note"),
+        Seen("statement:run", "allows EXECUTE, which no operation on a namespace requires", "note"),
     ]
     assert fixes("idle-privilege") == [
         "take EXECUTE out, or grant it on what it is for",

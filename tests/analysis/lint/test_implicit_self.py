@@ -10,14 +10,14 @@ def test_every_user_may_edit_the_own_user() -> None:
         Seen(
             "realm:datahub",
             (
-                "every user has DELETE_ENTITY, EDIT_ENTITY on the own user, which no "
-                "policy says or takes away"
+                "every user has DELETE_ENTITY, EDIT_ENTITY on their own user entity, "
+                "which no policy grants or revokes"
             ),
             "note",
         ),
     ]
     assert fixes("implicit-self") == [
-        "know it when user entities carry something that policies look at",
+        "consider this where policies select by attributes of user entities",
     ]
 
 

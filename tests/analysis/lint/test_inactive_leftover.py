@@ -9,7 +9,7 @@ def test_what_was_switched_off_is_still_there() -> None:
     assert found("inactive-leftover", "violating") == [
         Seen(
             "statement:half-written",
-            "is not active, and would cover everything if it were switched on",
+            "is not active, and would apply to everything if it were active",
         ),
     ]
     assert fixes("inactive-leftover") == [

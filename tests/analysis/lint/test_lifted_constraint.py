@@ -10,13 +10,13 @@ def test_editing_anything_lifts_the_limit_on_tags() -> None:
         Seen(
             "statement:season",
             (
-                "limits EDIT_ENTITY_TAGS to some sub-resources, and `edit` gives it to "
-                "the same without limit"
+                "limits EDIT_ENTITY_TAGS to some sub-resources, and `edit` grants it to "
+                "the same principals without limit"
             ),
         ),
     ]
     assert fixes("lifted-constraint") == [
-        "take the privilege, and EDIT_ENTITY, out of the other policy",
+        "remove the privilege, and EDIT_ENTITY, from the other policy",
     ]
 
 

@@ -17,7 +17,7 @@ def test_eleven_admins_are_many() -> None:
         ),
     ]
     assert fixes("many-admins") == [
-        "leave it to those who operate the platform",
+        "grant it to platform operators only",
     ]
 
 

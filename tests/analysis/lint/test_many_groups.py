@@ -16,7 +16,7 @@ def test_six_groups_are_many() -> None:
         ),
     ]
     assert fixes("many-groups") == [
-        "make one group for this boundary, with those groups' members in it",
+        "create one group for this boundary with the members of those groups",
     ]
 
 

@@ -9,11 +9,14 @@ def test_whoever_manages_grants_may_give_himself_anything() -> None:
     assert found("may-grant", "violating") == [
         Seen(
             "statement:delegate",
-            ("allows MANAGE_GRANTS: `ana` may give anything to anybody, themselves included"),
+            (
+                "allows MANAGE_GRANTS: `ana` may grant anything to any principal,"
+                " including themselves"
+            ),
         ),
     ]
     assert fixes("may-grant") == [
-        "leave it to owners and administrators, and let others ask them",
+        "grant it to owners and administrators only",
     ]
 
 

@@ -9,7 +9,7 @@ def test_a_metadata_policy_without_resources_covers_everything() -> None:
     assert found("no-resources", "violating") == [
         Seen(
             "statement:edit",
-            ("names no resources: `EDIT_ENTITY_DOCS` on everything there is and will be"),
+            ("names no resources: `EDIT_ENTITY_DOCS` on all present and future entities"),
         ),
     ]
     assert fixes("no-resources") == [

@@ -10,13 +10,13 @@ def test_what_is_only_excluded_covers_what_has_nothing() -> None:
         Seen(
             "statement:not-pii",
             (
-                "only says what it is not about (TAG): it covers 4 entities, those that"
-                " have none of it included"
+                "has only exclusions (TAG): it matches 4 entities, including those "
+                "without such a value"
             ),
         ),
     ]
     assert fixes("not-equals-only") == [
-        ("say what it is about: add a domain, a container or an owner with EQUALS"),
+        ("add a domain, a container or an owner with EQUALS"),
     ]
 
 

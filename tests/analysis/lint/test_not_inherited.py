@@ -9,7 +9,10 @@ def test_a_grant_on_a_namespace_opens_nothing_inside() -> None:
     assert found("not-inherited", "violating") == [
         Seen(
             "statement:keeper",
-            ("reaches `namespace:sales` alone: nothing of the 4 inside it is open to the same"),
+            (
+                "reaches `namespace:sales` alone: the same principals have no access to "
+                "the 4 entities inside it"
+            ),
         ),
     ]
     assert fixes("not-inherited") == [

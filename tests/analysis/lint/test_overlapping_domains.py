@@ -10,13 +10,13 @@ def test_two_policies_for_one_group_on_one_domain_overlap() -> None:
         Seen(
             "statement:read-sales",
             (
-                "gives the same privileges to the same, on domains that overlap with "
-                "those of `read-orders`"
+                "grants the same privileges to the same principals as, on overlapping "
+                "domains, `read-orders`"
             ),
         ),
     ]
     assert fixes("overlapping-domains") == [
-        "make one policy of them; a domain covers the domains below it",
+        "merge them; a domain includes the domains below it",
     ]
 
 

@@ -10,7 +10,7 @@ def test_a_policy_for_one_user_is_found() -> None:
         Seen("statement:ana", "is for `urn:li:corpuser:ana` by name"),
     ]
     assert fixes("per-user-policy") == [
-        "make a group for what they do, and name that",
+        "create a group for their task, and grant to the group",
     ]
 
 

@@ -10,7 +10,7 @@ def test_a_hundred_and_one_policies_are_many() -> None:
         Seen("realm:datahub", "101 policies are in force", "note"),
     ]
     assert fixes("policy-count") == [
-        ("begin with what the other rules find: duplicates, shadowed and overlapping ones"),
+        ("start with the findings of other rules: duplicates, shadowed and overlapping ones"),
     ]
 
 

@@ -10,13 +10,16 @@ def test_a_reader_sees_everything_whatever_the_policies_say() -> None:
         Seen(
             "role:urn:li:dataHubRole:Reader",
             (
-                "shows everything, whatever policies by domain or owner say, to "
+                "makes everything visible, regardless of policies by domain or owner, to "
                 "`urn:li:corpGroup:audit`"
             ),
         ),
     ]
     assert fixes("role-overrides-views") == [
-        ("take the role away where less is to be seen; a policy can give the rest of it"),
+        (
+            "revoke the role where visibility is to be restricted; a policy can grant its"
+            " other privileges"
+        ),
     ]
 
 

@@ -43,8 +43,8 @@ def test_a_result_says_what_is_wrong_where_and_what_mends_it() -> None:
     (result,) = run["results"]
     assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("may-grant", 0, "warning")
     assert result["message"]["text"] == (
-        "statement:delegate allows MANAGE_GRANTS: `ana` may give anything to anybody, themselves"
-        " included. leave it to owners and administrators, and let others ask them."
+        "statement:delegate allows MANAGE_GRANTS: `ana` may grant anything to any principal,"
+        " including themselves. grant it to owners and administrators only."
     )
     (location,) = result["locations"]
     assert location["physicalLocation"] == {"artifactLocation": {"uri": "shop/manifest.json"}}

@@ -10,8 +10,8 @@ def test_the_open_source_search_does_not_filter() -> None:
         Seen(
             "realm:datahub",
             (
-                "policies restrict what is seen; the open source DataHub masks hits "
-                "only after the search, so names, counts and facets may still tell"
+                "policies restrict visibility; open source DataHub masks hits only after "
+                "the search, so names, counts and facets can disclose entities"
             ),
             "note",
         ),
@@ -27,6 +27,6 @@ def test_that_of_the_cloud_does() -> None:
 
 def test_policies_that_restrict_views_without_view_authorization_are_told() -> None:
     (seen,) = found("search-guard", changed("search-guard", settings={}))
-    assert seen.says.startswith("policies restrict what is seen, and view authorization is off")
+    assert seen.says.startswith("policies restrict visibility, but view authorization is off")
     (fix,) = fixes("search-guard", changed("search-guard", settings={}))
     assert "`VIEW_AUTHORIZATION_ENABLED`" in fix

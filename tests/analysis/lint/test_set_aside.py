@@ -10,13 +10,13 @@ def test_a_row_that_was_set_aside_is_told_with_its_place() -> None:
         Seen(
             "row:owners.json: line 3",
             (
-                "was set aside: dangling (no such table); as if it were not there: "
-                'owners ["table","lk:c.s.x","user","ana",""]'
+                "was set aside: dangling (no such table); ignored: owners "
+                '["table","lk:c.s.x","user","ana",""]'
             ),
         ),
     ]
     assert fixes("set-aside") == [
-        "correct it where it comes from, and ingest again",
+        "correct it at its source, and ingest again",
     ]
 
 

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, changed, example, fixes, found
 
 def test_what_a_role_of_the_user_covers_opens_nothing() -> None:
     assert found("shadowed-statement", "violating") == [
-        Seen("statement:one", "opens nothing that is not open without it, as `all` does"),
+        Seen("statement:one", "adds no access, as `all` does"),
     ]
     assert fixes("shadowed-statement") == [
-        "delete it, or take those it is for out of what covers it",
+        "delete it, or remove its principals from the other statements",
     ]
 
 

@@ -10,8 +10,8 @@ def test_nobody_owns_anything_that_way() -> None:
         Seen(
             "statement:custodians",
             (
-                "is for owners of the types `urn:li:ownershipType:custodian`, and "
-                "nobody owns anything that way"
+                "is for owners of the types `urn:li:ownershipType:custodian`, and no "
+                "entity has an owner of these types"
             ),
         ),
     ]

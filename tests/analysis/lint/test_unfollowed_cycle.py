@@ -14,7 +14,7 @@ def test_groups_that_are_in_each_other_are_told() -> None:
         ),
     ]
     assert fixes("unfollowed-cycle") == [
-        "take one of the memberships away",
+        "remove one of the memberships",
     ]
 
 
@@ -26,8 +26,8 @@ def test_containers_that_lie_in_each_other_are_told() -> None:
     world = example("deep-container", "violating")
     world["placed"]["urn:li:container:dw"] = "urn:li:container:dw.sales"
     says = (
-        "`container:urn:li:container:dw`, `container:urn:li:container:dw.sales` lie on a circle"
-        " of containers, and reach only themselves"
+        "`container:urn:li:container:dw`, `container:urn:li:container:dw.sales` form a cycle"
+        " of containers, and have no other parents"
     )
     assert found("unfollowed-cycle", world) == [
         Seen("container:urn:li:container:dw", says, "error")

@@ -7,10 +7,10 @@ from tests.analysis.lint.worlds import Seen, fixes, found
 
 def test_a_role_with_privileges_waits_for_its_first_holder() -> None:
     assert found("unheld-role", "violating") == [
-        Seen("role:lk:archivist", "is held by nobody, and has 1 statement"),
+        Seen("role:lk:archivist", "has no holders, and has 1 statement"),
     ]
     assert fixes("unheld-role") == [
-        "drop the role, or give it to whom it is for",
+        "drop the role, or assign it",
     ]
 
 

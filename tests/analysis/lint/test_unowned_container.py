@@ -9,11 +9,11 @@ def test_the_one_schema_without_owner_stands_out() -> None:
     assert found("unowned-container", "violating") == [
         Seen(
             "schema:lk:c.scratch",
-            "has no owner, nor has any of the 1 inside it; those beside it have",
+            ("has no owner, and neither have the 1 entities inside it; its siblings have"),
         ),
     ]
     assert fixes("unowned-container") == [
-        "give it an owner, or drop it when nobody wants it",
+        "assign an owner, or drop it if unused",
     ]
 
 

@@ -10,8 +10,8 @@ def test_owners_do_not_see_a_schema_that_nobody_owns() -> None:
         Seen(
             "type:container",
             (
-                "1 of 1 without owner (`urn:li:container:dw`), and `own` shows things "
-                "to their owners"
+                "1 of 1 without owner (`urn:li:container:dw`), and `own` grants read "
+                "access to their owners"
             ),
             "note",
         ),

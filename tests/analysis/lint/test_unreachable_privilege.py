@@ -11,7 +11,7 @@ def test_reading_a_table_needs_the_way_to_it() -> None:
             "statement:budgets",
             (
                 "allows SELECT_TABLE to whom USE_CATALOG, USE_SCHEMA is not allowed "
-                "there, so it opens nothing"
+                "there, so it has no effect"
             ),
         ),
     ]

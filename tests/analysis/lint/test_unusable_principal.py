@@ -9,12 +9,12 @@ def test_a_namespace_runs_as_somebody_whom_nobody_may_use() -> None:
     assert found("unusable-principal", "violating") == [
         Seen(
             "namespace:sales",
-            "runs its programs as `etl`, as whom only that user may deploy",
+            "runs its programs as `etl`, and only that user may deploy as it",
             "note",
         ),
     ]
     assert fixes("unusable-principal") == [
-        "grant ADMIN on `kerberosprincipal:etl` to who deploys there",
+        "grant ADMIN on `kerberosprincipal:etl` to the users who deploy there",
     ]
 
 

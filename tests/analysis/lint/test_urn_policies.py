@@ -13,7 +13,7 @@ def test_three_that_differ_in_their_urns_are_one_tag() -> None:
         ),
     ]
     assert fixes("urn-policies") == [
-        "tag what they name, and make one policy that chooses by the tag",
+        "tag the entities, and create one policy that selects by the tag",
     ]
 
 

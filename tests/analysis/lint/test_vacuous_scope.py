@@ -7,7 +7,7 @@ from tests.analysis.lint.worlds import Seen, example, fixes, found
 
 def test_a_pattern_that_matches_nothing_is_found() -> None:
     assert found("vacuous-scope", "violating") == [
-        Seen("statement:temp", "covers nothing that is stored"),
+        Seen("statement:temp", "matches no stored entity"),
     ]
     assert fixes("vacuous-scope") == [
         ("correct the pattern or the criteria, or delete it until there is something"),

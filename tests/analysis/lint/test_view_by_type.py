@@ -10,13 +10,13 @@ def test_editing_became_seeing() -> None:
         Seen(
             "statement:describe",
             (
-                "shows every `dataset`, in a policy that is about editing, where other "
-                "policies restrict the view"
+                "makes every `dataset` visible, in a policy for editing, where other "
+                "policies restrict visibility"
             ),
         ),
     ]
     assert fixes("view-by-type") == [
-        ("take VIEW_ENTITY_PAGE out, and let other policies show what is edited there"),
+        ("remove VIEW_ENTITY_PAGE, and grant visibility of the edited assets in other policies"),
     ]
 
 

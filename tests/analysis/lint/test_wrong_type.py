@@ -9,7 +9,7 @@ def test_a_platform_privilege_is_asked_without_a_resource() -> None:
     assert found("wrong-type", "violating") == [
         Seen(
             "statement:manage",
-            ("is about resources, and names `MANAGE_GLOSSARIES`, asked without a resource"),
+            ("has resources, and `MANAGE_GLOSSARIES`, which applies without a resource"),
         ),
     ]
     assert fixes("wrong-type") == [

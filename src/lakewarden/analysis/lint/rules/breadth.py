@@ -19,7 +19,7 @@ MAX_ADMINS = 10
 
 
 @rule(
-    title="A grant over everything: the whole top container, or a pattern of nothing but stars",
+    title="A grant on everything: on a top-level container, or a pattern of wildcards only",
     severity=Severity.WARNING,
     why="It was meant for what there was, and covers what comes: every new catalog or namespace,"
     " salaries and passwords included, is open to the same from its first moment.",
@@ -38,7 +38,7 @@ def broad_grant(context: LintContext) -> Iterator[Violation]:
                     yield Violation(
                         at(statement),
                         f"allows {words(deep)} on everything in `{entity.type}:{entity.name}`",
-                        "grant it on the containers that are meant; new ones stay closed then",
+                        "grant it on the intended containers, so that new ones stay closed",
                     )
             case Matching(type, parts) if len(parts) > 1 and set("".join(parts)) == {"*"}:
                 privileges = words(context.privileges(statement))
@@ -64,7 +64,7 @@ def _deep(context: LintContext, statement: Statement, type: str) -> frozenset[st
 
 
 @rule(
-    title="A privilege to change something that everybody has",
+    title="A privilege to change something that all users have",
     severity=Severity.WARNING,
     why="All users, all groups and all members of a metalake are everybody who logs in: trainees,"
     " contractors, whoever registers next.",
@@ -81,8 +81,8 @@ def everyone_may_write(context: LintContext) -> Iterator[Violation]:
         if opens and statement.constraint is None:
             yield Violation(
                 at(statement),
-                f"lets everybody change things: {some(opens)}",
-                "name the groups that need it; leave everybody what only shows",
+                f"lets all users change things: {some(opens)}",
+                "grant it to the groups that need it; leave all users read privileges only",
             )
 
 
@@ -96,7 +96,7 @@ def _has_self(model: Model) -> bool:
 
 
 @rule(
-    title="What every user may do to the entity that is that user",
+    title="What every user may do on their own user entity",
     severity=Severity.NOTE,
     why="A built-in policy named View Self holds more than viewing. Reviews that read the stored"
     " policies do not show it.",
@@ -109,8 +109,9 @@ def implicit_self(context: LintContext) -> Iterator[Violation]:
     if held:
         yield Violation(
             Place("realm", context.model.name),
-            f"every user has {words(held)} on the own user, which no policy says or takes away",
-            "know it when user entities carry something that policies look at",
+            f"every user has {words(held)} on their own user entity, which no policy grants or"
+            " revokes",
+            "consider this where policies select by attributes of user entities",
         )
 
 
@@ -142,7 +143,7 @@ def many_admins(context: LintContext) -> Iterator[Violation]:
                 who(role),
                 f"administers, and {len(users):,} users hold it:"
                 f" {some(context.principal(user).name for user in users)}",
-                "leave it to those who operate the platform",
+                "grant it to platform operators only",
             )
 
 
@@ -151,7 +152,7 @@ def _grants(model: Model) -> bool:
 
 
 @rule(
-    title="A privilege with which its holders can give themselves everything",
+    title="A privilege whose holders can grant themselves everything",
     severity=Severity.WARNING,
     why="Whoever hands out roles or writes policies is, in effect, an administrator of it all.",
     mend="Leave it to the few who administer, and review them as such.",
@@ -171,7 +172,7 @@ def may_grant(context: LintContext) -> Iterator[Violation]:
             people = (context.principal(user).name for user in sorted(users))
             yield Violation(
                 at(statement),
-                f"allows {words(named)}: {some(people)} may give anything to anybody, themselves"
-                " included",
-                "leave it to owners and administrators, and let others ask them",
+                f"allows {words(named)}: {some(people)} may grant anything to any principal,"
+                " including themselves",
+                "grant it to owners and administrators only",
             )

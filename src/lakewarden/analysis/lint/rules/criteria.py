@@ -56,8 +56,8 @@ def editable_criterion(context: LintContext) -> Iterator[Violation]:
             ids = sorted(set().union(*lent.values()))
             yield Violation(
                 at(statement),
-                f"selects by {words(editable)}, which {some(ids)} lets its holders change",
-                "select by what its holders cannot change, or leave that change to others",
+                f"selects by {words(editable)}, which {some(ids)} allows its holders to change",
+                "select by a field that its holders cannot change, or revoke that change",
             )
 
 
@@ -99,7 +99,7 @@ def empty_criterion(context: LintContext) -> Iterator[Violation]:
                 at(statement),
                 f"compares {criterion.field} with nothing, which"
                 f" {'holds of everything' if is_not else 'never holds'}",
-                "give it values, or take the criterion out",
+                "give it values, or remove the criterion",
             )
 
 
@@ -122,7 +122,7 @@ def no_resources(context: LintContext) -> Iterator[Violation]:
         if is_open and metadata and statement.principals and statement.id not in context.shipped:
             yield Violation(
                 at(statement),
-                f"names no resources: {some(metadata)} on everything there is and will be",
+                f"names no resources: {some(metadata)} on all present and future entities",
                 "name types, domains, owners or tags",
             )
 
@@ -147,9 +147,9 @@ def not_equals_only(context: LintContext) -> Iterator[Violation]:
             count = len(_entities_of(context, statement.id))
             yield Violation(
                 at(statement),
-                f"only says what it is not about ({fields}): it covers {count:,} entities, those"
-                " that have none of it included",
-                "say what it is about: add a domain, a container or an owner with EQUALS",
+                f"has only exclusions ({fields}): it matches {count:,} entities, including those"
+                " without such a value",
+                "add a domain, a container or an owner with EQUALS",
             )
 
 
@@ -186,7 +186,7 @@ def urn_policies(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"lists {len(urns):,} URNs",
-                "tag what is meant, and choose by the tag",
+                "tag the entities, and select by the tag",
             )
     for policies in alike.values():
         if len(policies) >= ALIKE:
@@ -194,5 +194,5 @@ def urn_policies(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(policies[0]),
                 f"and {len(policies) - 1} others differ only in their URNs: {some(ids)}",
-                "tag what they name, and make one policy that chooses by the tag",
+                "tag the entities, and create one policy that selects by the tag",
             )

@@ -14,9 +14,9 @@ from lakewarden.kernel.statement import Effect
 
 
 @rule(
-    title="An ALLOW that is always beaten by a DENY",
+    title="An ALLOW that a DENY always overrides",
     severity=Severity.WARNING,
-    why="A DENY wins at any level. The ALLOW reads as if it opened something, and opens nothing.",
+    why="A DENY takes precedence at any level. The ALLOW seems to grant access, but has no effect.",
     mend="Delete one of the two.",
     source="Apache Gravitino 1.1.0, access control page: deny takes precedence",
     applies=denies,
@@ -38,17 +38,17 @@ def beaten_allow(context: LintContext) -> Iterator[Violation]:
             names = words(beaten[statement.id])
             yield Violation(
                 at(statement),
-                f"allows {names}, which a DENY to the same takes away everywhere",
-                f"delete the ALLOW of {names}, or the DENY that beats it",
+                f"allows {names}, which a DENY to the same principals overrides everywhere",
+                f"delete the ALLOW of {names}, or the DENY that overrides it",
             )
 
 
 @rule(
-    title="A DENY that closes nothing, because another privilege opens the same",
+    title="A DENY without effect, because another privilege allows the same",
     severity=Severity.WARNING,
     why="Operations that take either of two privileges are closed only when both are denied:"
     " MODIFY_TABLE reads a table, too, and a DENY of SELECT_TABLE leaves it as it is.",
-    mend="Deny the other privilege, too, or take its ALLOW away.",
+    mend="Deny the other privilege, too, or revoke its ALLOW.",
     source="Apache Gravitino 1.1.0, access control page: required conditions for loading a table",
     applies=denies,
     misses="The other privilege when it comes from a further role of the one who is denied.",
@@ -63,8 +63,8 @@ def bypassed_deny(context: LintContext) -> Iterator[Violation]:
             if all(_keeps(context, other, one, ids) for one in grant.principals):
                 yield Violation(
                     at(statement),
-                    f"denies {privilege}, but {other} stays allowed there and opens the same",
-                    f"deny {other} as well, or take its ALLOW away",
+                    f"denies {privilege}, but {other} remains allowed there and permits the same",
+                    f"deny {other} as well, or revoke its ALLOW",
                 )
 
 
@@ -76,10 +76,10 @@ def _keeps(context: LintContext, privilege: str, principal: int, ids: BitMap) ->
 
 
 @rule(
-    title="A DENY that shuts owners out of what they own",
+    title="A DENY that prevents owners from using what they own",
     severity=Severity.WARNING,
-    why="Owning a table does not help against a DENY on its schema: owners need the USE"
-    " privileges of the containers like everybody else, and a DENY beats every ALLOW.",
+    why="Ownership of a table does not override a DENY on its schema: owners need the USE"
+    " privileges of the containers like all others, and a DENY overrides every ALLOW.",
     mend="Take the owner out of whatever is denied, or change the owner.",
     source="Apache Gravitino 1.1.0, access control page: required conditions of the owner",
     applies=denies,
@@ -106,9 +106,9 @@ def denied_owner(context: LintContext) -> Iterator[Violation]:
 
 
 @rule(
-    title="A DENY that takes nothing away from anybody",
+    title="A DENY that changes nobody's access",
     severity=Severity.WARNING,
-    why="What is not allowed is denied already. The DENY makes readers believe that the others"
+    why="What is not allowed is already denied. The DENY makes readers believe that the others"
     " could get in, and it will surprise whoever grants the privilege later.",
     mend="Delete it. Where it is a guard rail, put it on a role that everybody concerned holds.",
     source="Apache Gravitino 1.1.0, access control page: privileges are denied by default",
@@ -131,8 +131,8 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
         if statement.id in idle and statement.id not in working:
             yield Violation(
                 at(statement),
-                f"denies {words(idle[statement.id])} to whom nothing there allows it anyway",
-                "delete it, or give it to those from whom it is to be kept",
+                f"denies {words(idle[statement.id])} to principals who are not allowed it anyway",
+                "delete it, or apply it to principals who are allowed it",
             )
 
 

@@ -24,7 +24,7 @@ from lakewarden.kernel.statement import Anything, Effect, Matching, On, Statemen
 
 
 @rule(
-    title="A statement for nobody, or about no privilege",
+    title="A statement without principals or without privileges",
     severity=Severity.WARNING,
     why="It is stored, it is shown, and it does nothing. In DataHub an empty list of ownership"
     " types is the usual way there: it does not mean owners of every type, but of none.",
@@ -38,17 +38,17 @@ def empty_statement(context: LintContext) -> Iterator[Violation]:
         if not statement.principals and (owners is None or owners.types == frozenset()):
             yield Violation(
                 at(statement),
-                "is for nobody: no user, group or role, and no owner of any ownership type",
-                "name who it is for; owners of whatever type are meant by leaving the types out",
+                "has no principals: no user, group or role, and no owner of any ownership type",
+                "name the principals; without ownership types it applies to owners of every type",
             )
         elif not statement.privileges:
-            yield Violation(at(statement), "names no privilege", "name one, or delete it")
+            yield Violation(at(statement), "has no privileges", "name one, or delete it")
 
 
 @rule(
-    title="A statement whose time is over, and that is still stored",
+    title="An expired statement that is still stored",
     severity=Severity.WARNING,
-    why="It opens nothing now. With its date changed, or a clock set wrong, it opens again.",
+    why="It has no effect now. If its date is changed, or a clock is wrong, it takes effect again.",
     mend="Delete it.",
     source="lakewarden: validity windows",
     is_mended_by_removal=True,
@@ -61,13 +61,13 @@ def expired_statement(context: LintContext) -> Iterator[Violation]:
         if statement.valid_from is not None and statement.valid_from >= end:
             yield Violation(
                 at(statement),
-                "ends before it begins, and never counts",
+                "ends before it begins, and never takes effect",
                 "correct `valid_from` or `valid_until`",
             )
         elif end <= context.now:
             yield Violation(
                 at(statement),
-                f"counts no more since {_date(end)}",
+                f"expired on {_date(end)}",
                 "delete it; the audit trail keeps what it did",
             )
 
@@ -80,7 +80,7 @@ def _date(moment: float) -> str:
 
 
 @rule(
-    title="A privilege that no operation asks for on what it was granted on",
+    title="A privilege that no operation requires on the granted type",
     severity=Severity.NOTE,
     why="It can be granted there, and opens nothing but, in CDAP, the sight of the entity.",
     mend="Grant it on what it is for.",
@@ -104,7 +104,7 @@ def idle_privilege(context: LintContext) -> Iterator[Violation]:
         if idle:
             yield Violation(
                 at(statement),
-                f"allows {words(idle)}, for which no operation on a {type} asks",
+                f"allows {words(idle)}, which no operation on a {type} requires",
                 f"take {words(idle)} out, or grant it on what it is for",
             )
 
@@ -124,7 +124,7 @@ def _reaches(context: LintContext, privilege: str) -> bool:
 
 
 @rule(
-    title="A statement that was switched off, or never finished, and kept",
+    title="An inactive or unfinished statement that is still stored",
     severity=Severity.WARNING,
     why="One click or one bulk update brings it back, long after anybody knew what it did.",
     mend="Delete it; an export keeps it for whoever wants it back.",
@@ -141,7 +141,7 @@ def inactive_leftover(context: LintContext) -> Iterator[Violation]:
         wide = is_wide and statement.owners is None and statement.effect is Effect.ALLOW
         yield Violation(
             at(statement),
-            "is not active" + (", and would cover everything if it were switched on" * wide),
+            "is not active" + (", and would apply to everything if it were active" * wide),
             "delete it, or say in its title when it is to come back",
         )
 
@@ -154,7 +154,7 @@ def inherits_nothing(model: Model) -> bool:
 
 
 @rule(
-    title="A grant on a container whose holder has nothing inside it",
+    title="A grant on a container without access to its content",
     severity=Severity.WARNING,
     why="In CDAP nothing is inherited: ADMIN on a namespace is ADMIN on the namespace, and on no"
     " dataset or program in it.",
@@ -183,8 +183,8 @@ def not_inherited(context: LintContext) -> Iterator[Violation]:
         if inside.isdisjoint(reached):
             yield Violation(
                 at(statement),
-                f"reaches `{scope.entity.type}:{scope.entity.name}` alone: nothing of the"
-                f" {len(inside):,} inside it is open to the same",
+                f"reaches `{scope.entity.type}:{scope.entity.name}` alone: the same principals have"
+                f" no access to the {len(inside):,} entities inside it",
                 "grant on what is inside, with a pattern such as"
                 f" `dataset:{scope.entity.name}.*`, or leave a note why not",
             )
@@ -196,7 +196,7 @@ def inherits(model: Model) -> bool:
 
 
 @rule(
-    title="A privilege that opens nothing, because the USE privileges above it are missing",
+    title="A privilege without effect, because the USE privileges above it are missing",
     severity=Severity.WARNING,
     why="SELECT_TABLE opens a table only to whom USE_CATALOG and USE_SCHEMA open the way to it."
     " Without them the grant is shown in every list, and nothing can be read through it.",
@@ -214,8 +214,8 @@ def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
             needed = words(frozenset[str]().union(*lacking))
             yield Violation(
                 at(statement),
-                f"allows {bearing.privilege} to whom {needed} is not allowed there, so it opens"
-                " nothing",
+                f"allows {bearing.privilege} to whom {needed} is not allowed there, so it has"
+                " no effect",
                 f"allow {needed} on the containers as well, or delete it",
             )
 
@@ -263,7 +263,7 @@ def _reached(context: LintContext, privilege: str, principal: int, there: BitMap
 
 
 @rule(
-    title="A statement whose pattern or criteria meet nothing that is stored",
+    title="A statement whose pattern or criteria match no stored entity",
     severity=Severity.WARNING,
     why="Either it was meant for something else, or for what is gone. Whatever comes to match it"
     " one day is open from its first moment, and nobody will remember why. In CDAP it shows"
@@ -287,7 +287,7 @@ def vacuous_scope(context: LintContext) -> Iterator[Violation]:
         if has_values and next(missing(context, statement), None) is None:
             yield Violation(
                 at(statement),
-                "covers nothing that is stored",
+                "matches no stored entity",
                 "correct the pattern or the criteria, or delete it until there is something",
             )
 

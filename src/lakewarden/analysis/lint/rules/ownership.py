@@ -18,7 +18,7 @@ _USUALLY_OWNED = 0.75
 
 
 @rule(
-    title="Assets that no policy by owner, domain, container, tag or term covers",
+    title="Assets that no policy by owner, domain, container, tag or term matches",
     severity=Severity.WARNING,
     why="Policies that choose leave them out, and policies with NOT_EQUALS or with no criteria"
     " take them in: whoever excludes the domain of people's data includes its stray copy.",
@@ -42,12 +42,12 @@ def homeless_entity(context: LintContext) -> Iterator[Violation]:
                 Place("type", type),
                 f"{len(bare):,} of {len(stored):,} without owner, domain and container:"
                 f" {some(names, len(bare))}",
-                "assign owners and domains when they are ingested, or delete what nobody wants",
+                "assign owners and domains when they are ingested, or delete unused entities",
             )
 
 
 @rule(
-    title="A policy for owners of a type that nobody is",
+    title="A policy for owners of an ownership type that nobody has",
     severity=Severity.WARNING,
     why="Owners are compared by the URN of their ownership type. An owner without such a URN, as"
     " older exports have them, is matched only by policies for owners of any type.",
@@ -65,7 +65,8 @@ def typed_owner(context: LintContext) -> Iterator[Violation]:
         if unused:
             yield Violation(
                 at(statement),
-                f"is for owners of the types {some(unused)}, and nobody owns anything that way",
+                f"is for owners of the types {some(unused)}, and no entity has an owner"
+                " of these types",
                 "name the ownership types that are in use"
                 + (f": {some(sorted(used))}" if used else ", or none for owners of any type"),
             )
@@ -77,7 +78,7 @@ def owns(model: Model) -> bool:
 
 
 @rule(
-    title="A container without owner, where those beside it have one",
+    title="A container without an owner, where its siblings have one",
     severity=Severity.WARNING,
     why="Nobody looks after it: copies that were to be gone tomorrow stay there for years, and"
     " nobody is asked before somebody is let in.",
@@ -107,14 +108,14 @@ def unowned_container(context: LintContext) -> Iterator[Violation]:
         if type is not None and type.owned and inside.isdisjoint(owned):
             yield Violation(
                 Place(*entity),
-                f"has no owner, nor has any of the {len(inside) - 1:,} inside it; those beside it"
-                " have",
-                "give it an owner, or drop it when nobody wants it",
+                f"has no owner, and neither have the {len(inside) - 1:,} entities inside it; its"
+                " siblings have",
+                "assign an owner, or drop it if unused",
             )
 
 
 @rule(
-    title="Containers without owners, where policies show things to owners",
+    title="Containers without owners, where policies grant read access to owners",
     severity=Severity.NOTE,
     why="Teams see their tables, and not the schemas that these are in.",
     mend="Assign owners to schemas in the UI, or extend the ingestion.",
@@ -137,6 +138,6 @@ def unowned_schema(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 Place("type", type),
                 f"{len(bare):,} of {len(stored):,} without owner ({some(names)}), and"
-                f" `{by_owner[0].id}` shows things to their owners",
+                f" `{by_owner[0].id}` grants read access to their owners",
                 "assign owners to containers, too: the transformer for datasets leaves them out",
             )

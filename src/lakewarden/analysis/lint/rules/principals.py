@@ -22,7 +22,7 @@ MAX_GROUPS_OF_STATEMENT = 5
 
 
 @rule(
-    title=f"A group that more than {MAX_STATEMENTS_OF_GROUP} statements name",
+    title=f"A group in more than {MAX_STATEMENTS_OF_GROUP} statements",
     severity=Severity.NOTE,
     why="Nobody can say any more what being in it means.",
     mend="Consolidate the statements, or split the group.",
@@ -36,8 +36,8 @@ def busy_group(context: LintContext) -> Iterator[Violation]:
         if count > MAX_STATEMENTS_OF_GROUP:
             yield Violation(
                 who(principal),
-                f"is named by {count:,} statements",
-                "consolidate them, or split the group by what its people do",
+                f"is in {count:,} statements",
+                "consolidate them, or split the group by task",
             )
 
 
@@ -65,7 +65,7 @@ def crowded_user(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 who(context.principal(user)),
                 f"is in {len(groups)} groups that have privileges: {some(names)}",
-                "take the user out of those of earlier jobs",
+                "remove the user from groups of earlier jobs",
             )
 
 
@@ -92,13 +92,13 @@ def empty_group(context: LintContext) -> Iterator[Violation]:
             continue
         if principal.kind == ROLE:
             groups = (context.principal(one).name for one in sorted(members))
-            says = f"is held only by {some(groups)}, where nobody is a member"
+            says = f"is held only by {some(groups)}, which have no members"
         else:
             says = f"has no members, and is named by {some(named[id])}"
         yield Violation(
             who(principal),
             says,
-            "take its privileges away until somebody is in it, or find out who should be",
+            "revoke its privileges, or add the missing members",
         )
 
 
@@ -116,7 +116,7 @@ def many_groups(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"lists {len(groups)} groups: {some(groups)}",
-                "make one group for this boundary, with those groups' members in it",
+                "create one group for this boundary with the members of those groups",
             )
 
 
@@ -125,10 +125,10 @@ def _has_members(model: Model) -> bool:
 
 
 @rule(
-    title="Somebody who holds a role and is no user of its metalake",
+    title="A principal who holds a role without being a user of its metalake",
     severity=Severity.WARNING,
-    why="Membership stands in front of every operation: without it no privilege counts.",
-    mend="Add the user to the metalake, or take the role away.",
+    why="Every operation requires membership: without it no privilege has an effect.",
+    mend="Add the user to the metalake, or revoke the role.",
     source="Apache Gravitino 1.1.0, access control page: users are added to a metalake",
     applies=_has_members,
     misses="Groups of which some are users there; for the others it is a note.",
@@ -152,8 +152,8 @@ def outsider(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 who(principal),
                 f"is held by {some(names)}, who {'is' if len(outside) == 1 else 'are'} not in"
-                f" `{container}` and refused whatever they hold",
-                f"add them to `{container}`, or take the role away",
+                f" `{container}` and denied everything",
+                f"add them to `{container}`, or revoke the role",
                 Severity.WARNING if direct or outside == holders else Severity.NOTE,
             )
 
@@ -174,13 +174,13 @@ def per_user_policy(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"is for {some(sorted(p.name for p in principals))} by name",
-                "make a group for what they do, and name that",
+                "create a group for their task, and grant to the group",
                 severity,
             )
 
 
 @rule(
-    title="A role with privileges that nobody holds",
+    title="A role with privileges and without holders",
     severity=Severity.WARNING,
     why="It waits. The first who is given it gets whatever was once thought right for others.",
     mend="Drop the role; it is quickly made again.",
@@ -200,6 +200,6 @@ def unheld_role(context: LintContext) -> Iterator[Violation]:
             statements = "1 statement" if count == 1 else f"{count:,} statements"
             yield Violation(
                 who(context.principal(id)),
-                f"is held by nobody, and has {statements}",
-                "drop the role, or give it to whom it is for",
+                f"has no holders, and has {statements}",
+                "drop the role, or assign it",
             )

@@ -24,7 +24,7 @@ _Covered = dict[str, set[tuple[str, int]]]
 
 
 @rule(
-    title="A statement that is stored twice under two ids",
+    title="A statement that is stored twice with two ids",
     severity=Severity.WARNING,
     why="Whoever takes the privilege away by removing one of the two takes nothing away.",
     mend="Delete all but one.",
@@ -41,13 +41,13 @@ def duplicate_statement(context: LintContext) -> Iterator[Violation]:
         if known != statement.id and privileges:
             yield Violation(
                 at(statement),
-                f"says word for word what `{known}` says",
-                f"delete it; `{known}` stays",
+                f"is identical to `{known}`",
+                f"delete it; `{known}` remains",
             )
 
 
 @rule(
-    title="A constraint that an unconstrained grant to the same lifts",
+    title="A constraint that an unconstrained grant to the same principals removes",
     severity=Severity.WARNING,
     why="One policy alone has to allow the whole change. One without a constraint always does, and"
     " so does EDIT_ENTITY, which stands for every narrower edit.",
@@ -72,14 +72,14 @@ def lifted_constraint(context: LintContext) -> Iterator[Violation]:
         if lifting:
             yield Violation(
                 at(statement),
-                f"limits {privilege} to some sub-resources, and {some(sorted(lifting))} gives it"
-                " to the same without limit",
-                "take the privilege, and EDIT_ENTITY, out of the other policy",
+                f"limits {privilege} to some sub-resources, and {some(sorted(lifting))} grants"
+                " it to the same principals without limit",
+                "remove the privilege, and EDIT_ENTITY, from the other policy",
             )
 
 
 @rule(
-    title="Policies by domain that give the same to the same on overlapping domains",
+    title="Policies that grant the same to the same principals on overlapping domains",
     severity=Severity.WARNING,
     why="Whoever narrows one of them narrows nothing, and every check tries both.",
     mend="Consolidate them, or let ownership decide.",
@@ -104,9 +104,9 @@ def overlapping_domains(context: LintContext) -> Iterator[Violation]:
         if statement.id in over:
             yield Violation(
                 at(statement),
-                "gives the same privileges to the same, on domains that overlap with those of"
+                "grants the same privileges to the same principals as, on overlapping domains,"
                 f" {some(sorted(over[statement.id]))}",
-                "make one policy of them; a domain covers the domains below it",
+                "merge them; a domain includes the domains below it",
             )
 
 
@@ -124,12 +124,12 @@ def policy_count(context: LintContext) -> Iterator[Violation]:
         yield Violation(
             Place("realm", context.model.name),
             f"{count:,} policies are in force",
-            "begin with what the other rules find: duplicates, shadowed and overlapping ones",
+            "start with the findings of other rules: duplicates, shadowed and overlapping ones",
         )
 
 
 @rule(
-    title=f"Privileges that stand in more than {MAX_POLICIES_OF_PRIVILEGE} policies each",
+    title=f"Privileges in more than {MAX_POLICIES_OF_PRIVILEGE} policies each",
     severity=Severity.NOTE,
     why="The original tries the policies of a privilege one after the other until one grants it.",
     mend="Consolidate policies.",
@@ -144,13 +144,13 @@ def repeated_privilege(context: LintContext) -> Iterator[Violation]:
         if count > MAX_POLICIES_OF_PRIVILEGE:
             yield Violation(
                 Place("privilege", name),
-                f"stands in {count:,} policies",
+                f"is in {count:,} policies",
                 "consolidate policies with the same privileges",
             )
 
 
 @rule(
-    title="An ALLOW that opens nothing which is not open without it",
+    title="An ALLOW that adds no access",
     severity=Severity.WARNING,
     why="It looks like the reason for an access that has another one. When it is taken away"
     " nothing changes, and while it is there every review has one statement more to read.",
@@ -180,8 +180,8 @@ def shadowed_statement(context: LintContext) -> Iterator[Violation]:
             hint = f", as {some(by)} {'does' if len(by) == 1 else 'do'}" if by else ""
             yield Violation(
                 at(statement),
-                f"opens nothing that is not open without it{hint}",
-                "delete it, or take those it is for out of what covers it",
+                f"adds no access{hint}",
+                "delete it, or remove its principals from the other statements",
             )
 
 

@@ -39,7 +39,7 @@ def dangling_entity(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"names {some(names)}, which {'is' if len(names) == 1 else 'are'} not stored",
-                f"did you mean `{near}`?" if near else "name what is there now, or delete it",
+                f"did you mean `{near}`?" if near else "name an existing entity, or delete it",
             )
 
 
@@ -85,7 +85,7 @@ def _similar_name(context: LintContext, statement: Statement) -> str:
 
 
 @rule(
-    title="A user, group or role that is named and not stored",
+    title="A user, group or role that is named but not stored",
     severity=Severity.WARNING,
     why="Misspelt, or gone and still named. Whoever is given that name next finds privileges and"
     " possessions waiting.",
@@ -131,7 +131,7 @@ def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
             named.setdefault(word, []).append(statement.id)
     for word in sorted(named):
         privilege = model.privilege(word)
-        stands = f"stands in {some(named[word])}"
+        stands = f"is in {some(named[word])}"
         if privilege.name != word:
             yield Violation(
                 Place("privilege", word),
@@ -142,12 +142,12 @@ def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 Place("privilege", word),
                 f"is deprecated, and {stands}",
-                "leave it out of new statements, and take it out of these in time",
+                "do not use it in new statements, and remove it from these",
             )
 
 
 @rule(
-    title="A row that was read, had no place, and does not count",
+    title="A row that was read, rejected, and has no effect",
     severity=Severity.WARNING,
     why="Its tag, parent or policy is missing here. Where a policy excludes what is tagged, an"
     " entity whose tag was lost is covered.",
@@ -160,23 +160,23 @@ def set_aside(context: LintContext) -> Iterator[Violation]:
         detail = f" ({row.detail})" if row.detail else ""
         yield Violation(
             Place("row", row.place or row.row),
-            f"was set aside: {row.reason}{detail}; as if it were not there: {row.table} {row.row}",
-            "correct it where it comes from, and ingest again",
+            f"was set aside: {row.reason}{detail}; ignored: {row.table} {row.row}",
+            "correct it at its source, and ingest again",
         )
 
 
 @rule(
-    title="Containers or memberships that go in a circle, or too deep",
+    title="Containers or memberships that form a cycle, or are nested too deep",
     severity=Severity.ERROR,
-    why="What goes in a circle is stored and not followed: nobody gets through it what was meant.",
-    mend="Break the circle.",
+    why="A cycle is stored but not followed: it does not give the intended access.",
+    mend="Break the cycle.",
     source="lakewarden: cycles and levels; DataHub, ContainerFieldResolverProvider",
 )
 def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
     tree, memberships = context.tree, context.memberships
     circles = [
-        (tree.looped & tree.stored, "lie on a circle of containers, and reach only themselves"),
-        (tree.deep & tree.stored, "lie too deep, and everything about them is denied"),
+        (tree.looped & tree.stored, "form a cycle of containers, and have no other parents"),
+        (tree.deep & tree.stored, "are nested too deep, and every request on them is denied"),
     ]
     for ids, says in circles:
         if ids:
@@ -187,14 +187,14 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
     looped = sorted({member for member, _ in memberships.inert})
     for members, says in (
         (looped, "are members of themselves, and those memberships are not followed"),
-        (sorted(memberships.beyond), "act as something only after too many memberships: denied"),
+        (sorted(memberships.beyond), "have too many nested memberships: denied"),
     ):
         if members:
             principals = [context.principal(id) for id in members]
             yield Violation(
                 Place(principals[0].kind, principals[0].name),
                 f"{some(one.name for one in principals)} {says}",
-                "take one of the memberships away",
+                "remove one of the memberships",
             )
 
 
@@ -225,7 +225,7 @@ def _impersonates(model: Model) -> bool:
 
 
 @rule(
-    title="A namespace whose programs run as somebody whom nobody else may use",
+    title="A namespace whose programs run as a user whom no other user may impersonate",
     severity=Severity.NOTE,
     why="Whoever deploys into the namespace needs ADMIN on the principal that it runs as.",
     mend="Grant it, or leave the namespace to that user.",
@@ -241,13 +241,13 @@ def unusable_principal(context: LintContext) -> Iterator[Violation]:
             for source in sources:
                 yield Violation(
                     Place(*context.tree.entity(source)),
-                    f"runs its programs as `{entity.name}`, as whom only that user may deploy",
-                    f"grant ADMIN on `{entity.type}:{entity.name}` to who deploys there",
+                    f"runs its programs as `{entity.name}`, and only that user may deploy as it",
+                    f"grant ADMIN on `{entity.type}:{entity.name}` to the users who deploy there",
                 )
 
 
 @rule(
-    title="A privilege in a policy of the wrong kind, or about a type that it is not for",
+    title="A privilege in a policy of the wrong kind, or on a type to which it does not apply",
     severity=Severity.WARNING,
     why="Platform privileges are asked without a resource. A metadata policy with resources never"
     " answers such a question, so what it seems to allow stays closed.",
@@ -266,7 +266,7 @@ def wrong_type(context: LintContext) -> Iterator[Violation]:
         if platform and not any(_manages(context, name, types) for name in platform):
             yield Violation(
                 at(statement),
-                f"is about resources, and names {some(platform)}, asked without a resource",
+                f"has resources, and {some(platform)}, which applies without a resource",
                 "move them into a policy of the type PLATFORM",
             )
         others = [p.name for p in privileges if types and p.on and not p.on & {ANY, *types}]
@@ -274,7 +274,7 @@ def wrong_type(context: LintContext) -> Iterator[Violation]:
             yield Violation(
                 at(statement),
                 f"is about {some(sorted(types))}, for which {some(others)} is not offered",
-                "take it out, or add the types that it is for",
+                "remove it, or add the types to which it applies",
                 Severity.WARNING if len(others) == len(privileges) else Severity.NOTE,
             )
 

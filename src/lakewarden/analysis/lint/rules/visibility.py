@@ -28,7 +28,7 @@ _OSS = "oss"
 
 
 @rule(
-    title="Assets that are shown by a container with containers inside",
+    title="Assets made visible by a container that contains containers",
     severity=Severity.WARNING,
     why="The original walks from table to schema to database for every check. And a database is a"
     " technical boundary: what somebody puts into it tomorrow is shown to the same people.",
@@ -48,8 +48,8 @@ def deep_container(context: LintContext) -> Iterator[Violation]:
             if any(below & context.snapshot.of_type(t) for below in inside for t in types):
                 yield Violation(
                     at(statement),
-                    f"shows assets by `{name}`, a container of containers",
-                    "let owners see, or name the innermost containers",
+                    f"makes assets visible by `{name}`, a container of containers",
+                    "select by owner, or by the innermost containers",
                 )
 
 
@@ -71,8 +71,8 @@ def deep_domain(context: LintContext) -> Iterator[Violation]:
             if levels[name] > MAX_LEVELS:
                 yield Violation(
                     at(statement),
-                    f"chooses by `{name}`, at the top of {levels[name]} levels of domains",
-                    f"flatten the domains to {MAX_LEVELS} levels, or choose by owner",
+                    f"selects by `{name}`, the top of {levels[name]} levels of domains",
+                    f"flatten the domains to {MAX_LEVELS} levels, or select by owner",
                 )
 
 
@@ -99,7 +99,7 @@ def _levels(context: LintContext, name: str) -> int:
 
 
 @rule(
-    title="A domain as the boundary of who sees which assets",
+    title="A domain as the boundary of visibility",
     severity=Severity.NOTE,
     why="DataHub walks the domains upwards for each hit of a search; lakewarden does not, so here"
     " it is only a matter of who looks after the boundary: an asset in no domain is lost.",
@@ -115,13 +115,13 @@ def domain_boundary(context: LintContext) -> Iterator[Violation]:
         if domains and not only_words and context.privileges(statement) & context.meaning.seeing:
             yield Violation(
                 at(statement),
-                f"shows assets by domain ({some(domains)})",
-                "assign owners at ingestion and let owners see; keep domains for the domain pages",
+                f"makes assets visible by domain ({some(domains)})",
+                "assign owners at ingestion and select by owner; use domains for the domain pages",
             )
 
 
 @rule(
-    title="Reader or Editor for somebody, where policies restrict what is seen",
+    title="Reader or Editor for a user, where policies restrict visibility",
     severity=Severity.WARNING,
     why="The policies of these roles have no resource filter: who holds one sees every entity, and"
     " all the policies by domain and by owner are for nothing.",
@@ -152,9 +152,10 @@ def _held(context: LintContext, id: int) -> Iterator[Violation]:
     if members:
         yield Violation(
             who(context.principal(id)),
-            f"shows everything, whatever policies by domain or owner say, to"
+            f"makes everything visible, regardless of policies by domain or owner, to"
             f" {some(one.name for one in members)}",
-            "take the role away where less is to be seen; a policy can give the rest of it",
+            "revoke the role where visibility is to be restricted; a policy can grant its"
+            " other privileges",
         )
 
 
@@ -173,22 +174,22 @@ def search_guard(context: LintContext) -> Iterator[Violation]:
     if settings.get("view_authorization") == "off":
         yield Violation(
             Place("realm", context.model.name),
-            "policies restrict what is seen, and view authorization is off: everybody is shown"
+            "policies restrict visibility, but view authorization is off: every user can open"
             " every page",
-            "switch it on (`datahub.view`, `VIEW_AUTHORIZATION_ENABLED`, or the realm's setting"
+            "turn it on (`datahub.view`, `VIEW_AUTHORIZATION_ENABLED`, or the realm's setting"
             " `view_authorization`)",
         )
     elif settings.get("views") == _OSS:
         yield Violation(
             Place("realm", context.model.name),
-            "policies restrict what is seen; the open source DataHub masks hits only after the"
-            " search, so names, counts and facets may still tell",
+            "policies restrict visibility; open source DataHub masks hits only after the search,"
+            " so names, counts and facets can disclose entities",
             "search through lakewarden, or use Search Access Controls of DataHub Cloud",
         )
 
 
 @rule(
-    title="All assets of a type shown to somebody, where other policies restrict the view",
+    title="All assets of a type visible to a user, where other policies restrict visibility",
     severity=Severity.WARNING,
     why="Policies only ever add. One that shows all datasets makes every policy that shows some of"
     " them pointless for the same people; often it was written for something else.",
@@ -207,9 +208,11 @@ def view_by_type(context: LintContext) -> Iterator[Violation]:
         if not seeing or not types or narrows(statement) or statement.owners is not None:
             continue
         beside = named & context.meaning.changing
-        purpose = ", in a policy that is about editing" if beside else ""
+        purpose = ", in a policy for editing" if beside else ""
         yield Violation(
             at(statement),
-            f"shows every {some(sorted(types))}{purpose}, where other policies restrict the view",
-            f"take {', '.join(seeing)} out, and let other policies show what is edited there",
+            f"makes every {some(sorted(types))} visible{purpose}, where other policies restrict"
+            " visibility",
+            f"remove {', '.join(seeing)}, and grant visibility of the edited assets in other"
+            " policies",
         )

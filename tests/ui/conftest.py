@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,19 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The sample estate; who writes to it does so under names of its own."""
-    folder = tmp_path_factory.mktemp("pages")
+    with _serving(estate, tmp_path_factory.mktemp("pages")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def own_served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The sample estate for one module, which may change whatever it likes."""
+    with _serving(estate, tmp_path_factory.mktemp("own")) as running:
+        yield running
+
+
+@contextmanager
+def _serving(estate: Path, folder: Path) -> Iterator[Served]:
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, folder / file.name.replace("lakewarden.db", "store.db"))
     environment = {"LAKEWARDEN_DATAHUB__VIEW": "true"}
@@ -55,3 +68,9 @@ def served(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def visit(browser: Browser, served: Served) -> Visits:
     """Visits to the pages of the sample estate."""
     return Visits(browser, served.address)
+
+
+@pytest.fixture(scope="module")
+def own_visit(browser: Browser, own_served: Served) -> Visits:
+    """Visits to the pages of the module's own sample estate."""
+    return Visits(browser, own_served.address)

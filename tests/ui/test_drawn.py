@@ -62,6 +62,8 @@ SCREENS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "findings": ("/ui/findings", {}),
     "audit": ("/ui/audit", {}),
     "realms": ("/ui/realms", {}),
+    "realm": ("/ui/realm", {"name": "datahub"}),
+    "suggestions": ("/ui/links/suggestions", {"realm": "gravitino", "other": "datahub"}),
     "playground": ("/ui/playground", {}),
     "settings": ("/ui/settings/server", {}),
     "health": ("/ui/settings/health", {}),

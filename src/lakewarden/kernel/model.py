@@ -184,11 +184,32 @@ WAYS: Final = (SEE, READ, CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting, its default value first; without values it holds types, none by default.
+
+    `title` says what it decides. `enforces`: it says how the system enforces what is stored, and
+    is no property of the rows. `weakens` says by value what nobody is asked about then.
+    """
+
+    name: str
+    title: str
+    values: tuple[str, ...]
+    enforces: bool = False
+    weakens: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def default(self) -> str:
+        """The value that a realm has unless it says otherwise."""
+        return self.values[0] if self.values else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """A declared system, validated. `digest` identifies its text and settings.
 
-    `enforcing` are the settings that say how the system enforces what is stored; `weakened` says
-    what nobody is asked about under the chosen ones.
+    `settings` are the chosen values of `declared_settings`. `enforcing` are the settings that say
+    how the system enforces what is stored; `weakened` says what nobody is asked about under the
+    chosen ones.
     `granting` is the operation that handing out a privilege on an entity requires;
     `self_privileges` are held by every user on the entity that is that user. `gate` and
     `macros` are kept as text, for people: they are part of every rule already. `access` says
@@ -208,6 +229,7 @@ class Model:
     fields: Mapping[str, Field]
     relations: Mapping[str, Relation]
     attributes: Mapping[str, Attribute]
+    declared_settings: Mapping[str, Setting]
     settings: Mapping[str, str]
     enforcing: frozenset[str]
     weakened: tuple[str, ...]

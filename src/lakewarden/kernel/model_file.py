@@ -118,6 +118,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         fields=fields,
         relations=relations,
         attributes=attributes,
+        declared_settings=declared,
         settings=chosen,
         enforcing=frozenset(name for name, one in declared.items() if one.enforces),
         weakened=weakened(declared, chosen),

@@ -8,32 +8,12 @@ latter choose the rule of the types that they name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.model import ANY, EntityType, Table
+from lakewarden.kernel.model import ANY, EntityType, Setting, Table
 from lakewarden.kernel.toml_section import Section
 
 TYPES = "types"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting, its default value first; without values it holds types, none by default.
-
-    `enforces`: it says how the system enforces what is stored, and is no property of the rows.
-    `weakens` says by value what nobody is asked about then.
-    """
-
-    name: str
-    values: tuple[str, ...]
-    enforces: bool = False
-    weakens: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def default(self) -> str:
-        """The value that a realm has unless it says otherwise."""
-        return self.values[0] if self.values else ""
 
 
 Settings = Mapping[str, Setting]
@@ -50,11 +30,12 @@ def _setting(name: str, section: Section) -> Setting:
         values = section.texts("values")
         default = section.choice("default", dict.fromkeys(values))
         values = (default, *(value for value in values if value != default))
-    section.text("title")
+    title = section.text("title")
     section.text("source", "")
     weakens = Section(section.take("weakens") or {}, section.at("weakens"))
     declared = Setting(
         name,
+        title,
         values,
         section.flag("enforces"),
         {value: weakens.text(value) for value in values if value in weakens.names()},

@@ -226,3 +226,14 @@ def test_fields_of_criteria_say_what_they_are_compared_with(api: Api) -> None:
     assert found["OWNER"][0] == found["GROUP_MEMBERSHIP"][0] == "principal"
     assert found["STRUCTURED_PROPERTY"][0] == "text"
     assert "table" not in found["CONTAINER"][1]
+
+
+def test_settings_of_a_model_say_what_they_decide_and_leave_open(lake: Api) -> None:
+    settings = lake.must("GET", "/realms/datahub/operations")["settings"]
+    found = {one["name"]: one for one in settings}
+    view = found["view_authorization"]
+    assert (view["values"], view["default"]) == (["off", "on"], "off")
+    assert list(view["weakens"]) == ["off"]
+    assert "everybody is shown every page" in view["weakens"]["off"]
+    assert (found["view_open"]["values"], found["view_open"]["default"]) == ([], "")
+    assert all(one["title"] for one in settings)

@@ -3029,14 +3029,30 @@ export interface components {
         };
         /**
          * Vocabulary
-         * @description What can be asked and granted in a realm, and by which criteria.
+         * @description What can be asked, granted and set in a realm, and by which criteria.
          */
         Vocabulary: {
             model: string;
             title: string;
+            settings: components["schemas"]["ModelSettingResponse"][];
             operations: components["schemas"]["OperationResponse"][];
             privileges: components["schemas"]["PrivilegeResponse"][];
             fields: components["schemas"]["FieldResponse"][];
+        };
+        /**
+         * ModelSettingResponse
+         * @description A setting of a model: what it decides, its values, and by value what that leaves open.
+         *
+         *         Without `values` it holds types of entities, separated by commas.
+         */
+        ModelSettingResponse: {
+            name: string;
+            title: string;
+            values: string[];
+            default: string;
+            weakens: {
+                [key: string]: string;
+            };
         };
         /**
          * OperationResponse

@@ -762,11 +762,25 @@ class FieldResponse(ResponseBody, kw_only=True):
     below: bool
 
 
+class ModelSettingResponse(ResponseBody, kw_only=True):
+    """A setting of a model: what it decides, its values, and by value what that leaves open.
+
+    Without `values` it holds types of entities, separated by commas.
+    """
+
+    name: str
+    title: str
+    values: list[str]
+    default: str
+    weakens: dict[str, str]
+
+
 class Vocabulary(ResponseBody, kw_only=True):
-    """What can be asked and granted in a realm, and by which criteria."""
+    """What can be asked, granted and set in a realm, and by which criteria."""
 
     model: str
     title: str
+    settings: list[ModelSettingResponse]
     operations: list[OperationResponse]
     privileges: list[PrivilegeResponse]
     fields: list[FieldResponse]

@@ -21,6 +21,7 @@ from lakewarden.http.admin.bodies import (
     Listing,
     ListQuestion,
     MissingGrant,
+    ModelSettingResponse,
     OperationAccess,
     OperationResponse,
     PrincipalQuestion,
@@ -281,6 +282,16 @@ def operations(exchange: Exchange) -> HandlerResult:
     return Vocabulary(
         model=model.name,
         title=model.title,
+        settings=[
+            ModelSettingResponse(
+                name=one.name,
+                title=one.title,
+                values=list(one.values),
+                default=one.default,
+                weakens=dict(one.weakens),
+            )
+            for one in model.declared_settings.values()
+        ],
         operations=[
             OperationResponse(
                 name=one.name,

@@ -1,44 +1,40 @@
 import { Link } from "@tanstack/react-router";
 
-import { $api, problemOf } from "../../api/client";
-import { useRights } from "../../api/rights";
-import { useRealms } from "../../api/server";
-import { Name } from "../../parts/name";
-import { Card, Page } from "../../parts/page";
-import { Empty, Loading, ProblemView } from "../../parts/states";
+import { problemOf } from "../../api/client";
+import { useRealms, type Realm } from "../../api/server";
+import { Card } from "../../parts/page";
+import { Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { count, t } from "../../words";
+import { RealmsFrame } from "./frame";
 
-/** The realms, their settings, and what is linked between them. */
+/** The realms that the caller may know of. */
 export default function Realms() {
   const realms = useRealms();
   return (
-    <Page title={t("Realms and links")}>
+    <RealmsFrame>
       {realms.isPending && <Loading />}
-      {realms.error && <ProblemView problem={problemOf(realms.error)} />}
+      {realms.error && (
+        <ProblemView problem={problemOf(realms.error)} onRetry={() => void realms.refetch()} />
+      )}
       {realms.data && (
         <Card pad={false}>
           <Table
             label={t("Realms")}
             rows={realms.data.realms}
+            total={realms.data.realms.length}
             rowKey={(realm) => realm.name}
             columns={[
               {
                 key: "name",
                 title: t("Realm"),
                 cell: (realm) => (
-                  <Link to="/r/$realm/statements" params={{ realm: realm.name }}>
+                  <Link to="/realm" search={{ name: realm.name }}>
                     {realm.name}
                   </Link>
                 ),
               },
               { key: "system", title: t("System"), cell: (realm) => realm.title },
-              {
-                key: "model",
-                title: t("Model"),
-                minor: true,
-                cell: (realm) => <code>{realm.model}</code>,
-              },
               {
                 key: "people",
                 title: t("Directory"),
@@ -49,73 +45,35 @@ export default function Realms() {
                 key: "entities",
                 title: t("Entities"),
                 number: true,
-                cell: (realm) => (realm.entities == null ? "–" : count(realm.entities)),
+                cell: (realm) => figure(realm.entities),
               },
               {
                 key: "statements",
                 title: t("Statements"),
                 number: true,
-                cell: (realm) => (realm.statements == null ? "–" : count(realm.statements)),
+                cell: (realm) => figure(realm.statements),
               },
               {
                 key: "settings",
                 title: t("Settings"),
                 minor: true,
-                cell: (realm) => (
-                  <code>
-                    {Object.entries(realm.settings)
-                      .filter(([, value]) => value !== "")
-                      .map(([name, value]) => `${name}=${value}`)
-                      .join(" ")}
-                  </code>
-                ),
+                cell: (realm) => <code>{chosen(realm)}</code>,
               },
             ]}
           />
         </Card>
       )}
-      <Links />
-    </Page>
+    </RealmsFrame>
   );
 }
 
-function Links() {
-  const rights = useRights();
-  const links = $api.useQuery(
-    "get",
-    "/api/v1/links",
-    { params: { query: { "page.limit": 200 } } },
-    { retry: false, enabled: rights.known },
-  );
-  if (links.error) return <ProblemView problem={problemOf(links.error)} />;
-  if (!links.data) return null;
-  return (
-    <Card title={t("Links")} note={t("what is the same in two realms")} pad={false}>
-      {links.data.links.length === 0 ? (
-        <Empty title={t("Nothing is linked yet.")}>
-          <code>{"lakewarden pipeline link --help"}</code>
-        </Empty>
-      ) : (
-        <Table
-          label={t("Links")}
-          rows={links.data.links}
-          total={links.data.total}
-          rowKey={(one) => JSON.stringify(one)}
-          columns={[
-            { key: "one", title: t("One"), cell: (one) => <End end={one.one} /> },
-            { key: "other", title: t("Other"), cell: (one) => <End end={one.other} /> },
-            { key: "keeper", title: t("Kept by"), minor: true, cell: (one) => one.keeper },
-          ]}
-        />
-      )}
-    </Card>
-  );
+function figure(number: number | null | undefined): string {
+  return number == null ? "–" : count(number);
 }
 
-function End({ end }: { end: { realm: string; entity: string } }) {
-  return (
-    <Link to="/asset" search={{ realm: end.realm, e: end.entity }}>
-      {end.realm} <Name text={end.entity} cut={64} />
-    </Link>
-  );
+function chosen(realm: Realm): string {
+  return Object.entries(realm.settings)
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name}=${value}`)
+    .join(" ");
 }

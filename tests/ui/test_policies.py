@@ -11,7 +11,7 @@ from tests.app.serving import Served
 from tests.ui.browser import Visits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = pytest.mark.browser
 
@@ -287,6 +287,53 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
     stored = _stored(served, urn)
     assert stored is not None
     assert (stored["description"], stored["actors"]) == ("mine", WHOLE["actors"])
+
+
+def test_the_list_is_narrowed_and_sorted_by_the_server(visit: Visits, served: Served) -> None:
+    path = "/api/v1/realms/datahub/statements?id_prefix=urn:li:dataHubPolicy:&page.limit=1"
+    every = served.ask("GET", path, user="admin").json()["total"]
+    with visit("admin") as found:
+        found.open("/ui/r/datahub/policies")
+        page = found.page
+        assert f"{every} in all" in found.text()
+        page.get_by_label("Sorted by").select_option("-title")
+        found.settle()
+        names = [row.get_by_role("link").inner_text() for row in _rows(page)[:3]]
+        assert names == sorted(names, key=str.casefold, reverse=True)
+        page.get_by_label("Name", exact=True).fill("read comm")
+        page.get_by_text("1 in all").wait_for()
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_text(f"{every} in all").wait_for()
+        page.get_by_role("combobox", name="For").fill("group:urn:li:corpGroup:audit")
+        page.get_by_label("Privilege", exact=True).select_option("DATA_READ_ONLY")
+        page.get_by_text("1 in all").wait_for()
+        assert "Audit reads the books' data" in found.text()
+        assert "2 × 21" in found.text()
+
+
+def test_a_policy_is_deactivated_from_the_list(visit: Visits, served: Served) -> None:
+    urn = "urn:li:dataHubPolicy:half-written"
+    with visit("admin") as found:
+        found.open("/ui/r/datahub/policies", q="New idea")
+        page = found.page
+        acts = page.get_by_role("button", name="Acts on New idea for suppliers")
+        acts.click()
+        page.get_by_role("menuitem", name="Activate").click()
+        page.get_by_role("button", name="Activate policy").click()
+        page.get_by_text("Policy is active now").first.wait_for()
+        assert (_stored(served, urn) or {})["state"] == "ACTIVE"
+        acts.press("Enter")
+        page.get_by_role("menuitem", name="Deactivate").press("Enter")
+        page.get_by_role("button", name="Deactivate policy").click()
+        page.get_by_text("Policy is inactive now").first.wait_for()
+        acts.click()
+        page.get_by_role("menuitem", name="History").click()
+        page.get_by_role("dialog", name="New idea for suppliers").wait_for()
+    assert (_stored(served, urn) or {})["state"] == "INACTIVE"
+
+
+def _rows(page: Page) -> list[Locator]:
+    return page.locator("tbody tr").all()
 
 
 def test_who_may_not_manage_policies_is_offered_none(visit: Visits, served: Served) -> None:

@@ -140,3 +140,17 @@ def test_others_see_what_bears_on_them_alone(lake: Api) -> None:
     assert (hidden.status, absent.status) == (404, 404)
     assert lake.ask("GET", S, query={"reaching": TABLE}, user="stranger").status == 404
     assert lake.ask("GET", S, user="ana").status == 403
+
+
+def test_statements_by_id_and_by_what_they_are_about(api: Api) -> None:
+    policies = "/realms/datahub/statements"
+    query = {"id_prefix": "urn:li:dataHubPolicy:root-"}
+    (root,) = api.must("GET", policies, query=query)["statements"]
+    assert root["id"].startswith("urn:li:dataHubPolicy:root-")
+    every = api.must("GET", policies)["total"]
+    parts = [
+        api.must("GET", policies, query={"scope": scope, "page.limit": "1"})["total"]
+        for scope in ("entities", "system")
+    ]
+    assert sum(parts) == every
+    assert all(parts)

@@ -4286,6 +4286,10 @@ export interface operations {
                 privilege?: string;
                 /** @description only statements whose title or id contains this text, case-insensitive */
                 q?: string;
+                /** @description only statements whose id begins with this text */
+                id_prefix?: string;
+                /** @description only statements about entities, or about the system as a whole */
+                scope?: "entities" | "system";
                 /** @description only statements on exactly this entity */
                 on?: string;
                 /** @description only ALLOWs, or only DENYs */

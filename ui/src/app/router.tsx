@@ -42,7 +42,11 @@ const routes = [
     ...(["to", "privilege", "q", "effect", "sort"] as const),
   ),
   page("/r/$realm/statement", () => import("../pages/statements/statement"), "id"),
-  page("/r/$realm/policies", () => import("../pages/policies/list"), "q", "state"),
+  page(
+    "/r/$realm/policies",
+    () => import("../pages/policies/list"),
+    ...(["q", "state", "type", "actor", "privilege", "about", "sort"] as const),
+  ),
   page("/r/$realm/policy", () => import("../pages/policies/page"), "urn"),
   page(
     "/r/$realm/policy/new",

@@ -9,6 +9,8 @@ export interface Column<Row> {
   key: string;
   title: string;
   cell: (row: Row) => ReactNode;
+  /** What the heading is read as, where it shows nothing. */
+  label?: string;
   width?: string;
   number?: boolean;
   /** Dropped first where the screen is narrow. */
@@ -79,6 +81,7 @@ export function Table<Row>({
                   style={column.width ? { width: column.width } : undefined}
                 >
                   {column.title}
+                  {column.label && <span className="visually-hidden">{column.label}</span>}
                 </th>
               ))}
             </tr>

@@ -43,6 +43,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.policy import IMMUTABLE_BECAUSE, fixed
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.statement_reach import Reaching, StatementReach
+from lakewarden.service.system import System
 
 _TO = Parameter("to", "only statements that name this principal, `kind:name`")
 _PRIVILEGE = Parameter("privilege", "only statements of this privilege")
@@ -51,6 +52,12 @@ _FILTERS = (
     _TO,
     _PRIVILEGE,
     _Q,
+    Parameter("id_prefix", "only statements whose id begins with this text"),
+    Parameter(
+        "scope",
+        "only statements about entities, or about the system as a whole",
+        choices=("entities", "system"),
+    ),
     Parameter("on", "only statements on exactly this entity", pattern=ENTITY),
     Parameter("effect", "only ALLOWs, or only DENYs", choices=("allow", "deny")),
     Parameter("active", "only active statements, or inactive ones", choices=("true", "false")),
@@ -126,6 +133,10 @@ def _chosen(
     if asked["q"]:
         wanted = asked["q"].casefold()
         keeps.append(lambda one: wanted in f"{one.title} {one.id}".casefold())
+    if asked["id_prefix"]:
+        keeps.append(lambda one: one.id.startswith(asked["id_prefix"]))
+    if asked["scope"]:
+        keeps.append(lambda one: _is_about_entities(one, system) is (asked["scope"] == "entities"))
     if asked["on"]:
         entity = system.entity(asked["on"])
         keeps.append(lambda one: isinstance(one.scope, On) and one.scope.entity == entity)
@@ -144,6 +155,10 @@ def _chosen(
         marks = _marks(exchange, realm, ids)
         keeps.append(lambda one: marks.get(one.id, "") == asked["mark"])
     return [one for one in found if all(keep(one) for keep in keeps)]
+
+
+def _is_about_entities(one: Statement, system: System) -> bool:
+    return any(system.model.privilege(name).on for name in one.privileges)
 
 
 def _marks(exchange: Exchange, realm: str, ids: Sequence[str]) -> dict[str, str]:

@@ -1,151 +1,334 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useDeferredValue, useState } from "react";
+import { useState } from "react";
 
 import { $api, problemOf } from "../../api/client";
+import { managesPolicies, useRights } from "../../api/rights";
+import { suggest } from "../../api/suggest";
 import { Button, buttonClass } from "../../parts/button";
 import { Filters, SelectField, TextField } from "../../parts/fields";
-import { Name } from "../../parts/name";
+import { Name, urnLabel } from "../../parts/name";
 import { Card, Page, Tag } from "../../parts/page";
-import { plain, type Word } from "../../parts/sentence";
+import { Picker } from "../../parts/picker";
+import { plain } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
-import { Table } from "../../parts/table";
-import { t } from "../../words";
+import { Table, type Column } from "../../parts/table";
+import { count, t } from "../../words";
 import styles from "./policies.module.css";
-import { policies, whom, type Listed } from "./policy";
+import { PAGE, policyRows, reachOf, type Row, type Wanted } from "./rows";
+import { RowActs } from "./row-acts";
+import { useVocabulary } from "./vocabulary";
 
 const route = getRouteApi("/r/$realm/policies");
-const MOST = 1000;
 const SHOWN = 3;
 
-/** DataHub's policies: what each says, whether it counts, and whom it names. */
+/** DataHub's policies: what each says, whether it is active, how far it reaches. */
 export default function Policies() {
   const { realm } = route.useParams();
-  const { q = "", state = "" } = route.useSearch();
-  const navigate = route.useNavigate();
-  const [text, setText] = useState(q);
-  const found = useQuery(policies(realm, useDeferredValue(text.trim()), state, MOST));
-  const words = useWords(realm);
-  const rows = found.data?.policies ?? [];
+  const wanted: Wanted = route.useSearch();
+  const rights = useRights(realm);
+  const manages = useQuery(managesPolicies(realm));
+  const reads = rights.may("statement.list") && manages.data === true;
+  const found = useInfiniteQuery({
+    ...policyRows(realm, wanted, reads),
+    enabled: !manages.isPending && (rights.known || !manages.data),
+  });
+  const pages = found.data?.pages ?? [];
+  const rows = pages.flatMap((one) => one.rows);
+  const total = pages[0]?.total;
+  const isNarrowed = Object.entries(wanted).some(([key, value]) => key !== "sort" && value);
   return (
     <Page
       title={t("Policies")}
       acts={
-        <Link className={buttonClass("main")} to="/r/$realm/policy/new" params={{ realm }}>
-          {t("New policy")}
-        </Link>
+        manages.data && (
+          <Link className={buttonClass("main")} to="/r/$realm/policy/new" params={{ realm }}>
+            {t("New policy")}
+          </Link>
+        )
       }
     >
-      <Filters>
-        <TextField
-          label={t("Name or description")}
-          value={text}
-          type="search"
-          onChange={(event) => {
-            setText(event.target.value);
-          }}
-          onBlur={() => {
-            void navigate({ search: { q: text || undefined, state: state || undefined } });
-          }}
-        />
-        <SelectField
-          label={t("State")}
-          value={state}
-          options={[
-            ["", t("Any")],
-            ["ACTIVE", t("Active")],
-            ["INACTIVE", t("Inactive")],
-          ]}
-          onChange={(event) => {
-            void navigate({
-              search: { q: text || undefined, state: event.target.value || undefined },
-            });
-          }}
-        />
-        {(text || state) && (
-          <Button
-            onClick={() => {
-              setText("");
-              void navigate({ search: {} });
-            }}
-          >
-            {t("Clear")}
-          </Button>
-        )}
-      </Filters>
+      <Narrowing realm={realm} wanted={wanted} hasAll={reads} isNarrowed={isNarrowed} />
       <Card pad={false}>
         {found.isPending && <Loading rows={8} />}
         {found.error && (
           <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()} />
         )}
-        {found.data && rows.length === 0 && (
-          <Empty title={text || state ? t("No policy fits.") : t("There is no policy yet.")} />
+        {found.data && total === 0 && (
+          <Empty title={isNarrowed ? t("No policy fits.") : t("There is no policy yet.")} />
         )}
         {rows.length > 0 && (
-          <Table
-            label={t("Policies")}
+          <List
+            realm={realm}
+            wanted={wanted}
             rows={rows}
-            total={found.data?.total}
-            rowKey={(one) => one.urn}
-            columns={[
-              {
-                key: "name",
-                title: t("Policy"),
-                cell: (one) => <Said realm={realm} one={one} words={words.get(one.urn)} />,
-              },
-              {
-                key: "state",
-                title: t("State"),
-                cell: (one) => (
-                  <span className={styles.marks}>
-                    <Tag state={one.state === "ACTIVE" ? "allow" : undefined}>
-                      {one.state === "ACTIVE" ? t("Active") : t("Inactive")}
-                    </Tag>
-                    {!one.editable && <Tag>{t("locked")}</Tag>}
-                  </span>
-                ),
-              },
-              { key: "who", title: t("Who"), minor: true, cell: (one) => <Who one={one} /> },
-              {
-                key: "type",
-                title: t("Type"),
-                minor: true,
-                cell: (one) => (one.type === "PLATFORM" ? t("Platform") : t("Metadata")),
-              },
-            ]}
+            total={total ?? rows.length}
+            pages={pages.length}
+            reads={reads}
+            onEnd={() => {
+              if (found.hasNextPage && !found.isFetching) void found.fetchNextPage();
+            }}
           />
+        )}
+        {found.hasNextPage && (
+          <Button
+            look="quiet"
+            disabled={found.isFetching}
+            onClick={() => void found.fetchNextPage()}
+          >
+            {t("Show {n} more", { n: PAGE })}
+          </Button>
         )}
       </Card>
     </Page>
   );
 }
 
-function Said({ realm, one, words }: { realm: string; one: Listed; words?: Word[] }) {
+function Narrowing({
+  realm,
+  wanted,
+  hasAll,
+  isNarrowed,
+}: {
+  realm: string;
+  wanted: Wanted;
+  hasAll: boolean;
+  isNarrowed: boolean;
+}) {
+  const navigate = route.useNavigate();
+  const privileges = useVocabulary(realm).data?.privileges ?? [];
+  const put = (part: Partial<Wanted>) =>
+    void navigate({ search: { ...wanted, ...part }, replace: "q" in part });
+  const choice = (key: keyof Wanted, label: string, options: [string, string][]) => (
+    <SelectField
+      label={label}
+      value={wanted[key] ?? ""}
+      options={options}
+      onChange={(event) => {
+        put({ [key]: event.target.value || undefined });
+      }}
+    />
+  );
   return (
-    <Link to="/r/$realm/policy" params={{ realm }} search={{ urn: one.urn }}>
-      <Name text={one.name || one.urn} />
-      <span className={styles.words}>{words ? plain(words) : one.description}</span>
-    </Link>
+    <Filters>
+      <TextField
+        label={t("Name")}
+        value={wanted.q ?? ""}
+        type="search"
+        onChange={(event) => {
+          put({ q: event.target.value || undefined });
+        }}
+      />
+      {choice("state", t("State"), [
+        ["", t("Any")],
+        ["ACTIVE", t("Active")],
+        ["INACTIVE", t("Inactive")],
+      ])}
+      {hasAll && (
+        <>
+          {choice("type", t("Type"), [
+            ["", t("Any")],
+            ["METADATA", t("Metadata")],
+            ["PLATFORM", t("Platform")],
+          ])}
+          {choice("privilege", t("Privilege"), [
+            ["", t("Any")],
+            ...privileges.map((one): [string, string] => [one.name, one.display]),
+          ])}
+          <Narrowed
+            key={`actor ${wanted.actor ?? ""}`}
+            label={t("For")}
+            placeholder={t("anybody")}
+            value={wanted.actor ?? ""}
+            suggest={suggest("user,group,role", realm)}
+            source={`actors ${realm}`}
+            onChange={(actor) => {
+              put({ actor });
+            }}
+          />
+          <Narrowed
+            key={`about ${wanted.about ?? ""}`}
+            label={t("About")}
+            placeholder={t("any asset")}
+            value={wanted.about ?? ""}
+            suggest={suggest("entity", realm)}
+            source={`entities ${realm}`}
+            onChange={(about) => {
+              put({ about });
+            }}
+          />
+          {choice("sort", t("Sorted by"), [
+            ["", t("Name, A to Z")],
+            ["-title", t("Name, Z to A")],
+          ])}
+        </>
+      )}
+      {isNarrowed && (
+        <Button
+          onClick={() => {
+            void navigate({ search: { sort: wanted.sort } });
+          }}
+        >
+          {t("Clear")}
+        </Button>
+      )}
+    </Filters>
   );
 }
 
-function Who({ one }: { one: Listed }) {
-  const names = whom(one.actors);
+/** A filter by a name that is picked; a name that is only typed counts when the field is left. */
+function Narrowed({
+  label,
+  placeholder,
+  value,
+  suggest: look,
+  source,
+  onChange,
+}: {
+  label: string;
+  placeholder: string;
+  value: string;
+  suggest: Parameters<typeof Picker>[0]["suggest"];
+  source: string;
+  onChange: (value: string | undefined) => void;
+}) {
+  const [text, setText] = useState(value);
   return (
-    <>
-      {names.slice(0, SHOWN).join(", ") || t("nobody")}
-      {names.length > SHOWN && t(" and {n} more", { n: names.length - SHOWN })}
-    </>
+    <label className={styles.narrowed}>
+      <span aria-hidden="true">{label}</span>
+      <Picker
+        label={label}
+        placeholder={placeholder}
+        value={text}
+        onChange={(next) => {
+          setText(next);
+          if (next === "" || next.includes("urn:li:")) onChange(next || undefined);
+        }}
+        suggest={look}
+        source={source}
+      />
+    </label>
   );
 }
 
-/** The policies as sentences, where the caller may read the realm's statements. */
-function useWords(realm: string): Map<string, Word[]> {
-  const rows = $api.useQuery(
+interface ListProps {
+  realm: string;
+  wanted: Wanted;
+  rows: Row[];
+  total: number;
+  pages: number;
+  reads: boolean;
+  onEnd: () => void;
+}
+
+function List({ realm, wanted, rows, total, pages, reads, onEnd }: ListProps) {
+  const reach = useReach(realm, wanted, pages, reads);
+  const findings = useFindings(realm, reads);
+  const columns: (Column<Row> | false)[] = [
+    {
+      key: "name",
+      title: t("Policy"),
+      cell: (one) => (
+        <Link to="/r/$realm/policy" params={{ realm }} search={{ urn: one.urn }}>
+          <Name text={one.name} />
+          <span className={styles.words}>
+            {one.words ? plain(one.words) : one.description || named(one.who)}
+          </span>
+        </Link>
+      ),
+    },
+    {
+      key: "state",
+      title: t("State"),
+      cell: (one) => (
+        <span className={styles.marks}>
+          <Tag state={one.isActive ? "allow" : undefined}>
+            {one.isActive ? t("Active") : t("Inactive")}
+          </Tag>
+          {!one.isEditable && <Tag>{t("locked")}</Tag>}
+        </span>
+      ),
+    },
+    reads && {
+      key: "reach",
+      title: t("Reaches"),
+      minor: true,
+      cell: (one) => {
+        const found = reach.get(one.urn);
+        return (
+          found && (
+            <span className={styles.reaches}>
+              {t("{users} × {entities}", {
+                users: count(found.users),
+                entities: count(found.entities),
+              })}
+            </span>
+          )
+        );
+      },
+    },
+    findings !== undefined && {
+      key: "findings",
+      title: t("Findings"),
+      number: true,
+      minor: true,
+      cell: (one) => findings.get(one.urn) ?? "",
+    },
+    {
+      key: "acts",
+      title: "",
+      label: t("Acts"),
+      cell: (one) => <RowActs realm={realm} one={one} />,
+    },
+  ];
+  return (
+    <Table
+      label={t("Policies")}
+      rows={rows}
+      total={total}
+      rowKey={(one) => one.urn}
+      columns={columns.filter((one) => one !== false)}
+      onEnd={onEnd}
+    />
+  );
+}
+
+function named(who: string[] = []): string {
+  const first = who.slice(0, SHOWN).map(urnLabel).join(", ") || t("nobody");
+  return who.length > SHOWN ? first + t(" and {n} more", { n: who.length - SHOWN }) : first;
+}
+
+/** How far the policies reach, of the pages that are shown. */
+function useReach(realm: string, wanted: Wanted, pages: number, reads: boolean) {
+  const asked = useQueries({
+    queries: Array.from({ length: reads ? pages : 0 }, (_, page) => ({
+      queryKey: ["policies reach", realm, wanted, page],
+      queryFn: ({ signal }: { signal: AbortSignal }) => reachOf(realm, wanted, page * PAGE, signal),
+      retry: false,
+    })),
+  });
+  return new Map(asked.flatMap((one) => [...(one.data ?? [])]));
+}
+
+/** How many findings there are about each policy; absent where that takes too long to say. */
+function useFindings(realm: string, reads: boolean): Map<string, number> | undefined {
+  const entry = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/statements",
-    { params: { path: { realm }, query: { "page.limit": MOST } } },
-    { retry: false, staleTime: 30_000 },
+    { params: { path: { realm }, query: { "page.limit": 1 } } },
+    { retry: false, enabled: reads },
   );
-  return new Map((rows.data?.statements ?? []).map((one) => [one.id, one.words ?? []]));
+  const isSmall = (entry.data?.total ?? Infinity) <= MOST_LINTED;
+  const linted = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/lint",
+    { params: { path: { realm }, query: { kind: "statement", "page.limit": 1_000 } } },
+    { retry: false, enabled: reads && isSmall, staleTime: 60_000 },
+  );
+  if (!linted.data) return undefined;
+  const counts = new Map<string, number>();
+  for (const { name } of linted.data.findings) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
 }
+
+const MOST_LINTED = 1_000;

@@ -126,24 +126,24 @@ const LIST = `query ($input: ListPoliciesInput!) {
   }
 }`;
 
-/** The policies with some words in name or description, and in a state. */
-export function policies(realm: string, q: string, state: string, most: number) {
-  return queryOptions({
-    queryKey: ["policies", realm, q, state, most],
-    queryFn: async ({ signal }) => {
-      const orFilters = state ? [{ and: [{ field: "state", values: [state] }] }] : undefined;
-      const input = { start: 0, count: most, query: q || undefined, orFilters };
-      const data = await graphql<{ listPolicies: { total: number; policies: Listed[] } }>(
-        realm,
-        LIST,
-        { input },
-        signal,
-      );
-      return data.listPolicies;
-    },
-    placeholderData: (before) => before,
-    retry: false,
-  });
+/** A page of the policies with some words in name or description, and in a state. */
+export async function policies(
+  realm: string,
+  q: string,
+  state: string,
+  start: number,
+  size: number,
+  signal: AbortSignal,
+): Promise<{ total: number; policies: Listed[] }> {
+  const orFilters = state ? [{ and: [{ field: "state", values: [state] }] }] : undefined;
+  const input = { start, count: size, query: q || undefined, orFilters };
+  const data = await graphql<{ listPolicies: { total: number; policies: Listed[] } }>(
+    realm,
+    LIST,
+    { input },
+    signal,
+  );
+  return data.listPolicies;
 }
 
 interface Aspect {

@@ -291,7 +291,9 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
 
 def test_the_list_is_narrowed_and_sorted_by_the_server(visit: Visits, served: Served) -> None:
     path = "/api/v1/realms/datahub/statements?id_prefix=urn:li:dataHubPolicy:&page.limit=1"
-    every = served.ask("GET", path, user="admin").json()["total"]
+    answer = served.ask("GET", path, user="admin").json()
+    assert isinstance(answer, dict)
+    every = answer["total"]
     with visit("admin") as found:
         found.open("/ui/r/datahub/policies")
         page = found.page

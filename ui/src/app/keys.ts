@@ -3,16 +3,6 @@ import { useEffect, useRef } from "react";
 
 import { preferences } from "./preferences";
 
-/** Where `g` and a letter lead. */
-export const PLACES = {
-  o: "/",
-  a: "/ask",
-  s: "/assets",
-  p: "/people",
-  f: "/findings",
-  u: "/audit",
-} as const;
-
 function inField(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
@@ -38,18 +28,33 @@ export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): v
   }, []);
 }
 
-/** `g` and a letter, from anywhere. */
-export function usePlaceKeys(): void {
+/** `g` and a letter, from anywhere; `places` may lack those that the server has no page for. */
+export function usePlaceKeys(places: Record<string, string | undefined>): void {
   const navigate = useNavigate();
   const armed = useRef(0);
-  const go = (to: string) => () => {
-    if (Date.now() - armed.current < 1_500) void navigate({ to });
+  const go = (to: string | undefined) => () => {
+    if (to !== undefined && Date.now() - armed.current < 1_500) void navigate({ to });
     armed.current = 0;
   };
   useKeys({
     g: () => {
       armed.current = Date.now();
     },
-    ...Object.fromEntries(Object.entries(PLACES).map(([key, to]) => [key, go(to)])),
+    ...Object.fromEntries(Object.entries(places).map(([key, to]) => [key, go(to)])),
   });
+}
+
+const FOCUSABLE = "a[href], button:enabled, input:enabled, select:enabled";
+
+/** `j` and `k` go to the next and the previous row of a table; Enter opens what it begins with. */
+export function useRowKeys(): void {
+  const step = (by: number) => () => {
+    const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) =>
+      row.querySelector(FOCUSABLE),
+    );
+    const at = rows.findIndex((row) => row.contains(document.activeElement));
+    const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : at + by];
+    next?.querySelector<HTMLElement>(FOCUSABLE)?.focus();
+  };
+  useKeys({ j: step(1), k: step(-1) });
 }

@@ -1,17 +1,17 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Menu } from "@base-ui/react/menu";
-import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { Link, Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 import { newestRevision } from "../api/client";
-import { useRealms, useReadiness } from "../api/server";
+import { governed, useRealms, useReadiness } from "../api/server";
 import { Icon } from "../parts/icon";
 import { bare } from "../parts/name";
 import { Said } from "../parts/said";
 import { ToastRegion } from "../parts/toast";
 import { count, t } from "../words";
 import { KeySheet } from "./key-sheet";
-import { useKeys, usePlaceKeys } from "./keys";
+import { useKeys, usePlaceKeys, useRowKeys } from "./keys";
 import { preferences, setPreference, type Preferences } from "./preferences";
 import { Rail } from "./rail";
 import { Search } from "./search";
@@ -21,7 +21,8 @@ import styles from "./shell.module.css";
 /** What stands around every page: rail, search, account, banners. */
 export function Shell() {
   const [keysShown, showKeys] = useState(false);
-  usePlaceKeys();
+  usePlaceKeys(usePlaces());
+  useRowKeys();
   useKeys({
     "?": () => {
       showKeys(true);
@@ -57,6 +58,25 @@ export function Shell() {
       <ToastRegion />
     </div>
   );
+}
+
+/** Where `g` and a letter lead: pages of a realm are those of the one that is shown, or the first. */
+function usePlaces(): Record<string, string | undefined> {
+  const realms = governed(useRealms().data?.realms);
+  const { realm } = useParams({ strict: false });
+  const here = realms.find((one) => one.name === realm) ?? realms[0];
+  const datahub = here?.model === "datahub" ? here : realms.find((one) => one.model === "datahub");
+  const below = (name: string | undefined, page: string) =>
+    name && `/r/${encodeURIComponent(name)}/${page}`;
+  return {
+    o: "/",
+    a: "/ask",
+    s: "/assets",
+    p: below(datahub?.name, "policies"),
+    m: below(here?.name, "matrix"),
+    f: "/findings",
+    u: "/audit",
+  };
 }
 
 /** A reader of the screen lands on the heading of the page that was opened. */

@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 
 import { api, problemOf, type Problem, type Schemas } from "../../api/client";
+import { useKeys } from "../../app/keys";
 import { Button } from "../../parts/button";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { TextField } from "../../parts/fields";
@@ -32,6 +33,16 @@ export function Detail({
   const [problem, setProblem] = useState<Problem | null>(null);
   const queries = useQueryClient();
   const removed = finding.edit?.remove ?? [];
+  const box = useRef<HTMLDivElement>(null);
+  useKeys({
+    f: () => {
+      if (removed.length > 0) setFixing(true);
+    },
+    z: (event) => {
+      event.preventDefault();
+      box.current?.querySelector<HTMLInputElement>("form input")?.focus();
+    },
+  });
   const effect = useEffectOf(realm, fixing ? { remove: removed } : null, 0);
   const done = async (said: string) => {
     await queries.invalidateQueries();
@@ -51,7 +62,7 @@ export function Detail({
     await done(t("Statement removed"));
   };
   return (
-    <div className={styles.stack}>
+    <div className={styles.stack} ref={box}>
       <p>
         {finding.kind === "statement" ? (
           <Link to="/r/$realm/statement" params={{ realm }} search={{ id: finding.name }}>

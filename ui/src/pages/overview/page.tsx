@@ -1,8 +1,10 @@
 import { Link } from "@tanstack/react-router";
+import { useRef } from "react";
 
 import { $api, problemOf } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { governed, useRealms, type Realm } from "../../api/server";
+import { useKeys } from "../../app/keys";
 import { useMe } from "../../app/session";
 import { Card, Page } from "../../parts/page";
 import { Loading, ProblemView, Empty } from "../../parts/states";
@@ -19,6 +21,12 @@ export default function Overview() {
   const navigate = useNavigate();
   const server = useRights();
   const all = governed(realms.data?.realms);
+  const cards = useRef<HTMLDivElement>(null);
+  const toCard = (event: KeyboardEvent) => {
+    const card = cards.current?.querySelectorAll("section")[Number(event.key) - 1];
+    card?.querySelector<HTMLElement>("a[href]")?.focus();
+  };
+  useKeys({ 1: toCard, 2: toCard, 3: toCard, 4: toCard });
   return (
     <Page title={t("Overview")}>
       <QuestionForm
@@ -32,7 +40,7 @@ export default function Overview() {
       {realms.error && (
         <ProblemView problem={problemOf(realms.error)} onRetry={() => void realms.refetch()} />
       )}
-      <div className={styles.cards}>
+      <div className={styles.cards} ref={cards}>
         <Card title={t("For you")}>
           <ul className={styles.lines}>
             <li>

@@ -1,9 +1,10 @@
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
+import { useKeys } from "../../app/keys";
 import { Button, buttonClass } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
 import { EffectCard, useEffectOf } from "../../parts/effect";
@@ -23,6 +24,12 @@ export default function Principal() {
   const { realm, p } = route.useSearch();
   const realms = governed(useRealms().data?.realms);
   const here = realm ?? realms[0]?.name;
+  const navigate = useNavigate();
+  useKeys({
+    c: () => {
+      if (here && p) void navigate({ to: "/ask/compare", search: { realm: here, a: p } });
+    },
+  });
   if (!here || !p)
     return (
       <Page title={t("Person")}>
@@ -38,9 +45,14 @@ export default function Principal() {
       where={<Link to="/people">{t("People")}</Link>}
       tags={<Tag>{kindOf(p)}</Tag>}
       acts={
-        <Link className={buttonClass()} to="/ask/what" search={{ realm: here, who: p }}>
-          {t("What may {name} do?", { name: bare(p) })}
-        </Link>
+        <>
+          <Link className={buttonClass()} to="/ask/compare" search={{ realm: here, a: p }}>
+            {t("Compare")}
+          </Link>
+          <Link className={buttonClass()} to="/ask/what" search={{ realm: here, who: p }}>
+            {t("What may {name} do?", { name: bare(p) })}
+          </Link>
+        </>
       }
     >
       <Tabs label={t("Realms")}>

@@ -97,6 +97,10 @@ export default function Playground() {
               }}
               onKeyDown={(event) => {
                 if (event.key === "Enter" && event.ctrlKey) void act();
+                if (event.key === "F8" && run) {
+                  event.preventDefault();
+                  toNextMistake(event.currentTarget, run);
+                }
               }}
             />
           )}
@@ -104,6 +108,17 @@ export default function Playground() {
       </Beside>
     </Page>
   );
+}
+
+/** Selects the next line of a text that the server found a mistake in; after the last the first. */
+function toNextMistake(field: HTMLTextAreaElement, run: Run): void {
+  const lines = field.value.split("\n");
+  const at = field.value.slice(0, field.selectionStart).split("\n").length;
+  const wrong = run.errors.map((one) => one.line).filter((line) => line > 0);
+  const line = wrong.find((one) => one > at) ?? wrong[0];
+  if (line === undefined) return;
+  const start = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  field.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
 }
 
 function Outcome({ run, wrong, text }: { run: Run | null; wrong: number; text: string }) {

@@ -1,0 +1,159 @@
+"""Every key of the sheet does what it says, without a mouse, and none fires in a field."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.serving import Served
+from tests.ui.browser import Tab, Visits
+
+pytestmark = pytest.mark.browser
+
+FORECASTS = "table:quillmere:lake.sales.forecasts"
+PLACES = {
+    "o": "/ui/",
+    "a": "/ui/ask",
+    "s": "/ui/assets",
+    "p": "/ui/r/datahub/policies",
+    # Of the realm that was shown.
+    "m": "/ui/r/datahub/matrix",
+    "f": "/ui/findings",
+    "u": "/ui/audit",
+}
+
+
+def path_of(found: Tab) -> str:
+    return str(found.page.evaluate("location.pathname"))
+
+
+def test_g_and_a_letter_lead_to_a_page(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/gravitino/statements")
+        for key, path in PLACES.items():
+            found.page.keyboard.press("g")
+            found.page.keyboard.press(key)
+            found.page.wait_for_url(f"**{path}")
+            found.settle()
+
+
+def test_single_letters_do_nothing_in_a_field_or_when_switched_off(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/findings")
+        found.page.keyboard.press("/")
+        found.page.keyboard.type("go")
+        found.settle()
+        assert found.page.get_by_label("Find an asset, a person, a rule").input_value() == "go"
+        assert path_of(found) == "/ui/findings"
+        found.page.keyboard.press("Escape")
+        found.open("/ui/findings")
+        found.page.keyboard.press("?")
+        found.page.get_by_role("dialog").get_by_label("Keys of a single letter").press("Space")
+        found.page.keyboard.press("Escape")
+        found.page.keyboard.press("g")
+        found.page.keyboard.press("o")
+        found.settle()
+        assert path_of(found) == "/ui/findings"
+        found.page.evaluate("localStorage.clear()")
+
+
+def test_rows_are_walked_and_opened(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/findings", realm="gravitino")
+        page = found.page
+        rows = page.locator("tbody tr")
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 1
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 2
+        rule = rows.nth(1).locator("code").first.inner_text()
+        page.keyboard.press("Enter")
+        assert page.get_by_role("dialog").get_by_role("heading").first.inner_text() == rule
+        page.keyboard.press("Escape")
+        page.get_by_role("dialog").wait_for(state="detached")
+        assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 2
+
+
+def test_a_finding_is_fixed_and_dismissed_by_key(visit: Visits, served: Served) -> None:
+    body = {"privileges": ["SELECT_TABLE"], "to": ["user:kim"], "on": FORECASTS}
+    for name in ("keys-a", "keys-b"):
+        path = f"/api/v1/realms/gravitino/statements/{name}"
+        assert served.ask("PUT", path, body, user="admin").status < 300
+    with visit("admin") as found:
+        page = found.page
+        found.open("/ui/findings", realm="gravitino", rule="duplicate-statement")
+        page.get_by_role("row").filter(has_text="keys-b").get_by_role("button").first.press("Enter")
+        page.get_by_role("button", name="Preview the fix").wait_for()
+        page.keyboard.press("f")
+        page.get_by_text("Nobody can do anything more").wait_for()
+        page.keyboard.press("z")
+        assert page.evaluate("document.activeElement.required") is True
+        page.keyboard.type("known")
+        assert page.get_by_label("Why", exact=True).input_value() == "known"
+    for name in ("keys-a", "keys-b"):
+        served.ask("DELETE", f"/api/v1/realms/gravitino/statements/{name}", user="admin")
+
+
+def test_cards_of_the_overview_have_numbers(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/")
+        page = found.page
+        headings = page.locator("main section h2").all_inner_texts()
+        for place in range(4):
+            page.keyboard.press(str(place + 1))
+            card = page.evaluate(
+                "document.activeElement.closest('section').querySelector('h2').textContent"
+            )
+            assert card == headings[place]
+
+
+def test_a_question_is_turned_to_who_may(visit: Visits) -> None:
+    with visit("admin") as found:
+        question = {"realm": "gravitino", "do": "table.load", "on": FORECASTS}
+        found.open("/ui/ask", who="user:hugo", **question)
+        found.page.keyboard.press("w")
+        found.page.wait_for_url("**/ui/ask/who?**")
+        found.settle()
+        found.open("/ui/principal", realm="gravitino", p="user:ana")
+        found.page.keyboard.press("c")
+        found.page.wait_for_url("**/ui/ask/compare?**")
+        found.settle()
+        assert "a=user%3Aana" in found.page.url
+
+
+def test_the_audit_is_followed_live(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/audit")
+        live = found.page.get_by_label("Live")
+        assert not live.is_checked()
+        found.page.keyboard.press(".")
+        assert live.is_checked()
+        found.page.keyboard.press(".")
+        assert not live.is_checked()
+
+
+def test_the_playground_leads_to_its_mistake(visit: Visits) -> None:
+    with visit("ana") as found:
+        found.open("/ui/playground")
+        field = found.page.get_by_label("Scenario")
+        text = field.input_value().replace("table.load", "table.lod", 1)
+        field.fill(text)
+        field.press("Control+Enter")
+        found.page.get_by_role("alert").wait_for()
+        field.press("F8")
+        selected = found.page.evaluate(
+            "(f => f.value.slice(f.selectionStart, f.selectionEnd))(document.activeElement)"
+        )
+        assert "table.lod" in selected
+        found.page.evaluate("sessionStorage.clear()")
+
+
+def test_the_sheet_lists_the_keys(visit: Visits) -> None:
+    with visit("ana") as found:
+        found.open("/ui/")
+        found.page.keyboard.press("?")
+        sheet = found.page.get_by_role("dialog")
+        listed = sheet.locator("dt").all_inner_texts()
+        assert {"/", "j", "k", "w", "c", "f", "z", ".", "F8", "?"} <= set(listed)
+        assert found.barriers("html") == []

@@ -282,6 +282,28 @@ def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served)
     )
 
 
+def test_findings_that_are_new_are_told_apart(visit: Visits, served: Served) -> None:
+    trail = asked(served, "GET", "/audit?last=1")
+    before = trail["rows"][-1]["revision"]
+    body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": MART}
+    asked(served, "PUT", "/realms/gravitino/statements/new-finding", body)
+    with visit("admin") as found:
+        found.open("/ui/findings", realm="gravitino", since=str(before))
+        page = found.page
+        assert "new-finding" in found.text()
+        assert page.get_by_label("New in").evaluate("one => one.selectedOptions[0].text") == (
+            f"After revision {before}"
+        )
+        page.locator("tbody tr").first.get_by_role("button").click()
+        page.get_by_text(f"Since revision {before + 1}").wait_for()
+        page.keyboard.press("Escape")
+        new = page.locator("tbody tr").count()
+        page.get_by_label("New in").select_option("")
+        page.get_by_role("row").nth(new + 1).wait_for()
+        assert "since=" not in page.url
+    asked(served, "DELETE", "/realms/gravitino/statements/new-finding")
+
+
 def test_a_finding_is_dismissed_with_a_reason(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/findings", realm="gravitino")

@@ -34,7 +34,7 @@ const routes = [
   page("/ask/compare", () => import("../pages/ask/compare"), "realm", "a", "b", "do", "within"),
   page("/assets", () => import("../pages/assets/tree"), "realm", "within"),
   page("/asset", () => import("../pages/assets/asset"), "realm", "e", "tab"),
-  page("/people", () => import("../pages/people/list"), "kind", "q"),
+  page("/people", () => import("../pages/people/list"), "realm", "kind", "q"),
   page("/principal", () => import("../pages/people/principal"), "realm", "p"),
   page(
     "/r/$realm/statements",
@@ -59,7 +59,11 @@ const routes = [
   page("/r/$realm/privileges", () => import("../pages/cdap/privileges"), "on", "to"),
   page("/r/$realm/matrix", () => import("../pages/matrix/page"), "ask", "type", "within"),
   page("/r/$realm/plan", () => import("../pages/plan/page")),
-  page("/findings", () => import("../pages/findings/page"), "realm", "rule", "severity", "left"),
+  page(
+    "/findings",
+    () => import("../pages/findings/page"),
+    ...(["realm", "rule", "severity", "left", "since"] as const),
+  ),
   page(
     "/audit",
     () => import("../pages/audit/page"),

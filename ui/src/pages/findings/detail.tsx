@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 
-import { api, problemOf, type Problem, type Schemas } from "../../api/client";
+import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useKeys } from "../../app/keys";
 import { Button } from "../../parts/button";
 import { EffectCard, useEffectOf } from "../../parts/effect";
@@ -74,6 +74,7 @@ export function Detail({
         <Name text={finding.says} cut={600} />.
       </p>
       <p>{t("How to mend it: {fix}.", { fix: finding.fix })}</p>
+      <FirstSeen realm={realm} finding={finding} />
       {problem && <ProblemView problem={problem} />}
       {removed.length > 0 && !fixing && (
         <p>
@@ -104,6 +105,27 @@ export function Detail({
         canDismiss && <Dismiss realm={realm} finding={finding} onDone={done} />
       )}
     </div>
+  );
+}
+
+/** The change that brought the finding, as far as the server still knows it. */
+function FirstSeen({ realm, finding }: { realm: string; finding: Schemas["FindingResponse"] }) {
+  const { rule, kind, name } = finding;
+  const found = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/lint",
+    { params: { path: { realm }, query: { rule, kind, name, fields: "first_seen" } } },
+    { retry: false },
+  );
+  const seen = found.data?.findings.find((one) => one.fingerprint === finding.fingerprint);
+  if (!seen?.first_seen) return null;
+  const { revision, at } = seen.first_seen;
+  return (
+    <p>
+      {at
+        ? t("Since revision {revision}, {at}.", { revision, at: moment(at) })
+        : t("Since revision {revision}.", { revision })}
+    </p>
   );
 }
 

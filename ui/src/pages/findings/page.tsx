@@ -13,6 +13,7 @@ import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { t } from "../../words";
 import { Detail } from "./detail";
+import { Since } from "./since";
 import styles from "./findings.module.css";
 
 type Finding = Schemas["FindingResponse"];
@@ -21,7 +22,7 @@ const route = getRouteApi("/findings");
 
 /** What lint found in the rules of a realm, with how to mend it. */
 export default function Findings() {
-  const { realm: chosen, rule, severity, left } = route.useSearch();
+  const { realm: chosen, rule, severity, left, since } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = governed(useRealms().data?.realms);
   const realm = chosen ?? realms[0]?.name ?? "";
@@ -32,7 +33,13 @@ export default function Findings() {
     {
       params: {
         path: { realm },
-        query: { rule, severity: known(severity), dismissed, "page.limit": 1000 },
+        query: {
+          rule,
+          severity: known(severity),
+          dismissed,
+          since: revision(since),
+          "page.limit": 1000,
+        },
       },
     },
     { enabled: realm !== "", retry: false, placeholderData: (before) => before },
@@ -69,7 +76,7 @@ export default function Findings() {
           ]}
           onChange={(event) => {
             void navigate({
-              search: { realm, rule, left, severity: event.target.value || undefined },
+              search: { realm, rule, left, since, severity: event.target.value || undefined },
             });
           }}
         />
@@ -79,7 +86,7 @@ export default function Findings() {
           options={[["", t("Any")], ...rules.map((one) => [one, one] as const)]}
           onChange={(event) => {
             void navigate({
-              search: { realm, severity, left, rule: event.target.value || undefined },
+              search: { realm, severity, left, since, rule: event.target.value || undefined },
             });
           }}
         />
@@ -92,8 +99,17 @@ export default function Findings() {
           ]}
           onChange={(event) => {
             void navigate({
-              search: { realm, severity, rule, left: event.target.value || undefined },
+              search: { realm, severity, rule, since, left: event.target.value || undefined },
             });
+          }}
+        />
+        <Since
+          key={realm}
+          realm={realm}
+          since={revision(since)}
+          onChange={(chosen) => {
+            const after = chosen === undefined ? undefined : String(chosen);
+            void navigate({ search: { realm, severity, rule, left, since: after } });
           }}
         />
       </Filters>
@@ -104,7 +120,7 @@ export default function Findings() {
       {lint.data && shown.length === 0 && (
         <Empty
           title={
-            rule || severity || left
+            rule || severity || left || since
               ? t("No finding fits these filters.")
               : t("{n, plural, one {# rule} other {# rules}} looked, nothing found.", {
                   n: lint.data.rules,
@@ -183,6 +199,10 @@ export default function Findings() {
       </Drawer>
     </Page>
   );
+}
+
+function revision(since: string | undefined): number | undefined {
+  return since !== undefined && /^\d{1,9}$/.test(since) ? Number(since) : undefined;
 }
 
 function known(severity: string | undefined): "error" | "warning" | "note" | undefined {

@@ -1,85 +1,148 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useDeferredValue } from "react";
 
-import { $api, problemOf } from "../../api/client";
+import { $api, api, problemOf } from "../../api/client";
 import { governed, useRealms } from "../../api/server";
 import { Filters, SelectField, TextField } from "../../parts/fields";
-import { Name } from "../../parts/name";
+import { bare, Name, urnLabel } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
+import { usePagedList } from "../../parts/paged";
 import { Empty, Loading, ProblemView } from "../../parts/states";
-import { Table } from "../../parts/table";
+import { PagedTable, Table } from "../../parts/table";
 import { t } from "../../words";
 
 const route = getRouteApi("/people");
 const MOST = 100;
 
-/** People, groups and roles by name, as far as one may know of them. */
+/** People, groups and roles that a realm knows, as far as one may know of them. */
 export default function People() {
-  const { kind = "user,group,role", q = "" } = route.useSearch();
+  const search = route.useSearch();
+  const { kind = "", q = "" } = search;
   const navigate = route.useNavigate();
-  const first = governed(useRealms().data?.realms)[0]?.name;
-  const found = $api.useQuery(
-    "get",
-    "/api/v1/search",
-    { params: { query: { q, kinds: kind, "page.limit": MOST } } },
-    { placeholderData: (before) => before },
-  );
+  const realms = governed(useRealms().data?.realms);
+  const realm = search.realm ?? realms[0]?.name ?? "";
   return (
     <Page title={t("People")}>
       <Filters>
+        <SelectField
+          label={t("Known in")}
+          value={realm}
+          options={realms.map((one) => [one.name, one.title || one.name] as const)}
+          onChange={(event) => {
+            void navigate({ search: { ...search, realm: event.target.value } });
+          }}
+        />
         <TextField
-          label={t("Name holds")}
+          label={t("Name contains")}
+          type="search"
           value={q}
           onChange={(event) => {
-            void navigate({ search: { kind, q: event.target.value }, replace: true });
+            void navigate({ search: { ...search, q: event.target.value }, replace: true });
           }}
         />
         <SelectField
           label={t("Kind")}
           value={kind}
           options={[
-            ["user,group,role", t("All")],
+            ["", t("Any")],
             ["user", t("Users")],
             ["group", t("Groups")],
             ["role", t("Roles")],
           ]}
           onChange={(event) => {
-            void navigate({ search: { kind: event.target.value, q } });
+            void navigate({ search: { ...search, kind: event.target.value || undefined } });
           }}
         />
       </Filters>
-      {found.isPending && <Loading rows={8} />}
-      {found.error && (
-        <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()} />
-      )}
-      {found.data?.total === 0 && <Empty title={t("Nobody that you may see has such a name.")} />}
-      {!!found.data?.total && (
-        <Card pad={false}>
-          <Table
-            label={t("People")}
-            rows={found.data.results}
-            total={found.data.total}
-            rowKey={(one) => `${one.realm} ${one.name}`}
-            columns={[
-              {
-                key: "name",
-                title: t("Name"),
-                cell: (one) => (
-                  <Link to="/principal" search={{ realm: one.realm || first, p: one.name }}>
-                    <Name text={one.label} />
-                  </Link>
-                ),
-              },
-              { key: "kind", title: t("Kind"), cell: (one) => one.kind },
-              {
-                key: "realm",
-                title: t("Known in"),
-                minor: true,
-                cell: (one) => (one.kind === "role" ? one.realm : t("the directory")),
-              },
-            ]}
-          />
-        </Card>
-      )}
+      {realm && <Known key={realm} realm={realm} kind={kindOf(kind)} q={q} />}
     </Page>
+  );
+}
+
+type Kind = "user" | "group" | "role";
+
+function kindOf(text: string): Kind | undefined {
+  return text === "user" || text === "group" || text === "role" ? text : undefined;
+}
+
+/** Everybody that the realm knows, for whoever may list them; others get what a search finds. */
+function Known({ realm, kind, q }: { realm: string; kind: Kind | undefined; q: string }) {
+  const text = useDeferredValue(q.trim());
+  const people = usePagedList(["principals", realm, kind, text], async (skip, limit, signal) => {
+    const { data, error } = await api.GET("/api/v1/realms/{realm}/principals", {
+      params: {
+        path: { realm },
+        query: { kind, q: text || undefined, "page.skip": skip, "page.limit": limit },
+      },
+      signal,
+    });
+    if (error) throw problemOf(error);
+    return { rows: data.principals, total: data.total };
+  });
+  if (people.isPending) return <Loading rows={8} />;
+  if (people.error) {
+    const problem = problemOf(people.error);
+    if (problem.status === 403)
+      return <Found realm={realm} kinds={kind ?? "user,group,role"} q={q} />;
+    return <ProblemView problem={problem} onRetry={people.refetch} />;
+  }
+  if (people.total === 0) return <Empty title={t("Nobody has such a name.")} />;
+  return (
+    <Card pad={false}>
+      <PagedTable
+        label={t("People")}
+        list={people}
+        rowKey={(one) => one}
+        columns={[
+          {
+            key: "name",
+            title: t("Name"),
+            cell: (one) => (
+              <Link to="/principal" search={{ realm, p: one }}>
+                <Name text={urnLabel(bare(one))} />
+              </Link>
+            ),
+          },
+          { key: "kind", title: t("Kind"), cell: (one) => one.split(":")[0] },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** What a search by name finds. */
+function Found({ realm, kinds, q }: { realm: string; kinds: string; q: string }) {
+  const found = $api.useQuery(
+    "get",
+    "/api/v1/search",
+    { params: { query: { q, kinds, realm, "page.limit": MOST } } },
+    { placeholderData: (before) => before },
+  );
+  if (found.isPending) return <Loading rows={8} />;
+  if (found.error)
+    return <ProblemView problem={problemOf(found.error)} onRetry={() => void found.refetch()} />;
+  if (found.data.total === 0)
+    return <Empty title={t("Nobody that you may see has such a name.")} />;
+  return (
+    <Card pad={false}>
+      <Table
+        label={t("People")}
+        rows={found.data.results}
+        total={found.data.total}
+        rowKey={(one) => `${one.kind} ${one.name}`}
+        columns={[
+          {
+            key: "name",
+            title: t("Name"),
+            cell: (one) => (
+              <Link to="/principal" search={{ realm, p: one.name }}>
+                <Name text={one.label} />
+              </Link>
+            ),
+          },
+          { key: "kind", title: t("Kind"), cell: (one) => one.kind },
+        ]}
+      />
+    </Card>
   );
 }

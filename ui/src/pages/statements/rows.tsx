@@ -1,14 +1,13 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 
-import { $api, problemOf } from "../../api/client";
-import { Button } from "../../parts/button";
+import { api, problemOf } from "../../api/client";
 import { Glyph } from "../../parts/glyph";
 import { bare, Name } from "../../parts/name";
+import { usePagedList } from "../../parts/paged";
 import { plain } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
-import { Table } from "../../parts/table";
-import { count, t } from "../../words";
+import { PagedTable } from "../../parts/table";
+import { t } from "../../words";
 import styles from "./rows.module.css";
 
 const SHOWN = 3;
@@ -23,93 +22,84 @@ export function StatementRows({
   to?: string;
   privilege?: string;
 }) {
-  const [size, setSize] = useState(100);
-  const rows = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/statements",
-    {
-      params: {
-        path: { realm },
-        query: { to, privilege: privilege || undefined, "page.limit": size },
-      },
+  const statements = usePagedList(
+    ["statements", realm, to, privilege],
+    async (skip, limit, signal) => {
+      const { data, error } = await api.GET("/api/v1/realms/{realm}/statements", {
+        params: {
+          path: { realm },
+          query: {
+            to,
+            privilege: privilege || undefined,
+            "page.skip": skip,
+            "page.limit": limit,
+          },
+        },
+        signal,
+      });
+      if (error) throw problemOf(error);
+      return { rows: data.statements, total: data.total };
     },
-    { retry: false, placeholderData: (before) => before },
   );
-  if (rows.isPending) return <Loading rows={8} />;
-  if (rows.error)
-    return <ProblemView problem={problemOf(rows.error)} onRetry={() => void rows.refetch()} />;
-  const { statements, total } = rows.data;
-  if (total === 0) return <Empty title={t("No statement fits.")} />;
+  if (statements.isPending) return <Loading rows={8} />;
+  if (statements.error)
+    return <ProblemView problem={problemOf(statements.error)} onRetry={statements.refetch} />;
+  if (statements.total === 0) return <Empty title={t("No statement fits.")} />;
   return (
-    <>
-      <Table
-        label={t("Statements")}
-        rows={statements}
-        total={total}
-        rowKey={(one) => one.id}
-        columns={[
-          {
-            key: "words",
-            title: t("In words"),
-            cell: (one) => (
-              <Link to="/r/$realm/statement" params={{ realm }} search={{ id: one.id }}>
-                <Glyph
-                  state={one.effect === "deny" ? "deny" : "allow"}
-                  size={14}
-                  label={one.effect === "deny" ? t("DENY") : t("ALLOW")}
-                />{" "}
-                <Name text={one.title || one.id} />
-                {one.words && <span className={styles.words}>{plain(one.words)}</span>}
+    <PagedTable
+      label={t("Statements")}
+      list={statements}
+      rowKey={(one) => one.id}
+      columns={[
+        {
+          key: "words",
+          title: t("In words"),
+          cell: (one) => (
+            <Link to="/r/$realm/statement" params={{ realm }} search={{ id: one.id }}>
+              <Glyph
+                state={one.effect === "deny" ? "deny" : "allow"}
+                size={14}
+                label={one.effect === "deny" ? t("DENY") : t("ALLOW")}
+              />{" "}
+              <Name text={one.title || one.id} />
+              {one.words && <span className={styles.words}>{plain(one.words)}</span>}
+            </Link>
+          ),
+        },
+        { key: "to", title: t("To"), cell: (one) => <Several names={one.to.map(bare)} /> },
+        {
+          key: "what",
+          title: t("Privileges"),
+          minor: true,
+          cell: (one) => (
+            <code>
+              <Several names={one.privileges} />
+            </code>
+          ),
+        },
+        {
+          key: "on",
+          title: t("On"),
+          minor: true,
+          cell: (one) =>
+            one.on ? (
+              <Link to="/asset" search={{ realm, e: one.on }}>
+                <Name text={one.on} cut={48} />
               </Link>
+            ) : (
+              <Name
+                text={one.matching ?? (one.where ? t("what its conditions name") : t("everything"))}
+              />
             ),
-          },
-          { key: "to", title: t("To"), cell: (one) => <Several names={one.to.map(bare)} /> },
-          {
-            key: "what",
-            title: t("Privileges"),
-            minor: true,
-            cell: (one) => (
-              <code>
-                <Several names={one.privileges} />
-              </code>
-            ),
-          },
-          {
-            key: "on",
-            title: t("On"),
-            minor: true,
-            cell: (one) =>
-              one.on ? (
-                <Link to="/asset" search={{ realm, e: one.on }}>
-                  <Name text={one.on} cut={48} />
-                </Link>
-              ) : (
-                <Name
-                  text={
-                    one.matching ?? (one.where ? t("what its conditions name") : t("everything"))
-                  }
-                />
-              ),
-          },
-          {
-            key: "state",
-            title: t("State"),
-            minor: true,
-            cell: (one) => (one.active === false ? t("Inactive") : t("Active")),
-          },
-        ]}
-      />
-      {statements.length < total && size < 1_000 && (
-        <Button
-          look="quiet"
-          onClick={() => {
-            setSize(1_000);
-          }}
-        >
-          {t("Show more of {total}", { total: count(total) })}
-        </Button>
-      )}
-    </>
+        },
+        {
+          key: "state",
+          title: t("State"),
+          minor: true,
+          cell: (one) => (one.active === false ? t("Inactive") : t("Active")),
+        },
+      ]}
+    />
   );
 }
 

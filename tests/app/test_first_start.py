@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.app.administrator import administrators, settled
+from lakewarden.app.administrator import administrators, with_stored_administrator
 from lakewarden.app.first_start import first_start
 from lakewarden.app.open_store import OpenStore, open_for_writing, opened_service
 from lakewarden.config.settings import Settings
@@ -88,7 +88,7 @@ def test_another_administrator_is_added_at_a_later_start_only_if_that_is_asked_f
     assert first_start(service, _settings(admin="bob", add_admin=True))
     assert _may(service, "gravitino", "bob", "metalake.create", NO_RESOURCE)
     with pytest.raises(BadInput, match="`eve` is not an administrator of this database, `ana` is"):
-        settled(service.state, _settings(admin="eve"), service.clock())
+        with_stored_administrator(service.state, _settings(admin="eve"), service.clock())
 
 
 def test_an_administrator_who_was_removed_does_not_come_back(service: DecisionService) -> None:
@@ -100,7 +100,7 @@ def test_an_administrator_who_was_removed_does_not_come_back(service: DecisionSe
     )
     assert not first_start(service, Settings())
     assert administrators(service.state, service.clock()) == ("ana",)
-    assert settled(service.state, Settings(), service.clock()).admin == "ana"
+    assert with_stored_administrator(service.state, Settings(), service.clock()).admin == "ana"
     assert not _may(service, "datahub", "admin", "MANAGE_POLICIES", NO_RESOURCE)
 
 

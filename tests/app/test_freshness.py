@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.app.freshness import Freshness, Wanted, wanted
+from lakewarden.app.freshness import Consistency, Freshness, read_consistency
 from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.principal import Principal
@@ -120,10 +120,10 @@ def test_who_accepts_an_age_is_answered_without_a_question_while_the_proof_is_yo
     before = store.questions
     _write(store, "a")
     at[0] += 0.9
-    assert asyncio.run(freshness.state(Wanted(age=1.0))).state.revision == 0
+    assert asyncio.run(freshness.state(Consistency(age=1.0))).state.revision == 0
     assert store.questions == before
     at[0] += 0.2
-    assert asyncio.run(freshness.state(Wanted(age=1.0))).state.revision == 1
+    assert asyncio.run(freshness.state(Consistency(age=1.0))).state.revision == 1
 
 
 def test_who_accepts_an_age_and_names_a_revision_gets_that_revision(
@@ -132,7 +132,7 @@ def test_who_accepts_an_age_and_names_a_revision_gets_that_revision(
     freshness = Freshness(_service(store), executor)
     freshness.opened()
     written = _write(store, "a")
-    found = asyncio.run(freshness.state(Wanted(at_least=written, age=60.0)))
+    found = asyncio.run(freshness.state(Consistency(at_least=written, age=60.0)))
     assert found.state.revision == written
 
 
@@ -141,7 +141,7 @@ def test_a_revision_that_never_comes_is_refused_after_the_wait(
 ) -> None:
     freshness = Freshness(_service(store), executor, wait_seconds=0.1)
     with pytest.raises(StaleRevision):
-        asyncio.run(freshness.state(Wanted(at_least=1)))
+        asyncio.run(freshness.state(Consistency(at_least=1)))
 
 
 def test_a_revision_that_comes_within_the_wait_is_waited_for(
@@ -150,7 +150,7 @@ def test_a_revision_that_comes_within_the_wait_is_waited_for(
     freshness = Freshness(_service(store), executor, wait_seconds=10.0)
 
     async def run() -> int:
-        waiting = asyncio.create_task(freshness.state(Wanted(at_least=1)))
+        waiting = asyncio.create_task(freshness.state(Consistency(at_least=1)))
         await asyncio.sleep(0.05)
         await asyncio.to_thread(_write, store, "a")
         return (await waiting).state.revision
@@ -182,7 +182,7 @@ def test_while_the_store_is_away_a_newer_revision_is_not_made_up(
     freshness.opened()
     store.is_cut = True
     with pytest.raises(Unavailable):
-        asyncio.run(freshness.state(Wanted(at_least=1)))
+        asyncio.run(freshness.state(Consistency(at_least=1)))
 
 
 def test_a_store_that_does_not_answer_in_time_is_away(
@@ -225,16 +225,16 @@ def test_one_that_gives_up_does_not_take_the_answer_from_the_others(
 @pytest.mark.parametrize("text", ["", "x", "-1", "+1", "1.0", "٣", "9" * 19, " 1"])
 def test_a_revision_is_a_plain_number(text: str) -> None:
     with pytest.raises(BadInput, match="lakewarden-at-least"):
-        wanted(text, None)
+        read_consistency(text, None)
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "1e3", "1.0.0", ".", "3601"])
 def test_an_age_is_fresh_or_a_plain_number_of_seconds(text: str) -> None:
     with pytest.raises(BadInput, match="lakewarden-consistency"):
-        wanted(None, text)
+        read_consistency(None, text)
 
 
 def test_what_is_asked_for_is_read() -> None:
-    assert wanted(None, None) == Wanted()
-    assert wanted("12", "fresh") == Wanted(12)
-    assert wanted(None, "2.5") == Wanted(0, 2.5)
+    assert read_consistency(None, None) == Consistency()
+    assert read_consistency("12", "fresh") == Consistency(12)
+    assert read_consistency(None, "2.5") == Consistency(0, 2.5)

@@ -15,7 +15,7 @@ from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import Cancelled, check
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.store.engine import told
+from lakewarden.store.engine import translated_errors
 from tests.app.asgi import Asked, close
 from tests.app.serving import basic
 from tests.app.stub import Stub
@@ -75,7 +75,7 @@ def _compute(exchange: Exchange) -> Reply:
 def _read(exchange: Exchange) -> Reply:
     with exchange.service.reading() as reading:
         connection = reading._connection  # type: ignore[attr-defined]
-        with told():
+        with translated_errors():
             connection.exec_driver_sql(ENDLESS).all()
     return Reply(200)
 

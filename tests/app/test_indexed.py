@@ -36,7 +36,7 @@ from lakewarden.service import state as states
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import mark
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.realm import people_of
 from lakewarden.service.state import People
 from lakewarden.service.system import System
@@ -91,7 +91,7 @@ def lake(tmp_path: Path) -> Lake:
         first_start(service, Settings(admin="ana"))
         system = service.state.realm(REALM).system
         actor = Actor("ana", credential="test")
-        assert isinstance(bring(service, actor, REALM, system, _facts(system)), Brought)
+        assert isinstance(load_rows(service, actor, REALM, system, _facts(system)), LoadResult)
         _index(service, found.index)
         _add(service, NEW)
     return found

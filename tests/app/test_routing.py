@@ -1,5 +1,5 @@
 from lakewarden.app.dialects import all_dialects
-from lakewarden.app.routing import Found, Lost, Table, top_realm
+from lakewarden.app.routing import NoRoute, RouteMatch, Table, top_realm
 from lakewarden.http.exchange import Route
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.service.state import People, RealmState, State
@@ -51,9 +51,9 @@ def test_the_dialect_of_a_broken_path_is_the_one_that_agrees_longest() -> None:
 def test_a_segment_never_becomes_two() -> None:
     table, state = Table([Stub()]), _state(gravitino="gravitino")
     found = table.find("GET", ("stub", "things", "a/b"), state)
-    assert isinstance(found, Found)
+    assert isinstance(found, RouteMatch)
     assert found.params == {"thing": "a/b"}
-    assert isinstance(table.find("GET", ("stub", "things", "a", "b"), state), Lost)
+    assert isinstance(table.find("GET", ("stub", "things", "a", "b"), state), NoRoute)
 
 
 def test_no_two_routes_of_the_server_have_the_same_method_and_path() -> None:

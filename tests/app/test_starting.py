@@ -209,7 +209,7 @@ def test_rows_are_made_ahead_after_a_start_and_a_change_until_the_server_ends(
     prepared: Queue[list[str]] = Queue()
     prepare = row_preparation.prepare_rows
 
-    def noted(*given: Any) -> Iterator[row_preparation.Wanted]:
+    def noted(*given: Any) -> Iterator[row_preparation.RowKey]:
         users = []
         for step in prepare(*given):
             users.append(step.user.name)
@@ -242,7 +242,7 @@ def test_rows_that_cannot_be_made_ahead_are_told_of_and_tried_again(
 ) -> None:
     tries: Queue[object] = Queue()
 
-    def fail(*given: Any) -> Iterator[row_preparation.Wanted]:
+    def fail(*given: Any) -> Iterator[row_preparation.RowKey]:
         tries.put(given)
         raise ZeroDivisionError
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakewarden.http.exchange import Exchange, Services
-from lakewarden.http.guard import Ask, Guard, Missing
+from lakewarden.http.guard import Guard, Missing, Requirement
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown, WardenError
@@ -180,7 +180,10 @@ def test_a_refused_write_does_nothing_and_is_audited(office: Office) -> None:
 
 def test_one_no_of_several_refuses_all_and_only_it_is_recorded(office: Office) -> None:
     table, schema = office.entity(TABLE), office.entity(SCHEMA)
-    asks = [Ask("table.load", table), Ask("table.create", schema, otherwise=Conflict("mine"))]
+    asks = [
+        Requirement("table.load", table),
+        Requirement("table.create", schema, otherwise=Conflict("mine")),
+    ]
     before = office.lake.service.state.revision
     with pytest.raises(Conflict, match="mine"):
         office.guard.write_all(office.of("ana"), lambda _: asks, lambda _: None)
@@ -210,7 +213,7 @@ def test_a_question_of_somebody_else_is_recorded_as_such(office: Office) -> None
     ben, schema = office.of("ben"), office.entity(SCHEMA)
     office.lake.own("schema:lk:sales.raw", "user:ana")
     ben = replace(ben, state=office.lake.service.state)
-    asks = [Ask("table.create", schema, who=office.lake.principal("user:ana"))]
+    asks = [Requirement("table.create", schema, who=office.lake.principal("user:ana"))]
     assert office.guard.write_all(ben, asks, lambda _: "done") == "done"
     (row,) = office.audit()
     assert (row["actor"], row["details"]["as"]) == ("ben", "ana")

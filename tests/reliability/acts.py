@@ -48,7 +48,9 @@ def perform(transaction: WriteTransaction, writer: str, number: int) -> None:
         case 0:
             create(transaction, table(_name(writer, number)))
         case 1:
-            grants.give(transaction, REALM, ANA, {table(_name(writer, number - 1)): READ})
+            grants.grant_privileges(
+                transaction, REALM, ANA, {table(_name(writer, number - 1)): READ}
+            )
         case 2:
             for each in range(INGESTED):
                 create(transaction, table(_name(writer, number, f"i{each}")))

@@ -28,7 +28,7 @@ from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, RealmChanged
-from lakewarden.service.grant import Word
+from lakewarden.service.grant import GrantedPrivilege
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import State
 from lakewarden.service.system import load_system
@@ -46,7 +46,7 @@ ANA = Principal(USER, "ana")
 OWNER = Principal(USER, "olga")
 """Who owns everything."""
 
-READ = frozenset({Word("SELECT_TABLE", Effect.ALLOW)})
+READ = frozenset({GrantedPrivilege("SELECT_TABLE", Effect.ALLOW)})
 """What a register is about."""
 
 
@@ -138,9 +138,9 @@ def put(service: DecisionService, key: Entity, *, allowed: bool) -> int:
 
     def change(transaction: WriteTransaction) -> None:
         if allowed:
-            grants.give(transaction, REALM, ANA, {key: READ})
+            grants.grant_privileges(transaction, REALM, ANA, {key: READ})
         else:
-            grants.take(transaction, REALM, ANA, key, READ)
+            grants.revoke_privileges(transaction, REALM, ANA, key, READ)
 
     service.write(SYSTEM, change)
     return service.state.revision

@@ -31,7 +31,7 @@ from lakewarden.service.effect import RealmChanged
 from lakewarden.service.realm import Realm
 from lakewarden.store import SqlStore, open_store, upgrade
 from lakewarden.store.backup import rows_digest
-from lakewarden.store.engine import at_once, create
+from lakewarden.store.engine import create, exclusive
 from lakewarden.store.migrations.versions.m0002_indexes import INDEXES
 from tests.reliability.estate import CATALOG, LAKE, OWNER, REALM, SCHEMA, table
 from tests.reliability.linearizable import stores
@@ -65,7 +65,7 @@ def fill(store: SqlStore, rows: int) -> None:
 
 def shape(engine: sa.Engine) -> tuple[str | None, Shape]:
     """The schema of the store and what is in it, once nobody is changing it any more."""
-    with at_once(engine.connect()) as connection, connection.begin():
+    with exclusive(engine.connect()) as connection, connection.begin():
         upgrade._lock(connection)
         found = sa.inspect(connection)
         indexes = {str(i["name"]) for t in found.get_table_names() for i in found.get_indexes(t)}

@@ -56,7 +56,7 @@ def steps() -> list[Callable[[WriteTransaction], object]]:
     """What a write of several parts does, one after the other."""
     return [
         lambda transaction: create(transaction, table("new")),
-        lambda transaction: grants.give(transaction, REALM, ANA, {table("new"): READ}),
+        lambda transaction: grants.grant_privileges(transaction, REALM, ANA, {table("new"): READ}),
         lambda transaction: transaction.change(
             REALM, EntityRenamed(table("old"), table("renamed").name)
         ),

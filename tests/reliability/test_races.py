@@ -16,7 +16,9 @@ from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.service import control, people
 from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.people import make_administrator as administer
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import establish_control
 from lakewarden.service.write_transaction import WriteTransaction
@@ -126,13 +128,13 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
 
     def begin(transaction: WriteTransaction) -> None:
         establish_control(transaction)
-        people.administer(transaction, "ana", "main")
+        people.make_administrator(transaction, "ana", "main")
 
     services[0].write(SYSTEM, begin)
     for _ in range(rounds):
         for user in (ANA, ben):
             row = MembershipRow(user, SERVICE_ADMINS)
-            services[0].write(SYSTEM, lambda d, u=user: people.administer(d, u.name, "main"))  # type: ignore[misc]
+            services[0].write(SYSTEM, lambda d, u=user: administer(d, u.name, "main"))  # type: ignore[misc]
             change = MembershipChanged(row, True)
             services[0].write(SYSTEM, lambda d, c=change: d.change(CONTROL, c))  # type: ignore[misc]
 
@@ -140,7 +142,7 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
             text = f"user:{other.name}"
             return service.write(
                 Actor(actor.name),
-                lambda transaction: people.leave_own(transaction, CONTROL, text, "service-admins"),
+                lambda d: people.remove_own_member(d, CONTROL, text, "service-admins"),
             )
 
         came = at_once(
@@ -154,10 +156,13 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
 def test_the_last_administrator_stays_however_many_try(services: list[DecisionService]) -> None:
     def begin(transaction: WriteTransaction) -> None:
         establish_control(transaction)
-        people.administer(transaction, "ana", "main")
+        people.make_administrator(transaction, "ana", "main")
 
     services[0].write(SYSTEM, begin)
-    leave = lambda transaction: people.leave_own(transaction, CONTROL, "user:ana", "service-admins")  # noqa: E731
+
+    def leave(transaction: WriteTransaction) -> Denied | None:
+        return people.remove_own_member(transaction, CONTROL, "user:ana", "service-admins")
+
     came = at_once([lambda p=service: p.write(Actor("ana"), leave) for service in services])  # type: ignore[misc]
     assert all(isinstance(each, Conflict) for each in came)
     assert len(control.administrators(services[0].catch_up(), services[0].clock())) == 1
@@ -174,7 +179,7 @@ def test_who_was_revoked_uses_the_right_no_more(
         request = ana.request(realm.realm, realm.system, "table.load", key, now=transaction.now)
         used = transaction.allowed(REALM, request)
         if used:
-            grants.give(transaction, REALM, Principal(USER, f"u{number}"), {key: READ})
+            grants.grant_privileges(transaction, REALM, Principal(USER, f"u{number}"), {key: READ})
         return used
 
     for number in range(rounds):
@@ -215,7 +220,7 @@ def test_a_grant_that_races_with_a_rename_follows_it_or_is_refused(
             def change(transaction: WriteTransaction) -> None:
                 if not transaction.realm(REALM).matrix.snapshot.coded.is_known(old):  # noqa: B023
                     raise Unknown("entity", old.name)  # noqa: B023
-                grants.give(transaction, REALM, to, {old: READ})  # noqa: B023
+                grants.grant_privileges(transaction, REALM, to, {old: READ})  # noqa: B023
 
             service.write(SYSTEM, change)
 
@@ -230,7 +235,7 @@ def test_a_grant_that_races_with_a_rename_follows_it_or_is_refused(
             ]
         )
         state = services[3].catch_up().realm(REALM)
-        given = [grants.given_on(state, to, new) for to in (ANA, readers)]
+        given = [grants.privileges_on(state, to, new) for to in (ANA, readers)]
         assert [bool(each) for each in given] == [came[0] is None, came[2] is None]
-        assert not any(grants.given_on(state, to, old) for to in (ANA, readers))
+        assert not any(grants.privileges_on(state, to, old) for to in (ANA, readers))
         assert check(services[3], new) is (came[0] is None)

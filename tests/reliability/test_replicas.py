@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.app.freshness import Freshness, Wanted
+from lakewarden.app.freshness import Consistency, Freshness
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService, StaleRevision
@@ -43,7 +43,7 @@ def check_aged(service: DecisionService, at_least: int, age: float) -> bool:
         with ThreadPoolExecutor(1) as executor:
             freshness = Freshness(service, executor, wait_seconds=1.0)
             freshness.opened()
-            state = (await freshness.state(Wanted(at_least, age))).state
+            state = (await freshness.state(Consistency(at_least, age))).state
         return may(state, FILE, service.clock())
 
     return asyncio.run(found())

@@ -38,7 +38,7 @@ from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged
-from lakewarden.service.grant import Word
+from lakewarden.service.grant import GrantedPrivilege
 from lakewarden.service.realm import Realm
 from lakewarden.store import SqlStore, open_store
 from tests.service.test_state import same
@@ -150,15 +150,21 @@ class Lake(RuleBasedStateMachine):
     def grant(self, number: int, to: Principal, on: Entity, kind: Kind, gives: bool) -> None:
         if on not in self.parents:
             return
-        words = frozenset({Word("SELECT_TABLE", kind)})
+        words = frozenset({GrantedPrivilege("SELECT_TABLE", kind)})
         if gives:
             self.services[number].write(
-                SYSTEM, lambda transaction: grants.give(transaction, self.realm, to, {on: words})
+                SYSTEM,
+                lambda transaction: grants.grant_privileges(
+                    transaction, self.realm, to, {on: words}
+                ),
             )
             self.words.add((to, on, kind))
         else:
             self.services[number].write(
-                SYSTEM, lambda transaction: grants.take(transaction, self.realm, to, on, words)
+                SYSTEM,
+                lambda transaction: grants.revoke_privileges(
+                    transaction, self.realm, to, on, words
+                ),
             )
             self.words.discard((to, on, kind))
 

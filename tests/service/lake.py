@@ -65,7 +65,9 @@ class Lake:
 
     def hand(self, name: str, to: str) -> None:
         holder = self.principal(to)
-        self.do(lambda transaction: role.hand_out(transaction, REALM, [self.entity(name)], holder))
+        self.do(
+            lambda transaction: role.assign_roles(transaction, REALM, [self.entity(name)], holder)
+        )
 
     def own(self, text: str, by: str) -> None:
         self.do(

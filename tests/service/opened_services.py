@@ -38,7 +38,7 @@ def opened(
 
 def _make(transaction: WriteTransaction, model: str, settings: Mapping[str, str]) -> None:
     realms.establish_control(transaction)
-    people.administer(transaction, ADMIN.user, DIRECTORY)
+    people.make_administrator(transaction, ADMIN.user, DIRECTORY)
     realms.establish(transaction, Realm(LAKE, model, settings=settings))
 
 

@@ -15,7 +15,7 @@ from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
-from lakewarden.service.asset_access import AssetAccess, Path, asset_access
+from lakewarden.service.asset_access import AssetAccess, AssetPath, asset_access
 from lakewarden.service.control import Denied
 from lakewarden.service.cross_realm import person
 from lakewarden.service.link import Asset, Link
@@ -35,7 +35,7 @@ from tests.service.worlds import (
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
-Open = dict[str, set[Path]]
+Open = dict[str, set[AssetPath]]
 
 
 def brute_force(
@@ -57,7 +57,7 @@ def brute_force(
                     continue
                 asked = Request(Principal(USER, ""), name, asset.entity, NOW)
                 for user in oracle.who(asked):
-                    found.setdefault(person(system, user), set()).add(Path(asset, way, name))
+                    found.setdefault(person(system, user), set()).add(AssetPath(asset, way, name))
     return same, found
 
 

@@ -82,7 +82,7 @@ def test_groups_count_stored_or_vouched_for_in_any_directory(service: DecisionSe
         assert not may(service, asking, "decision.ask", control.realm(LAKE))
         vouched = Actor("ana", directory=directory, groups=("staff",))
         assert may(service, vouched, "decision.ask", control.realm(LAKE))
-        entering = partial(people.enter, directory=directory, member=ana, group=STAFF)
+        entering = partial(people.add_member, directory=directory, member=ana, group=STAFF)
         service.write(ADMIN, entering)
         assert may(service, asking, "decision.ask", control.realm(LAKE))
 
@@ -92,8 +92,8 @@ def test_power_is_found_through_groups_of_groups(service: DecisionService, direc
     spelled = "roots" if directory == "main" else "other/roots"
     ana = Principal(USER, "ana")
     service.write(ADMIN, lambda d: realms.create(d, Realm("far", "gravitino", "other")))
-    service.write(ADMIN, lambda d: people.enter(d, directory, ana, STAFF))
-    service.write(ADMIN, lambda d: people.enter(d, directory, STAFF, ROOTS))
+    service.write(ADMIN, lambda d: people.add_member(d, directory, ana, STAFF))
+    service.write(ADMIN, lambda d: people.add_member(d, directory, STAFF, ROOTS))
     for person in (ana, STAFF, ROOTS):
         assert not control.is_powerful(service.state, directory, person)
     grant(service, "r", "MANAGE_REALM", f"group:{spelled}", f"realm:{LAKE}")
@@ -142,7 +142,9 @@ def test_every_operation_on_a_realm_that_writes_or_reads_it_is_mapped() -> None:
 def test_a_slash_in_a_name_of_main_is_not_another_directory(service: DecisionService) -> None:
     ours, theirs = Actor("eng/data"), Actor("data", directory="eng")
     lake = control.realm(LAKE)
-    service.write(ADMIN, lambda transaction: people.administer(transaction, "eng/data", "main"))
+    service.write(
+        ADMIN, lambda transaction: people.make_administrator(transaction, "eng/data", "main")
+    )
     assert may(service, ours, "realm.alter", lake)
     assert not may(service, theirs, "realm.alter", lake)
     assert administrators(service.state, NOW) == ("eng/data", "root")
@@ -151,7 +153,7 @@ def test_a_slash_in_a_name_of_main_is_not_another_directory(service: DecisionSer
 def test_groups_with_a_slash_carry_rights_to_their_members_alone(service: DecisionService) -> None:
     group = Principal(GROUP, "/eng/data")
     member = Principal(USER, "DOM\\ana/x")
-    service.write(ADMIN, lambda transaction: people.enter(transaction, "main", member, group))
+    service.write(ADMIN, lambda transaction: people.add_member(transaction, "main", member, group))
     grant(service, "g", "MANAGE_REALM", "group:main//eng/data", "server:lakewarden")
     lake = control.realm(LAKE)
     assert may(service, Actor(member.name), "realm.alter", lake)

@@ -13,9 +13,9 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service import cross_realm, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.cross_realm import Answers, Silent, person
+from lakewarden.service.cross_realm import CrossRealmAnswers, InapplicableRealm, person
 from lakewarden.service.links import left_out
-from lakewarden.service.question_text import Words
+from lakewarden.service.question_text import QuestionText
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realm_selection import RealmSelection, right
 from lakewarden.service.realm_selection import selected_realms as among_realms
@@ -75,35 +75,35 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(Unknown, match="unknown realm `moon`"):
         among(estate, ROOT, ["moon"])
     with pytest.raises(Unknown, match="none of the realms contains it"):
-        cross_realm.who(estate, ROOT, Words(operation="fly"), NOW)
+        cross_realm.who(estate, ROOT, QuestionText(operation="fly"), NOW)
     with pytest.raises(Unknown, match="none of the realms contains it"):
-        cross_realm.listing(estate, ROOT, Words("ana", "fly"), NOW, size=5)
+        cross_realm.listing(estate, ROOT, QuestionText("ana", "fly"), NOW, size=5)
 
 
 def test_a_realm_without_such_an_operation_is_silent_and_says_why() -> None:
     estate = state(ROWS)
-    found = cross_realm.who(estate, ROOT, Words(operation="metalake.create"), NOW)
-    assert isinstance(found, Answers)
+    found = cross_realm.who(estate, ROOT, QuestionText(operation="metalake.create"), NOW)
+    assert isinstance(found, CrossRealmAnswers)
     assert [answer.unit.realm for answer in found.each] == ["lake"]
     assert found.silent == (
-        Silent("app", "`metalake.create` is not an operation of CDAP"),
-        Silent("hub", "`metalake.create` is not an operation of DataHub"),
+        InapplicableRealm("app", "`metalake.create` is not an operation of CDAP"),
+        InapplicableRealm("hub", "`metalake.create` is not an operation of DataHub"),
     )
-    nothing = cross_realm.who(estate, ROOT, Words(operation="read"), NOW)
-    assert isinstance(nothing, Answers)
+    nothing = cross_realm.who(estate, ROOT, QuestionText(operation="read"), NOW)
+    assert isinstance(nothing, CrossRealmAnswers)
     assert not nothing.each
     assert {one.realm for one in nothing.silent} == set(MODELS)
 
 
 def test_words_that_one_realm_does_not_have_make_it_silent() -> None:
     estate = state(ROWS)
-    words = Words(principal="urn:li:corpGroup:x", operation="see")
+    words = QuestionText(principal="urn:li:corpGroup:x", operation="see")
     found = cross_realm.listing(estate, ROOT, words, NOW, size=5)
-    assert isinstance(found, Answers)
+    assert isinstance(found, CrossRealmAnswers)
     assert {answer.unit.realm for answer in found.each} >= {"hub"}
-    wrong = Words("ana", "see", targets={"moon": "table:lk:c.s.t"})
+    wrong = QuestionText("ana", "see", targets={"moon": "table:lk:c.s.t"})
     silent = cross_realm.listing(estate, ROOT, wrong, NOW, size=5)
-    assert isinstance(silent, Answers)
+    assert isinstance(silent, CrossRealmAnswers)
     assert not silent.each
     assert {one.realm for one in silent.silent} == set(MODELS)
 
@@ -115,9 +115,9 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
     estate = state(rows, random_links(rows, seed))
     start = random.Random(seed).choice(assets(rows))
     text = f"{start.entity.type}:{start.entity.name}"
-    words = Words(operation="see", entity=text)
+    words = QuestionText(operation="see", entity=text)
     found = cross_realm.who(estate, ROOT, words, NOW, home=start.realm)
-    assert isinstance(found, Answers)
+    assert isinstance(found, CrossRealmAnswers)
     asked = {answer.unit.asset for answer in found.each}
     same = set(estate.links.same(start))
     assert asked <= same
@@ -127,7 +127,7 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
         )
         assert not isinstance(alone, Denied)
         assert answer.found == tuple(questions.users(alone))
-    together = cross_realm.union(estate, found)
+    together = cross_realm.realms_by_person(estate, found)
     people = {
         (person(estate.realm(answer.unit.realm).system, user), answer.unit.realm)
         for answer in found.each
@@ -135,8 +135,10 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
     }
     assert {(name, realm) for name, realms in together.items() for realm in realms} == people
     for name in list(together)[:2]:
-        why = cross_realm.explained(estate, ROOT, Words(name, "see", text), NOW, home=start.realm)
-        assert isinstance(why, Answers)
+        why = cross_realm.explain(
+            estate, ROOT, QuestionText(name, "see", text), NOW, home=start.realm
+        )
+        assert isinstance(why, CrossRealmAnswers)
         allowed = {one.unit.realm for one in why.each if one.found.found.decision.allow}
         # Beside those who are stored there, a realm may let in whoever comes.
         assert allowed >= set(together[name])
@@ -147,11 +149,11 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
 def test_a_list_is_that_of_each_realm_and_goes_on_where_it_is_told(seed: int) -> None:
     rows = {name: world(name, seed) for name in ("app", "lake")}
     estate = state(rows)
-    words = Words("ana", "see")
+    words = QuestionText("ana", "see")
     whole = cross_realm.listing(estate, ROOT, words, NOW, size=1_000)
     first = cross_realm.listing(estate, ROOT, words, NOW, size=1)
-    assert isinstance(whole, Answers)
-    assert isinstance(first, Answers)
+    assert isinstance(whole, CrossRealmAnswers)
+    assert isinstance(first, CrossRealmAnswers)
     entities = {(a.unit.realm, a.unit.operation): a.found.entities for a in whole.each}
     after = {
         (a.unit.realm, a.unit.operation): f"{a.found.after.type}:{a.found.after.name}"
@@ -159,7 +161,7 @@ def test_a_list_is_that_of_each_realm_and_goes_on_where_it_is_told(seed: int) ->
         if a.found.after is not None
     }
     rest = cross_realm.listing(estate, ROOT, words, NOW, size=1_000, after=after)
-    assert isinstance(rest, Answers)
+    assert isinstance(rest, CrossRealmAnswers)
     assert {(a.unit.realm, a.unit.operation) for a in rest.each} == after.keys()
     for answer in rest.each:
         known = entities[answer.unit.realm, answer.unit.operation]

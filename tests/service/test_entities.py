@@ -14,7 +14,7 @@ from lakewarden.kernel.listing import Page
 from lakewarden.service import entities, realms
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.entities import Stored
+from lakewarden.service.entities import EntityRecord
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
@@ -36,9 +36,9 @@ def listed(service: DecisionService, **how: object) -> list[str]:
     return [entity.name for entity in found.entities]
 
 
-def loaded(service: DecisionService, text: str) -> Stored:
+def loaded(service: DecisionService, text: str) -> EntityRecord:
     found = entities.load(service.state, ADMIN, LAKE, text, NOW)
-    assert isinstance(found, Stored)
+    assert isinstance(found, EntityRecord)
     return found
 
 
@@ -63,7 +63,7 @@ def test_what_lies_within_leaves_the_container_out(service: DecisionService) -> 
 
 def test_an_entity_is_stored_where_its_name_says(service: DecisionService) -> None:
     made = service.write(ADMIN, lambda d: entities.put(d, LAKE, "table:lk:c.s.new"))
-    assert isinstance(made, Stored)
+    assert isinstance(made, EntityRecord)
     assert made.parent == Entity("schema", "lk:c.s")
     assert loaded(service, "table:lk:c.s.new") == made
     with pytest.raises(Unknown):
@@ -95,7 +95,7 @@ def test_an_entity_whose_place_is_data_is_moved(service: DecisionService) -> Non
     for urn in domains:
         service.write(ADMIN, partial(entities.put, realm="hub", text=urn))
     moved = service.write(ADMIN, lambda d: entities.put(d, "hub", domains[1], domains[0]))
-    assert isinstance(moved, Stored)
+    assert isinstance(moved, EntityRecord)
     assert moved.parent == Entity("domain", domains[0])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lakewarden.service.garbage_collection import MANY, uncollected
+from lakewarden.service.garbage_collection import MANY, collection_paused
 
 
 @pytest.fixture(autouse=True)
@@ -19,31 +19,31 @@ def collecting() -> Iterator[None]:
 
 
 def test_it_comes_back_when_the_last_one_inside_is_through() -> None:
-    with uncollected():
-        with uncollected():
+    with collection_paused():
+        with collection_paused():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_it_comes_back_when_something_fails() -> None:
-    with pytest.raises(ValueError, match="rows"), uncollected():
+    with pytest.raises(ValueError, match="rows"), collection_paused():
         raise ValueError("rows")
     assert gc.isenabled()
 
 
 def test_it_stays_away_where_it_was_away_before() -> None:
     gc.disable()
-    with uncollected():
+    with collection_paused():
         assert not gc.isenabled()
     assert not gc.isenabled()
 
 
 def test_much_that_stays_is_frozen_and_little_is_not() -> None:
     gc.collect()
-    with uncollected():
+    with collection_paused():
         few = [[] for _ in range(100)]  # type: ignore[var-annotated]
     assert gc.get_freeze_count() == 0
-    with uncollected():
+    with collection_paused():
         many = [[] for _ in range(2 * MANY)]  # type: ignore[var-annotated]
     assert gc.get_freeze_count() >= len(many) > len(few)

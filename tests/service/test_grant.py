@@ -7,13 +7,13 @@ import pytest
 from lakewarden.kernel.change import EntityRenamed
 from lakewarden.kernel.statement import Effect, Statement
 from lakewarden.service import grant
-from lakewarden.service.grant import Word
+from lakewarden.service.grant import GrantedPrivilege
 from lakewarden.store import SqlStore
 from tests.service.lake import REALM, Lake
 
-SELECT = Word("SELECT_TABLE", Effect.ALLOW)
-MODIFY = Word("MODIFY_TABLE", Effect.ALLOW)
-BARRED = Word("MODIFY_TABLE", Effect.DENY)
+SELECT = GrantedPrivilege("SELECT_TABLE", Effect.ALLOW)
+MODIFY = GrantedPrivilege("MODIFY_TABLE", Effect.ALLOW)
+BARRED = GrantedPrivilege("MODIFY_TABLE", Effect.DENY)
 TABLE = "table:lk:c.s.t"
 READERS = "role:lk:readers"
 
@@ -25,26 +25,30 @@ def lake(either_store: SqlStore) -> Lake:
     return made
 
 
-def give(lake: Lake, *words: Word, on: str = TABLE) -> None:
+def give(lake: Lake, *words: GrantedPrivilege, on: str = TABLE) -> None:
     wanted = {lake.entity(on): frozenset(words)}
-    lake.do(lambda transaction: grant.give(transaction, REALM, lake.principal(READERS), wanted))
-
-
-def take(lake: Lake, *words: Word, on: str = TABLE) -> None:
     lake.do(
-        lambda transaction: grant.take(
+        lambda transaction: grant.grant_privileges(
+            transaction, REALM, lake.principal(READERS), wanted
+        )
+    )
+
+
+def take(lake: Lake, *words: GrantedPrivilege, on: str = TABLE) -> None:
+    lake.do(
+        lambda transaction: grant.revoke_privileges(
             transaction, REALM, lake.principal(READERS), lake.entity(on), words
         )
     )
 
 
-def held(lake: Lake, to: str = READERS) -> dict[str, set[Word]]:
+def held(lake: Lake, to: str = READERS) -> dict[str, set[GrantedPrivilege]]:
     """What somebody holds, as this process and as another one reads it."""
     here, there = (
         {f"{entity.type}:{entity.name}": set(words) for entity, words in found.items()}
         for found in (
-            grant.given(lake.state, lake.principal(to)),
-            grant.given(lake.reopened(), lake.principal(to)),
+            grant.grants_of(lake.state, lake.principal(to)),
+            grant.grants_of(lake.reopened(), lake.principal(to)),
         )
     )
     assert here == there
@@ -91,7 +95,10 @@ def test_taking_leaves_the_rest_and_finally_nothing(lake: Lake) -> None:
 
 
 def test_either_spelling_takes_a_privilege_away(lake: Lake) -> None:
-    older, newer = Word("CREATE_MODEL", Effect.ALLOW), Word("REGISTER_MODEL", Effect.ALLOW)
+    older, newer = (
+        GrantedPrivilege("CREATE_MODEL", Effect.ALLOW),
+        GrantedPrivilege("REGISTER_MODEL", Effect.ALLOW),
+    )
     give(lake, older, on="metalake:lk")
     assert held(lake) == {"metalake:lk": {older}}
     take(lake, newer, on="metalake:lk")
@@ -160,13 +167,15 @@ def test_what_takes_a_freed_name_does_not_take_the_statement(lake: Lake) -> None
 
 def test_replacing_leaves_only_what_is_wanted(lake: Lake) -> None:
     give(lake, SELECT, MODIFY)
-    use = Word("USE_CATALOG", Effect.ALLOW)
+    use = GrantedPrivilege("USE_CATALOG", Effect.ALLOW)
     wanted = {
         lake.entity("catalog:lk:c"): frozenset({use}),
         lake.entity(TABLE): frozenset({SELECT}),
     }
     lake.do(
-        lambda transaction: grant.replace_all(transaction, REALM, lake.principal(READERS), wanted)
+        lambda transaction: grant.replace_grants(
+            transaction, REALM, lake.principal(READERS), wanted
+        )
     )
     assert held(lake) == {"catalog:lk:c": {use}, TABLE: {SELECT}}
 
@@ -174,6 +183,6 @@ def test_replacing_leaves_only_what_is_wanted(lake: Lake) -> None:
 def test_whom_the_statements_on_an_entity_name(lake: Lake) -> None:
     give(lake, SELECT)
     lake.state_also(id="x", privileges=["USE_SCHEMA"], to=["user:ben"], on="schema:lk:c.s")
-    assert grant.takers(lake.state, lake.entity(TABLE)) == {lake.principal(READERS)}
-    assert grant.takers(lake.state, lake.entity("schema:lk:c.s")) == {lake.principal("user:ben")}
-    assert grant.takers(lake.state, lake.entity("catalog:lk:c")) == set()
+    assert grant.grantees(lake.state, lake.entity(TABLE)) == {lake.principal(READERS)}
+    assert grant.grantees(lake.state, lake.entity("schema:lk:c.s")) == {lake.principal("user:ben")}
+    assert grant.grantees(lake.state, lake.entity("catalog:lk:c")) == set()

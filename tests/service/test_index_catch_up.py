@@ -29,8 +29,8 @@ from lakewarden.service.actor import SYSTEM
 from lakewarden.service.audit import START
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import DocumentChanged, RealmChanged
-from lakewarden.service.index_catch_up import Compiled, mark, since, start
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.index_catch_up import Compiled, mark, rows_since, start_from_index
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.state import People, State
 from lakewarden.store import SqlStore, open_store, restore
@@ -73,7 +73,7 @@ def resumed(service: DecisionService, compiled: Compiled, *, rows: bool = False)
     with pytest.MonkeyPatch.context() as patch:
         if not rows:
             patch.setattr(index_catch_up, "from_rows", _used)
-        other.open({compiled.realm: start(compiled, told.append)})
+        other.open({compiled.realm: start_from_index(compiled, told.append)})
     assert rows or told == [compiled]
     return other.state
 
@@ -112,7 +112,7 @@ def test_whatever_happened_since_it_is_what_loading_the_rows_gives(name: str, se
         system = service.state.realm(LAKE).system
         facts = make(system, seed, harness.SMALL).facts
         try:
-            assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+            assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
         except WardenError:
             return  # a world with a cycle
         _told(service, "first")
@@ -201,7 +201,7 @@ def test_a_realm_that_the_store_does_not_have_is_refused(service: DecisionServic
         service.reading() as reading,
         pytest.raises(BadInput, match="has no realm `sea`") as caught,
     ):
-        since(compiled, reading)
+        rows_since(compiled, reading)
     assert "there are: _server, lake" in str(caught.value)
 
 

@@ -17,7 +17,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
 from lakewarden.service.link import MAX_CLASS, Asset, Link, link
-from lakewarden.service.links import Gap, Listed
+from lakewarden.service.links import LinkList, LinkLoadResult
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
@@ -63,11 +63,11 @@ def remove(service: DecisionService, actor: Actor = STEWARD) -> Denied | None:
 
 def bring(
     service: DecisionService, *rows: tuple[tuple[str, str], tuple[str, str]], prune: bool = False
-) -> Gap:
+) -> LinkLoadResult:
     found = service.write(
-        STEWARD, lambda transaction: links.bring(transaction, rows, "rules", prune=prune)
+        STEWARD, lambda transaction: links.load_links(transaction, rows, "rules", prune=prune)
     )
-    assert isinstance(found, Gap)
+    assert isinstance(found, LinkLoadResult)
     return found
 
 
@@ -108,7 +108,7 @@ def test_only_who_manages_both_realms_links_them(service: DecisionService) -> No
     put(service)
     assert isinstance(remove(service, EVE), Denied)
     found = service.write(
-        EVE, lambda transaction: links.bring(transaction, [(LAKE_T, APP_T)], "rules")
+        EVE, lambda transaction: links.load_links(transaction, [(LAKE_T, APP_T)], "rules")
     )
     assert isinstance(found, Denied)
     assert stored(service) == {MINE: ""}
@@ -135,7 +135,8 @@ def test_realms_of_different_directories_never_meet(service: DecisionService) ->
         put(service, other=("other", DATASET), actor=ADMIN)
     with pytest.raises(BadInput, match="cannot be linked"):
         service.write(
-            ADMIN, lambda transaction: links.bring(transaction, [(LAKE_T, ("other", DATASET))], "r")
+            ADMIN,
+            lambda transaction: links.load_links(transaction, [(LAKE_T, ("other", DATASET))], "r"),
         )
     with pytest.raises(BadInput, match="are not assets"):
         put(service, other=(CONTROL, "realm:lake"), actor=ADMIN)
@@ -228,13 +229,13 @@ def test_a_load_adds_and_on_request_takes_away_and_leaves_what_others_keep(
     service: DecisionService,
 ) -> None:
     put(service)
-    assert bring(service, (LAKE_T, APP_T), (LAKE_U, APP_T)) == Gap(1, 0, 1, False)
+    assert bring(service, (LAKE_T, APP_T), (LAKE_U, APP_T)) == LinkLoadResult(1, 0, 1, False)
     before = service.state.revision
-    assert bring(service, (APP_T, LAKE_U), (LAKE_T, APP_T)) == Gap(0, 0, 1, False)
-    assert bring(service) == Gap(0, 1, 0, False)
+    assert bring(service, (APP_T, LAKE_U), (LAKE_T, APP_T)) == LinkLoadResult(0, 0, 1, False)
+    assert bring(service) == LinkLoadResult(0, 1, 0, False)
     assert service.state.revision == before
     assert len(stored(service)) == 2
-    assert bring(service, prune=True) == Gap(0, 1, 0, True)
+    assert bring(service, prune=True) == LinkLoadResult(0, 1, 0, True)
     assert stored(service) == {MINE: ""}
     assert service.state.revision == before + 1
 
@@ -243,18 +244,18 @@ def test_who_takes_over_a_link_keeps_it(service: DecisionService) -> None:
     bring(service, (LAKE_T, APP_T))
     assert stored(service) == {MINE: "rules"}
     put(service)
-    assert bring(service, prune=True) == Gap(0, 0, 0, True)
+    assert bring(service, prune=True) == LinkLoadResult(0, 0, 0, True)
     assert stored(service) == {MINE: ""}
 
 
 def test_a_load_needs_a_keeper(service: DecisionService) -> None:
     with pytest.raises(BadInput, match="require a keeper"):
-        service.write(STEWARD, lambda transaction: links.bring(transaction, [], ""))
+        service.write(STEWARD, lambda transaction: links.load_links(transaction, [], ""))
     with pytest.raises(LimitExceeded, match="65 characters, at most 64"):
         put(service, keeper="x" * 65)
 
 
-def seen(service: DecisionService, actor: Actor, *of: str) -> Listed | Denied:
+def seen(service: DecisionService, actor: Actor, *of: str) -> LinkList | Denied:
     return links.listed(service.state, actor, NOW, *of)
 
 
@@ -262,12 +263,12 @@ def test_links_are_shown_between_realms_that_the_caller_may_see(service: Decisio
     put(service)
     put(service, LAKE_T, LAKE_U)
     inner = link(Asset(LAKE, Entity("table", "lk:c.s.t")), Asset(LAKE, Entity("table", "lk:c.s.u")))
-    assert seen(service, STEWARD) == Listed(((MINE, ""), (inner, "")), ())
-    assert seen(service, STEWARD, "app") == Listed(((MINE, ""),), ())
-    assert seen(service, STEWARD, LAKE, U) == Listed(((inner, ""),), ())
+    assert seen(service, STEWARD) == LinkList(((MINE, ""), (inner, "")), ())
+    assert seen(service, STEWARD, "app") == LinkList(((MINE, ""),), ())
+    assert seen(service, STEWARD, LAKE, U) == LinkList(((inner, ""),), ())
     reads = {"id": "eve", "privileges": ["READ_REALM"], "to": ["user:eve"], "on": "realm:lake"}
     service.write(ADMIN, lambda transaction: statements.put(transaction, CONTROL, reads))
-    assert seen(service, EVE) == Listed(((inner, ""),), ("app",))
-    assert seen(service, EVE, LAKE) == Listed(((inner, ""),), ("app",))
+    assert seen(service, EVE) == LinkList(((inner, ""),), ("app",))
+    assert seen(service, EVE, LAKE) == LinkList(((inner, ""),), ("app",))
     assert isinstance(seen(service, EVE, "app"), Denied)
     assert isinstance(seen(service, Actor("zoe")), Denied)

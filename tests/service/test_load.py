@@ -25,7 +25,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.defaults import built_in
 from lakewarden.service.effect import DocumentChanged
-from lakewarden.service.load import Brought, Count, Gap, bring, gap
+from lakewarden.service.load import Count, LoadDifference, LoadResult, load_difference, load_rows
 from lakewarden.service.statements import MARK
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.world_draft import NOW
@@ -63,7 +63,7 @@ def test_the_effects_lead_from_any_rows_to_any_others(name: str, seed: int) -> N
     for coded in (compiled(system, facts).coded for facts in (old, new)):
         if coded.tree.looped or coded.memberships.inert:
             return  # no write closes a cycle
-    found = gap(old, new, system.model, prune=True)
+    found = load_difference(old, new, system.model, prune=True)
     changes = [e for e in found.effects if not isinstance(e, DocumentChanged)]
     matrix = apply(
         Matrix(compiled(system, old)),
@@ -86,7 +86,7 @@ def test_the_effects_lead_from_any_rows_to_any_others(name: str, seed: int) -> N
 def test_nothing_lies_between_rows_and_themselves(name: str, seed: int) -> None:
     system = harness.system(name)
     facts = make(system, seed, harness.SMALL).facts
-    found = gap(facts, facts, system.model, prune=True)
+    found = load_difference(facts, facts, system.model, prune=True)
     assert found.effects == ()
     assert set(found.counts.values()) == {Count()}
 
@@ -108,9 +108,9 @@ def lake(system: System, *more: str) -> Facts:
     )
 
 
-def load(service: DecisionService, facts: Facts, *, prune: bool = False) -> Brought:
-    found = bring(service, ADMIN, LAKE, load_system("gravitino"), facts, prune=prune)
-    assert isinstance(found, Brought)
+def load(service: DecisionService, facts: Facts, *, prune: bool = False) -> LoadResult:
+    found = load_rows(service, ADMIN, LAKE, load_system("gravitino"), facts, prune=prune)
+    assert isinstance(found, LoadResult)
     return found
 
 
@@ -178,7 +178,7 @@ def test_administrators_that_the_configuration_names_are_never_pruned() -> None:
     system = load_system("gravitino")
     admin = system.principal("root")
     row = MembershipRow(admin, system.principal("service-admins"))
-    found = gap(Facts(memberships=[row]), Facts(), system.model, prune=True)
+    found = load_difference(Facts(memberships=[row]), Facts(), system.model, prune=True)
     assert found.effects == ()
 
 
@@ -187,7 +187,9 @@ def test_an_administrator_of_lakewarden_stays_in_the_roles_that_a_system_ships()
     ana, ben = (Principal(USER, f"urn:li:corpuser:{name}") for name in ("ana", "ben"))
     shipped, other = (Principal(ROLE, f"urn:li:dataHubRole:{name}") for name in ("Admin", "Mine"))
     rows = [MembershipRow(who, of) for who in (ana, ben) for of in (shipped, other)]
-    found = gap(Facts(memberships=rows), Facts(), system.model, prune=True, administrators=[ana])
+    found = load_difference(
+        Facts(memberships=rows), Facts(), system.model, prune=True, administrators=[ana]
+    )
     gone = {e.row for e in found.effects if isinstance(e, MembershipChanged)}
     assert gone == set(rows) - {MembershipRow(ana, shipped)}
 
@@ -195,10 +197,10 @@ def test_an_administrator_of_lakewarden_stays_in_the_roles_that_a_system_ships()
 def test_a_container_is_dropped_behind_what_lies_in_it_and_made_before() -> None:
     system = load_system("gravitino")
     full, empty = lake(system, "schema:lk:c.s", "table:lk:c.s.t"), Facts()
-    into = gap(empty, full, system.model, prune=True).effects
+    into = load_difference(empty, full, system.model, prune=True).effects
     added = [e.entity.type for e in into if isinstance(e, EntityAdded)]
     assert added == ["metalake", "catalog", "schema", "table"]
-    out = gap(full, empty, system.model, prune=True).effects
+    out = load_difference(full, empty, system.model, prune=True).effects
     dropped = [e.entity.type for e in out if isinstance(e, EntityDropped)]
     assert dropped == ["table", "schema", "catalog", "metalake"]
 
@@ -213,11 +215,11 @@ def test_a_deleted_default_stays_deleted(tmp_path: Path) -> None:
             facts = reading.facts(LAKE, system)
         assert first in {s.id for s in facts.statements}
         less = replace(facts, statements=[s for s in facts.statements if s.id != first])
-        found = bring(service, ADMIN, LAKE, system, less, prune=True)
-        assert isinstance(found, Brought)
+        found = load_rows(service, ADMIN, LAKE, system, less, prune=True)
+        assert isinstance(found, LoadResult)
         assert service.state.realm(LAKE).realm.deleted == {first}
         assert kept
-        assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+        assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
         assert service.state.realm(LAKE).realm.deleted == frozenset()
 
 
@@ -227,37 +229,37 @@ def test_rows_that_could_not_be_compiled_are_refused(tmp_path: Path) -> None:
         one, two = (system.entity(f"urn:li:container:{name}") for name in ("a", "b"))
         ring = Facts(entities=[EntityRow(one, two), EntityRow(two, one)])
         with pytest.raises(BadInput, match="are below themselves"):
-            bring(service, ADMIN, LAKE, system, ring)
+            load_rows(service, ADMIN, LAKE, system, ring)
         owned = Facts(owners=[OwnerRow(one, system.principal("ana"))])
         with pytest.raises(BadInput, match="which is not stored"):
-            bring(service, ADMIN, LAKE, system, owned)
+            load_rows(service, ADMIN, LAKE, system, owned)
         assert service.catch_up().revision == revision
 
 
 def test_another_model_and_other_settings_are_refused(tmp_path: Path) -> None:
     with opened(tmp_path) as service:
         with pytest.raises(BadInput, match="of model `gravitino`, not `cdap`"):
-            bring(service, ADMIN, LAKE, load_system("cdap"), Facts())
+            load_rows(service, ADMIN, LAKE, load_system("cdap"), Facts())
         other = load_system("gravitino", {"mode": "next"})
         with pytest.raises(BadInput, match="has `mode = seed`, the directory `mode = next`"):
-            bring(service, ADMIN, LAKE, other, Facts())
+            load_rows(service, ADMIN, LAKE, other, Facts())
         with pytest.raises(BadInput, match="cannot be loaded from a directory"):
-            bring(service, ADMIN, "_server", load_system("gravitino"), Facts())
+            load_rows(service, ADMIN, "_server", load_system("gravitino"), Facts())
         with pytest.raises(Unknown, match="unknown realm `nope`"):
-            bring(service, ADMIN, "nope", load_system("gravitino"), Facts())
+            load_rows(service, ADMIN, "nope", load_system("gravitino"), Facts())
 
 
 def test_how_a_realm_is_enforced_is_its_own_matter(tmp_path: Path) -> None:
     with opened(tmp_path, "datahub") as service:
         guarded = load_system("datahub", {"view_authorization": "on"})
-        assert isinstance(bring(service, ADMIN, LAKE, guarded, Facts()), Brought)
+        assert isinstance(load_rows(service, ADMIN, LAKE, guarded, Facts()), LoadResult)
         assert service.state.realm(LAKE).system.model.settings["view_authorization"] == "off"
 
 
 def test_who_may_not_change_the_realm_may_not_load_into_it(tmp_path: Path) -> None:
     with opened(tmp_path) as service:
         revision = service.state.revision
-        found = bring(service, EVE, LAKE, load_system("gravitino"), Facts())
+        found = load_rows(service, EVE, LAKE, load_system("gravitino"), Facts())
         assert isinstance(found, Denied)
         assert service.catch_up().revision == revision
 
@@ -270,21 +272,21 @@ def test_what_others_change_meanwhile_is_not_lost(
         system = service.state.realm(LAKE).system
         with service.reading() as reading:
             facts = reading.facts(LAKE, system)
-        other, real = DecisionService(service.store, clock=lambda: NOW), loads.gap
+        other, real = DecisionService(service.store, clock=lambda: NOW), loads.load_difference
         other.open()
         late, calls = system.entity("table:lk:c.s.late"), []
 
-        def meanwhile(*rows: Any, **how: Any) -> Gap:
+        def meanwhile(*rows: Any, **how: Any) -> LoadDifference:
             calls.append(how)
             if len(calls) == 1:
                 added = EntityAdded(late, system.spelling.parent(late))
                 other.write(SYSTEM, lambda transaction: transaction.change(LAKE, added))
             return real(*rows, **how)
 
-        monkeypatch.setattr(loads, "gap", meanwhile)
+        monkeypatch.setattr(loads, "load_difference", meanwhile)
         new = replace(facts, principals=[*facts.principals, system.principal("dan")])
-        found = bring(service, ADMIN, LAKE, system, new, prune=True)
-        assert isinstance(found, Brought)
+        found = load_rows(service, ADMIN, LAKE, system, new, prune=True)
+        assert isinstance(found, LoadResult)
         assert len(calls) == 2
         assert found.gap.counts["entities"] == Count(0, 0, 1)
         assert not service.state.realm(LAKE).matrix.snapshot.coded.is_known(late)

@@ -20,7 +20,7 @@ from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import entities, people, state
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, LAKE, opened
 
@@ -64,31 +64,33 @@ def spelled(service: DecisionService, rows: list[MembershipRow]) -> list[Members
 def test_64_groups_follow_on_one_another_and_no_65th(service: DecisionService) -> None:
     for row in groups(MAX_LEVELS):
         service.write(
-            ADMIN, partial(people.enter, directory="main", member=row.member, group=row.of)
+            ADMIN, partial(people.add_member, directory="main", member=row.member, group=row.of)
         )
     newcomer = Principal(GROUP, "below")
-    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, newcomer))
+    service.write(ADMIN, lambda d: people.add_member(d, "main", ANA, newcomer))
     revision = service.state.revision
     last = groups(MAX_LEVELS + 1)[-1]
     with pytest.raises(LimitExceeded, match="more than 64 memberships"):
-        service.write(ADMIN, lambda d: people.enter(d, "main", *last))
+        service.write(ADMIN, lambda d: people.add_member(d, "main", *last))
     with pytest.raises(LimitExceeded):
-        service.write(ADMIN, lambda d: people.enter(d, "main", newcomer, group(0)))
+        service.write(ADMIN, lambda d: people.add_member(d, "main", newcomer, group(0)))
     of = "group:urn:li:corpGroup:above"
     member = f"group:urn:li:corpGroup:{group(MAX_LEVELS - 1).name}"
     with pytest.raises(LimitExceeded):
-        service.write(ADMIN, lambda d: people.enter_own(d, LAKE, member, of))
+        service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, member, of))
     assert service.state.revision == revision
 
 
 def test_what_a_realm_adds_closes_no_circle_with_its_directory(service: DecisionService) -> None:
-    service.write(ADMIN, lambda d: people.enter(d, "main", group(0), group(1)))
+    service.write(ADMIN, lambda d: people.add_member(d, "main", group(0), group(1)))
     one, other = (f"group:urn:li:corpGroup:{group(n).name}" for n in (0, 1))
     with pytest.raises(BadInput, match="would be a member of itself"):
-        service.write(ADMIN, lambda d: people.enter_own(d, LAKE, other, one))
-    service.write(ADMIN, lambda d: people.enter_own(d, LAKE, one, "group:urn:li:corpGroup:z"))
+        service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, other, one))
+    service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, one, "group:urn:li:corpGroup:z"))
     with pytest.raises(BadInput, match="would be a member of itself"):
-        service.write(ADMIN, lambda d: people.enter(d, "main", Principal(GROUP, "z"), group(0)))
+        service.write(
+            ADMIN, lambda d: people.add_member(d, "main", Principal(GROUP, "z"), group(0))
+        )
 
 
 def test_64_levels_lie_above_an_entity_and_no_65th(service: DecisionService) -> None:
@@ -135,10 +137,10 @@ def test_a_load_is_held_to_the_same(service: DecisionService) -> None:
         (Facts(memberships=spelled(service, ring)), BadInput),
     ):
         with pytest.raises(error):
-            bring(service, ADMIN, LAKE, system, facts)
+            load_rows(service, ADMIN, LAKE, system, facts)
     assert service.state.revision == revision
     good = Facts(entities=boxes(MAX_LEVELS + 1), memberships=spelled(service, groups(MAX_LEVELS)))
-    assert isinstance(bring(service, ADMIN, LAKE, system, good), Brought)
+    assert isinstance(load_rows(service, ADMIN, LAKE, system, good), LoadResult)
 
 
 @pytest.mark.parametrize(("criteria", "values"), [(64, 1), (65, 1), (1, 1_000), (1, 1_001)])
@@ -152,9 +154,9 @@ def test_a_load_brings_no_statement_of_more_criteria_or_values_than_are_allowed(
     facts = Facts(statements=read_statements(said, system.model, system.spelling, "test"))
     if criteria > 64 or values > 1_000:
         with pytest.raises(LimitExceeded, match="at most"):
-            bring(service, ADMIN, LAKE, system, facts)
+            load_rows(service, ADMIN, LAKE, system, facts)
     else:
-        assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+        assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
 
 
 def test_a_load_closes_no_circle_with_what_is_stored(service: DecisionService) -> None:
@@ -163,7 +165,7 @@ def test_a_load_closes_no_circle_with_what_is_stored(service: DecisionService) -
         entities=[EntityRow(box(0)), EntityRow(box(1), box(0))],
         memberships=spelled(service, [MembershipRow(group(0), group(1))]),
     )
-    bring(service, ADMIN, LAKE, system, first)
+    load_rows(service, ADMIN, LAKE, system, first)
     revision = service.state.revision
     for facts, match in (
         (Facts(entities=[EntityRow(box(0), box(1))]), "are below themselves"),
@@ -173,10 +175,10 @@ def test_a_load_closes_no_circle_with_what_is_stored(service: DecisionService) -
         ),
     ):
         with pytest.raises(BadInput, match=match):
-            bring(service, ADMIN, LAKE, system, facts)
+            load_rows(service, ADMIN, LAKE, system, facts)
     assert service.catch_up().revision == revision
     shallow = Facts(entities=[EntityRow(box(0), box(2)), EntityRow(box(2))])
-    assert isinstance(bring(service, ADMIN, LAKE, system, shallow), Brought)
+    assert isinstance(load_rows(service, ADMIN, LAKE, system, shallow), LoadResult)
 
 
 def test_what_is_stored_in_a_circle_all_the_same_is_served_and_can_be_mended(
@@ -194,7 +196,7 @@ def test_what_is_stored_in_a_circle_all_the_same_is_served_and_can_be_mended(
     for seen in (service, other):
         coded = seen.catch_up().realm(LAKE).matrix.snapshot.coded
         assert len(coded.memberships.inert) == 2
-    service.write(ADMIN, lambda d: people.leave_own(d, LAKE, *_texts()))
+    service.write(ADMIN, lambda d: people.remove_own_member(d, LAKE, *_texts()))
     assert not service.state.realm(LAKE).matrix.snapshot.coded.memberships.inert
 
 

@@ -15,7 +15,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import Facts
 from lakewarden.service import past_realm, realms
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.past_realm import PastRealm
 from lakewarden.service.replay import Rows
 from lakewarden.testing.changes import change
@@ -39,7 +39,7 @@ def test_every_revision_has_the_rows_that_it_had_when_it_was_new(name: str, seed
         system = service.state.realm(LAKE).system
         try:
             facts = make(system, seed, harness.SMALL).facts
-            assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+            assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
         except WardenError:
             return  # a world with a cycle
         then = {service.state.revision: service.state.realm(LAKE).matrix}

@@ -58,25 +58,25 @@ def test_a_directory_takes_users_and_groups_with_readable_names(
 
 
 def test_the_same_again_changes_nothing(service: DecisionService) -> None:
-    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
+    service.write(ADMIN, lambda d: people.add_member(d, "main", ANA, STAFF))
     revision = service.state.revision
-    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
+    service.write(ADMIN, lambda d: people.add_member(d, "main", ANA, STAFF))
     service.write(ADMIN, lambda d: people.add(d, "main", ANA))
-    service.write(ADMIN, lambda d: people.leave(d, "main", BEN, STAFF))
+    service.write(ADMIN, lambda d: people.remove_member(d, "main", BEN, STAFF))
     assert service.state.revision == revision
 
 
 def test_a_circle_of_groups_is_refused(service: DecisionService) -> None:
-    service.write(ADMIN, lambda d: people.enter(d, "main", STAFF, ALL))
+    service.write(ADMIN, lambda d: people.add_member(d, "main", STAFF, ALL))
     for member, group in ((ALL, STAFF), (ALL, ALL)):
-        entering = partial(people.enter, directory="main", member=member, group=group)
+        entering = partial(people.add_member, directory="main", member=member, group=group)
         with pytest.raises(BadInput, match="would contain itself"):
             service.write(ADMIN, entering)
 
 
 def test_who_is_removed_is_gone_everywhere_at_once(service: DecisionService) -> None:
     service.write(ADMIN, lambda d: people.add(d, "main", ANA))
-    service.write(ADMIN, lambda d: people.enter(d, "main", ANA, STAFF))
+    service.write(ADMIN, lambda d: people.add_member(d, "main", ANA, STAFF))
     service.write(ADMIN, lambda d: token.create(d, "ana"))
     for id, to in (("alone", ["user:ana"]), ("both", ["user:ana", "user:ben"])):
         table = {"id": id, "privileges": ["USE_CATALOG"], "to": to, "on": "catalog:lk:c"}
@@ -113,10 +113,12 @@ def test_the_last_administrator_is_not_removed_in_any_way(service: DecisionServi
     with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(ADMIN, lambda d: people.remove(d, "main", root))
     with pytest.raises(Conflict, match="no user who may grant privileges"):
-        service.write(ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins"))
-    service.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
+        service.write(
+            ADMIN, lambda d: people.remove_own_member(d, CONTROL, "root", "service-admins")
+        )
+    service.write(ADMIN, lambda d: people.make_administrator(d, "eve", "main"))
     assert service.write(
-        ADMIN, lambda d: people.leave_own(d, CONTROL, "root", "service-admins")
+        ADMIN, lambda d: people.remove_own_member(d, CONTROL, "root", "service-admins")
     ) is (None)
     with pytest.raises(Conflict, match="no user who may grant privileges"):
         service.write(EVE, lambda d: people.remove(d, "main", Principal(USER, "eve")))
@@ -125,7 +127,7 @@ def test_the_last_administrator_is_not_removed_in_any_way(service: DecisionServi
 def test_two_administrators_cannot_remove_each_other_at_the_same_time(
     service: DecisionService, tmp_path: Path
 ) -> None:
-    service.write(ADMIN, lambda d: people.administer(d, "eve", "main"))
+    service.write(ADMIN, lambda d: people.make_administrator(d, "eve", "main"))
     with opened(tmp_path) as other, ThreadPoolExecutor(2) as pool:
         tasks = [
             pool.submit(seen.write, actor, partial(people.remove, directory="main", person=victim))
@@ -144,19 +146,19 @@ def test_administrators_are_people_of_the_control_realm_s_directory(
     service: DecisionService,
 ) -> None:
     with pytest.raises(BadInput):
-        service.write(ADMIN, lambda d: people.administer(d, "eve", "other"))
+        service.write(ADMIN, lambda d: people.make_administrator(d, "eve", "other"))
 
 
 def test_what_a_realm_has_of_its_own_stays_there(service: DecisionService) -> None:
     service.write(ADMIN, lambda d: people.add_own(d, LAKE, "role:lk:readers"))
-    service.write(ADMIN, lambda d: people.enter_own(d, LAKE, "user:ana", "role:lk:readers"))
-    service.write(ADMIN, lambda d: people.enter_own(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, "user:ana", "role:lk:readers"))
     row = MembershipRow(ANA, Principal(ROLE, "lk:readers"))
     found = people.memberships(service.state, ADMIN, LAKE, NOW)
     assert not isinstance(found, Denied)
     assert row in found
     assert row not in service.state.people["main"].memberships
-    service.write(ADMIN, lambda d: people.leave_own(d, LAKE, "user:ana", "role:lk:readers"))
+    service.write(ADMIN, lambda d: people.remove_own_member(d, LAKE, "user:ana", "role:lk:readers"))
     assert row not in service.state.realm(LAKE).own.memberships
 
 
@@ -184,7 +186,7 @@ def test_removed_from_a_realm_a_person_stays_in_the_directory(service: DecisionS
 )
 def test_what_cannot_be_a_member_is_refused(service: DecisionService, member: str, of: str) -> None:
     with pytest.raises(BadInput):
-        service.write(ADMIN, lambda d: people.enter_own(d, LAKE, member, of))
+        service.write(ADMIN, lambda d: people.add_own_member(d, LAKE, member, of))
 
 
 def test_everything_is_refused_to_who_has_no_right(service: DecisionService) -> None:
@@ -195,12 +197,12 @@ def test_everything_is_refused_to_who_has_no_right(service: DecisionService) -> 
     for task in (
         lambda d: people.add(d, "main", ANA),
         lambda d: people.remove(d, "main", ANA),
-        lambda d: people.enter(d, "main", ANA, STAFF),
-        lambda d: people.leave(d, "main", ANA, STAFF),
+        lambda d: people.add_member(d, "main", ANA, STAFF),
+        lambda d: people.remove_member(d, "main", ANA, STAFF),
         lambda d: people.add_own(d, LAKE, "user:x"),
         lambda d: people.remove_own(d, LAKE, "user:ana"),
-        lambda d: people.enter_own(d, LAKE, "user:eve", "role:lk:r"),
-        lambda d: people.leave_own(d, LAKE, "user:ana", "members:lk"),
+        lambda d: people.add_own_member(d, LAKE, "user:eve", "role:lk:r"),
+        lambda d: people.remove_own_member(d, LAKE, "user:ana", "members:lk"),
     ):
         assert isinstance(service.write(EVE, task), Denied)
     assert service.state.revision == before

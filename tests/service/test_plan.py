@@ -17,7 +17,7 @@ from lakewarden.service import statements
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.plan import KEEPER, Applied, apply_plan, plan
+from lakewarden.service.plan import KEEPER, AppliedPlan, apply_plan, plan
 from lakewarden.service.plan_result import Plan, read_plan
 from lakewarden.service.policy import current, written
 from lakewarden.service.realm import DIRECTORY, people_of
@@ -64,7 +64,7 @@ def done(service: DecisionService, table: object, made: Plan) -> Plan:
         keeper=made.keeper,
         adopts=made.adopts,
     )
-    assert isinstance(found, Applied)
+    assert isinstance(found, AppliedPlan)
     assert found.revision == service.state.revision
     return found.plan
 

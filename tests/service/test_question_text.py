@@ -14,7 +14,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service import question_text
-from lakewarden.service.question_text import Words
+from lakewarden.service.question_text import QuestionText
 from lakewarden.testing.world_draft import NOW
 
 STAFF, READERS = Principal(GROUP, "staff"), Principal(ROLE, "lk:readers")
@@ -29,7 +29,7 @@ def lake() -> Warden:
     return lake
 
 
-def read(lake: Warden, words: Words) -> Request:
+def read(lake: Warden, words: QuestionText) -> Request:
     return question_text.read(words, lake.system, lake.matrix, NOW)
 
 
@@ -40,7 +40,7 @@ def statement(lake: Warden, to: str) -> Statement:
 
 
 def test_words_become_a_request(lake: Warden) -> None:
-    words = Words(
+    words = QuestionText(
         "ana",
         "object.tags.associate",
         "table:lk:c.s.t",
@@ -59,7 +59,9 @@ def test_words_become_a_request(lake: Warden) -> None:
 def test_a_hundred_roles_and_groups_are_read() -> None:
     lake = Warden("gravitino", clock=lambda: NOW)
     names = tuple(f"lk:r{number}" for number in range(100))
-    request = read(lake, Words("ana", "table.load", "table:lk:c.s.t", roles=names, groups=names))
+    request = read(
+        lake, QuestionText("ana", "table.load", "table:lk:c.s.t", roles=names, groups=names)
+    )
     assert request.roles is not None
     assert (len(request.roles), len(request.groups)) == (100, 100)
 
@@ -67,19 +69,23 @@ def test_a_hundred_roles_and_groups_are_read() -> None:
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
-        (Words("ana", "table.lload"), Unknown, "did you mean `table.load`"),
-        (Words("ana", "qqq"), Unknown, "unknown operation or privilege `qqq`"),
-        (Words("ana", "table.load", "shelf:x"), Unknown, "unknown type `shelf`"),
-        (Words("ana", "table.load", targets={"x": "tag:lk:x"}), BadInput, "has no `x`"),
-        (Words("ana", "table.load", lists={"x": ["tag:lk:x"]}), BadInput, "has no `x`"),
-        (Words("ana", "table.load", attributes={"a.b": 1}), BadInput, "expected one of: none"),
-        (Words("ana", "table.load", roles=("r",) * 101), BadInput, "at most 100"),
-        (Words("ana", "table.load", groups=("g",) * 101), BadInput, "at most 100"),
+        (QuestionText("ana", "table.lload"), Unknown, "did you mean `table.load`"),
+        (QuestionText("ana", "qqq"), Unknown, "unknown operation or privilege `qqq`"),
+        (QuestionText("ana", "table.load", "shelf:x"), Unknown, "unknown type `shelf`"),
+        (QuestionText("ana", "table.load", targets={"x": "tag:lk:x"}), BadInput, "has no `x`"),
+        (QuestionText("ana", "table.load", lists={"x": ["tag:lk:x"]}), BadInput, "has no `x`"),
+        (
+            QuestionText("ana", "table.load", attributes={"a.b": 1}),
+            BadInput,
+            "expected one of: none",
+        ),
+        (QuestionText("ana", "table.load", roles=("r",) * 101), BadInput, "at most 100"),
+        (QuestionText("ana", "table.load", groups=("g",) * 101), BadInput, "at most 100"),
     ],
     ids=range(8),
 )
 def test_a_wrong_word_is_named(
-    lake: Warden, words: Words, error: type[Exception], message: str
+    lake: Warden, words: QuestionText, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         read(lake, words)
@@ -87,7 +93,7 @@ def test_a_wrong_word_is_named(
 
 def test_attributes_are_of_the_type_that_the_model_declares() -> None:
     control = Warden("control", clock=lambda: NOW)
-    words = Words("ana", "realm.load", "realm:x", attributes={"credential.fits": True})
+    words = QuestionText("ana", "realm.load", "realm:x", attributes={"credential.fits": True})
     assert read(control, words).attributes == {"credential.fits": True}
     for value in ("true", 1, 1.0):
         with pytest.raises(BadInput, match="takes true or false"):
@@ -95,7 +101,7 @@ def test_attributes_are_of_the_type_that_the_model_declares() -> None:
 
 
 def test_what_is_not_stored_is_remarked_only_where_it_may_be(lake: Warden) -> None:
-    words = Words("zoe", "object.tags.associate", "table:lk:c.s.none")
+    words = QuestionText("zoe", "object.tags.associate", "table:lk:c.s.none")
     request = read(lake, words)
     told = question_text.remarks(words, request, lake.system, lake.matrix, stored=True)
     assert len(told) == 3
@@ -117,13 +123,13 @@ def test_what_is_not_stored_is_remarked_only_where_it_may_be(lake: Warden) -> No
 def test_a_statement_reaches_the_asker_over_the_shortest_memberships(
     lake: Warden, to: str, expected: tuple[Principal, ...] | None
 ) -> None:
-    request = read(lake, Words("ana", "table.load", "table:lk:c.s.t"))
-    assert question_text.reaching(lake.matrix, request, statement(lake, to)) == expected
+    request = read(lake, QuestionText("ana", "table.load", "table:lk:c.s.t"))
+    assert question_text.membership_path(lake.matrix, request, statement(lake, to)) == expected
 
 
 def test_a_group_that_came_with_the_request_is_the_first_step(lake: Warden) -> None:
-    request = read(lake, Words("ben", "table.load", "table:lk:c.s.t", groups=("staff",)))
-    found = question_text.reaching(lake.matrix, request, statement(lake, "role:lk:readers"))
+    request = read(lake, QuestionText("ben", "table.load", "table:lk:c.s.t", groups=("staff",)))
+    found = question_text.membership_path(lake.matrix, request, statement(lake, "role:lk:readers"))
     assert found == (STAFF, READERS)
 
 
@@ -142,7 +148,7 @@ def gated() -> Warden:
     return lake
 
 
-def notes_of(lake: Warden, words: Words, *, stored: bool = True) -> tuple[str, ...]:
+def notes_of(lake: Warden, words: QuestionText, *, stored: bool = True) -> tuple[str, ...]:
     return question_text.remarks(words, read(lake, words), lake.system, lake.matrix, stored=stored)
 
 
@@ -156,13 +162,13 @@ BY_ITSELF = (
 def test_a_no_to_a_group_tells_how_many_of_its_members_may(gated: Warden) -> None:
     assert not gated.check("group:staff", *LOADS)
     staff = BY_ITSELF.format("group `staff`")
-    assert notes_of(gated, Words("group:staff", *LOADS)) == (staff, "1 of its 3 members may")
-    dropping = Words("group:staff", "table.drop", LOADS[1])
+    assert notes_of(gated, QuestionText("group:staff", *LOADS)) == (staff, "1 of its 3 members may")
+    dropping = QuestionText("group:staff", "table.drop", LOADS[1])
     assert notes_of(gated, dropping) == (staff, "none of its 3 members may")
 
 
 def test_a_yes_to_a_group_tells_how_many_of_its_members_may_not(gated: Warden) -> None:
-    words = Words("group:staff", "SELECT_TABLE", LOADS[1])
+    words = QuestionText("group:staff", "SELECT_TABLE", LOADS[1])
     assert gated.check("group:staff", "SELECT_TABLE", LOADS[1])
     assert notes_of(gated, words) == ()
     gated.state(id="not", to="user:cid", effect="deny", privileges="SELECT_TABLE", on="metalake:lk")
@@ -171,9 +177,9 @@ def test_a_yes_to_a_group_tells_how_many_of_its_members_may_not(gated: Warden) -
 
 def test_a_no_to_who_has_no_members_says_so(gated: Warden) -> None:
     idle = BY_ITSELF.format("role `lk:idle`")
-    words = Words("role:lk:idle", *LOADS)
+    words = QuestionText("role:lk:idle", *LOADS)
     assert notes_of(gated, words) == (idle, "role `lk:idle` has no stored members")
-    ghosts = notes_of(gated, Words("group:ghosts", *LOADS))
+    ghosts = notes_of(gated, QuestionText("group:ghosts", *LOADS))
     assert ghosts[0] == "group `ghosts` is not stored"
     assert ghosts[-1] == "group `ghosts` has no stored members"
 
@@ -181,24 +187,24 @@ def test_a_no_to_who_has_no_members_says_so(gated: Warden) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        Words("group:staff", "table.load"),
-        Words("group:staff", "", LOADS[1]),
-        Words("group:staff", *LOADS, groups=("users",)),
-        Words("group:staff", *LOADS, roles=("lk:idle",)),
+        QuestionText("group:staff", "table.load"),
+        QuestionText("group:staff", "", LOADS[1]),
+        QuestionText("group:staff", *LOADS, groups=("users",)),
+        QuestionText("group:staff", *LOADS, roles=("lk:idle",)),
     ],
     ids=["list", "privileges", "groups", "roles"],
 )
-def test_where_members_are_not_counted_that_is_said(gated: Warden, words: Words) -> None:
+def test_where_members_are_not_counted_that_is_said(gated: Warden, words: QuestionText) -> None:
     assert notes_of(gated, words) == (BY_ITSELF.format("group `staff`"),)
 
 
 def test_who_does_not_see_the_realm_is_told_no_numbers(gated: Warden) -> None:
-    words = Words("group:staff", *LOADS)
+    words = QuestionText("group:staff", *LOADS)
     assert notes_of(gated, words, stored=False) == (BY_ITSELF.format("group `staff`"),)
 
 
 def test_nothing_is_left_out_of_an_answer_about_a_user(gated: Warden) -> None:
-    assert notes_of(gated, Words("ana", *LOADS)) == ()
+    assert notes_of(gated, QuestionText("ana", *LOADS)) == ()
 
 
 def dated(lake: Warden, id: str, privilege: str, **window: datetime) -> None:
@@ -209,7 +215,9 @@ PAST, FUTURE = (datetime(year, 2, 3, 4, 5, 6, tzinfo=UTC) for year in (2001, 290
 
 
 def times(lake: Warden, operation: str = "table.load") -> tuple[str, ...]:
-    return question_text.out_of_time(lake.matrix, read(lake, Words("ana", operation, LOADS[1])))
+    return question_text.validity_notes(
+        lake.matrix, read(lake, QuestionText("ana", operation, LOADS[1]))
+    )
 
 
 def test_a_grant_that_is_over_or_yet_to_begin_is_told(gated: Warden) -> None:

@@ -20,15 +20,15 @@ from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.cancellation import Cancellation, Cancelled, working
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.question_text import Words
-from lakewarden.service.questions import Asked, Reasons
+from lakewarden.service.question_text import QuestionText
+from lakewarden.service.questions import AuthorizedQuestion, Reasons
 from lakewarden.service.realm import CONTROL
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, LAKE, furnish, opened
 
 ANA, STRANGER = Actor("ana"), Actor("stranger")
 T, SECRET, ABSENT = "table:lk:c.s.t", "table:lk:c.p.secret", "table:lk:c.s.none"
-LOAD = Words(operation="table.load", entity=T)
+LOAD = QuestionText(operation="table.load", entity=T)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
             use = ["USE_CATALOG"] if on.startswith("catalog") else ["USE_SCHEMA", "SELECT_TABLE"]
             state(service, {"id": on, "privileges": use, "to": ["role:lk:readers"], "on": on})
         for member, of in (("user:ana", "group:staff"), ("group:staff", "role:lk:readers")):
-            service.write(ADMIN, partial(people.enter_own, realm=LAKE, member=member, of=of))
+            service.write(ADMIN, partial(people.add_own_member, realm=LAKE, member=member, of=of))
         yield service
 
 
@@ -49,21 +49,23 @@ def state(service: DecisionService, table: Mapping[str, object], realm: str = LA
 
 
 def asked(
-    service: DecisionService, actor: Actor, words: Words, realm: str = LAKE
-) -> Asked | Denied:
+    service: DecisionService, actor: Actor, words: QuestionText, realm: str = LAKE
+) -> AuthorizedQuestion | Denied:
     return questions.ask(service.state, actor, realm, words, NOW)
 
 
-def put(service: DecisionService, actor: Actor, words: Words, realm: str = LAKE) -> Asked:
+def put(
+    service: DecisionService, actor: Actor, words: QuestionText, realm: str = LAKE
+) -> AuthorizedQuestion:
     found = asked(service, actor, words, realm)
-    assert isinstance(found, Asked)
+    assert isinstance(found, AuthorizedQuestion)
     return found
 
 
-def reasons(service: DecisionService, actor: Actor, words: Words) -> Reasons:
+def reasons(service: DecisionService, actor: Actor, words: QuestionText) -> Reasons:
     own, other = "explain.ask_own", "explain.ask"
     found = questions.ask(service.state, actor, LAKE, words, NOW, own=own, other=other)
-    assert isinstance(found, Asked)
+    assert isinstance(found, AuthorizedQuestion)
     return questions.reasons(service.state, actor, found)
 
 
@@ -84,7 +86,9 @@ def test_without_a_principal_the_question_is_one_s_own(service: DecisionService)
     ],
     ids=repr,
 )
-def test_anything_else_is_about_somebody_else(service: DecisionService, words: Words) -> None:
+def test_anything_else_is_about_somebody_else(
+    service: DecisionService, words: QuestionText
+) -> None:
     found = asked(service, ANA, words)
     assert isinstance(found, Denied)
     assert found.operation == "decision.ask"
@@ -178,7 +182,7 @@ def test_lists_and_holdings_are_those_of_the_kernel(service: DecisionService) ->
     for size in (0, 1_001):
         with pytest.raises(BadInput):
             questions.listing(put(service, ANA, LOAD), size)
-    held = questions.held(put(service, ANA, Words(entity=T)))
+    held = questions.held(put(service, ANA, QuestionText(entity=T)))
     assert "SELECT_TABLE" in held.privileges
     assert "table.load" in held.operations
 
@@ -186,7 +190,7 @@ def test_lists_and_holdings_are_those_of_the_kernel(service: DecisionService) ->
 def test_who_may_is_a_right_of_its_own(service: DecisionService) -> None:
     assert isinstance(questions.who(service.state, ANA, LAKE, LOAD, NOW), Denied)
     found = questions.who(service.state, ADMIN, LAKE, LOAD, NOW)
-    assert isinstance(found, Asked)
+    assert isinstance(found, AuthorizedQuestion)
     assert questions.users(found) == [Principal(USER, "ana")]
     assert isinstance(questions.access(service.state, ANA, LAKE, T, NOW), Denied)
     rows = questions.access(service.state, ADMIN, LAKE, T, NOW)
@@ -229,11 +233,11 @@ def test_one_who_is_explained_to_without_seeing_the_realm_hears_of_no_other_enti
 def test_questions_to_the_control_realm_are_answered_with_the_caller_s_own_credential(
     service: DecisionService,
 ) -> None:
-    words = Words(operation="decision.ask_own", entity=f"realm:{LAKE}")
+    words = QuestionText(operation="decision.ask_own", entity=f"realm:{LAKE}")
     found = put(service, ANA, words, CONTROL)
     assert found.request.attributes == {"credential.fits": True}
     assert questions.check(found).allow
-    asking = Words(operation="decision.ask", entity=f"realm:{LAKE}")
+    asking = QuestionText(operation="decision.ask", entity=f"realm:{LAKE}")
     assert not questions.check(put(service, ANA, asking, CONTROL)).allow
     assert questions.check(put(service, ADMIN, asking, CONTROL)).allow
     lying = replace(words, entity="realm:absent", attributes={"credential.fits": True})
@@ -248,7 +252,7 @@ def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
     schema = system.entity("schema:lk:c.s")
     more = [EntityAdded(system.entity(f"table:lk:c.s.x{n}"), schema) for n in range(3_000)]
     service.write(SYSTEM, lambda transaction: transaction.change(LAKE, *more))
-    found = put(service, ANA, Words(operation="table.load", subresources=(T,)))
+    found = put(service, ANA, QuestionText(operation="table.load", subresources=(T,)))
     cancellation, walked = Cancellation(), 0
     walk = Matrix.walk
 

@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import Facts
 from lakewarden.service import realms
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.ports import FeedGone
 from lakewarden.service.replay import Disagreement, Rows, compare
 from lakewarden.testing.changes import change
@@ -36,7 +36,7 @@ def test_the_feed_of_any_changes_adds_up(name: str, seed: int) -> None:
         system = service.state.realm(LAKE).system
         facts = make(system, seed, harness.SMALL).facts
         try:
-            assert isinstance(bring(service, ADMIN, LAKE, system, facts), Brought)
+            assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
         except WardenError:
             return  # a world with a cycle
         for step in range(4):

@@ -7,12 +7,12 @@ import pytest
 from lakewarden.kernel.errors import Conflict, Unknown
 from lakewarden.kernel.statement import Effect
 from lakewarden.service import role
-from lakewarden.service.grant import Word, given
+from lakewarden.service.grant import GrantedPrivilege, grants_of
 from lakewarden.service.owner import owners_of
 from lakewarden.store import SqlStore
 from tests.service.lake import REALM, Lake
 
-USE = frozenset({Word("USE_CATALOG", Effect.ALLOW)})
+USE = frozenset({GrantedPrivilege("USE_CATALOG", Effect.ALLOW)})
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def lake(either_store: SqlStore) -> Lake:
 
 def test_a_role_holds_what_it_was_made_with_and_has_an_owner(lake: Lake) -> None:
     for state in (lake.state, lake.reopened()):
-        held = given(state, lake.principal("role:lk:readers"))
+        held = grants_of(state, lake.principal("role:lk:readers"))
         assert held == {lake.entity("catalog:lk:c"): USE}
         rows = owners_of(state, lake.entity("role:lk:readers"))
         assert [row.owner.name for row in rows] == ["boss"]
@@ -46,7 +46,7 @@ def test_a_role_counts_while_it_is_held(lake: Lake) -> None:
     assert lake.may("ana", "catalog.load", "catalog:lk:c")
     roles, ana = [lake.entity("role:lk:readers")], lake.principal("user:ana")
     for _ in range(2):
-        lake.do(lambda transaction: role.take_back(transaction, REALM, roles, ana))
+        lake.do(lambda transaction: role.revoke_roles(transaction, REALM, roles, ana))
     assert not lake.may("ana", "catalog.load", "catalog:lk:c")
 
 
@@ -60,7 +60,7 @@ def test_a_deleted_role_comes_back_empty_and_unheld(lake: Lake) -> None:
     assert kept["x"].principals == {lake.principal("user:ben")}
     lake.add("role:lk:readers")
     for state in (lake.state, lake.reopened()):
-        assert given(state, lake.principal("role:lk:readers")) == {}
+        assert grants_of(state, lake.principal("role:lk:readers")) == {}
     assert not lake.may("ana", "catalog.load", "catalog:lk:c")
 
 

@@ -9,12 +9,12 @@ from lakewarden.service.search_terms import (
     LONGEST,
     MOST,
     Kind,
-    Sought,
+    SearchQuery,
     Term,
     check_search,
-    sought,
+    name_term,
+    parse_query,
     value_term,
-    whole,
     words,
 )
 
@@ -42,23 +42,23 @@ def test_a_word_counts_by_its_beginning() -> None:
 
 @pytest.mark.parametrize("query", ["", "*", " * ", "**"])
 def test_a_star_asks_for_everything(query: str) -> None:
-    assert sought(query) is None
+    assert parse_query(query) is None
 
 
 def test_the_last_word_may_go_on_and_so_may_starred_ones() -> None:
-    assert sought("daily ord") == Sought(("daily",), ("ord",))
-    assert sought("da* orders") == Sought((), ("da", "orders"))
-    assert sought("shop.daily") == Sought(("shop",), ("daily",))
-    assert sought('"daily orders"') == Sought(("daily",), ("orders",))
-    assert sought("a a") == Sought((), ("a",))
+    assert parse_query("daily ord") == SearchQuery(("daily",), ("ord",))
+    assert parse_query("da* orders") == SearchQuery((), ("da", "orders"))
+    assert parse_query("shop.daily") == SearchQuery(("shop",), ("daily",))
+    assert parse_query('"daily orders"') == SearchQuery(("daily",), ("orders",))
+    assert parse_query("a a") == SearchQuery((), ("a",))
 
 
 def test_a_query_without_words_asks_for_nothing() -> None:
-    assert sought("???") == Sought((), ())
+    assert parse_query("???") == SearchQuery((), ())
 
 
 def test_every_word_must_be_there_as_one_of_the_kinds() -> None:
-    clauses = Sought(("daily",), ("ord",)).clauses(Kind.NAME, Kind.TEXT)
+    clauses = SearchQuery(("daily",), ("ord",)).clauses(Kind.NAME, Kind.TEXT)
     assert clauses == [
         [Term("ndaily"), Term("wdaily")],
         [Term("nord", True), Term("word", True)],
@@ -66,8 +66,8 @@ def test_every_word_must_be_there_as_one_of_the_kinds() -> None:
 
 
 def test_a_name_as_one_has_no_separators() -> None:
-    assert whole("Shop.Daily_Orders") == whole("shop daily orders") == "eshopdailyorders"
-    assert whole("...") == ""
+    assert name_term("Shop.Daily_Orders") == name_term("shop daily orders") == "eshopdailyorders"
+    assert name_term("...") == ""
 
 
 def test_values_differ_by_field_and_case_unless_case_is_left_out() -> None:

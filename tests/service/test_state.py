@@ -25,7 +25,7 @@ from lakewarden.service import state as states
 from lakewarden.service.effect import RealmChanged, TokenChanged
 from lakewarden.service.link import Link
 from lakewarden.service.realm import Realm, Token
-from lakewarden.service.state import People, RealmState, Scoped, State, advanced, load
+from lakewarden.service.state import People, RealmState, Scoped, State, after_effects, load
 from lakewarden.service.system import System, load_system
 from lakewarden.testing.changes import after, change
 from lakewarden.testing.world_draft import NOW
@@ -71,7 +71,7 @@ class Kept:
         return load(self, NOW)  # type: ignore[arg-type]
 
     def advanced(self, state: State, *effects: Scoped) -> State:
-        return advanced(state, effects, self.facts, NOW, self.revision)
+        return after_effects(state, effects, self.facts, NOW, self.revision)
 
 
 def meaning(realm: RealmState) -> Mapping[str, frozenset[object]]:

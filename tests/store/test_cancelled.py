@@ -8,7 +8,7 @@ import pytest
 
 from lakewarden.service.cancellation import Cancellation, Cancelled, working
 from lakewarden.store import SqlStore
-from lakewarden.store.engine import told
+from lakewarden.store.engine import translated_errors
 
 ENDLESS = {
     "sqlite": "with recursive n(x) as (select 1 union all select x + 1 from n) select max(x)"
@@ -29,7 +29,7 @@ def test_a_statement_that_is_given_up_ends_and_the_store_goes_on(store: SqlStore
     giving_up = threading.Thread(target=give_up)
 
     def read() -> None:
-        with store.reading() as reading, told():
+        with store.reading() as reading, translated_errors():
             giving_up.start()
             reading._connection.exec_driver_sql(ENDLESS[store.engine.dialect.name]).all()
 

@@ -11,7 +11,7 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import Effect, LinkChanged, RealmChanged
 from lakewarden.service.link import Asset, Link, Links, link
-from lakewarden.service.state import Scoped, linked
+from lakewarden.service.state import Scoped, links_after
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.backup import restore
 from tests.store.lake import REALM, write
@@ -68,10 +68,10 @@ def test_rows_are_the_links_that_the_effects_come_to(store: SqlStore, seed: int)
         else:
             continue
         do(store, *done)
-        expected = linked(expected, [done])
+        expected = links_after(expected, [done])
         assert links(store) == list(expected.all())
     do(store, "pond", RealmChanged("pond", None))
-    expected = linked(expected, [("pond", RealmChanged("pond", None))])
+    expected = links_after(expected, [("pond", RealmChanged("pond", None))])
     assert links(store) == list(expected.all())
 
 

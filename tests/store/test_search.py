@@ -8,7 +8,7 @@ from lakewarden.kernel.change import EntityAdded, EntityDropped, EntityRenamed
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.effect import Document, DocumentChanged, Effect, RealmChanged
 from lakewarden.service.realm import Realm
-from lakewarden.service.search_terms import Kind, Term, field_term, sought, value_term
+from lakewarden.service.search_terms import Kind, Term, field_term, parse_query, value_term
 from lakewarden.store import SqlStore, upgrade
 from lakewarden.store.backup import restore
 from tests.store.lake import SCHEMA, with_realm
@@ -32,7 +32,7 @@ def apply(store: SqlStore, *effects: Effect, realm: str = REALM) -> None:
 
 def found(store: SqlStore, query: str, realm: str = REALM) -> list[str]:
     """What has the words, by the names that people see."""
-    wanted = sought(query)
+    wanted = parse_query(query)
     assert wanted is not None
     return having(store, wanted.clauses(Kind.NAME, Kind.TEXT), realm)
 

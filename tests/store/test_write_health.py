@@ -7,7 +7,7 @@ import pytest
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service.write_health import Unwritable
 from lakewarden.store import SqlStore
-from lakewarden.store.engine import told
+from lakewarden.store.engine import translated_errors
 
 FAULTS = {
     "sqlite": ["pragma query_only = on", "update counter set revision = revision"],
@@ -26,7 +26,7 @@ def test_a_store_that_cannot_be_written_says_so_until_it_can(
     assert store.write_health.fault == ""
 
     def write() -> None:
-        with store.writing(late=True) as writing, told():
+        with store.writing(late=True) as writing, translated_errors():
             for sql in faults[store.engine.dialect.name]:
                 writing._connection.exec_driver_sql(sql)
 
@@ -44,7 +44,7 @@ def test_a_store_that_cannot_be_written_says_so_until_it_can(
 
 def test_what_fails_otherwise_is_no_fault_of_writes(store: SqlStore) -> None:
     def write() -> None:
-        with store.writing() as writing, told():
+        with store.writing() as writing, translated_errors():
             writing._connection.exec_driver_sql("select * from nowhere")
 
     with pytest.raises(Unavailable):

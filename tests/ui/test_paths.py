@@ -20,7 +20,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from lakewarden.http.admin.questions import told
+from lakewarden.http.admin.questions import explanation_response
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.explain import Explanation, Step, explain
@@ -101,9 +101,9 @@ def _reasons(matrix: Matrix, request: Request) -> Explained:
     found = explain(matrix, request)
     table = matrix.snapshot.table.statements
     named = [table[id] for id in found.statements if id in table]
-    chains = {one.id: question_text.reaching(matrix, request, one) for one in named}
+    chains = {one.id: question_text.membership_path(matrix, request, one) for one in named}
     reaching = {id: chain for id, chain in chains.items() if chain is not None}
-    body = told(Reasons(found, tuple(named), reaching, asker=request.principal), ())
+    body = explanation_response(Reasons(found, tuple(named), reaching, asker=request.principal), ())
     stored = frozenset(one.id for one in named)
     return Explained(request.principal, found, stored, reaching, msgspec.json.encode(body))
 

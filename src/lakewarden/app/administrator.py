@@ -30,7 +30,7 @@ def is_added(state: State, settings: Settings, now: float) -> bool:
     return settings.names_admin and not administrators(state, now)
 
 
-def settled(state: State, settings: Settings, now: float) -> Settings:
+def with_stored_administrator(state: State, settings: Settings, now: float) -> Settings:
     """The settings with the administrator that the store has.
 
     Where none was named it is `admin` or, if that one does not administer it, the first by name.

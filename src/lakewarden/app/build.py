@@ -60,7 +60,7 @@ from lakewarden.registry import registry
 from lakewarden.service import row_preparation
 from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.index_catch_up import Compiled, start
+from lakewarden.service.index_catch_up import Compiled, start_from_index
 from lakewarden.service.ports import Store
 from lakewarden.service.server_figures import ServerFigures
 from lakewarden.store import StoreLimits
@@ -346,7 +346,9 @@ class Application:
         if self.settings.indexes:
             try:
                 compiled = indexed.compiled(self.settings.indexes, check=False)
-                service.open({realm: start(one, _started) for realm, one in compiled.items()})
+                service.open(
+                    {realm: start_from_index(one, _started) for realm, one in compiled.items()}
+                )
                 return
             except BadInput as error:
                 log.get().error("not started from an index", why=str(error))

@@ -42,7 +42,7 @@ class Admission(Enum):
     REFUSED = "refused"
 
 
-class Closed(Enum):
+class CloseReason(Enum):
     """Why a connection was closed, or refused."""
 
     IDLE = "idle"
@@ -51,7 +51,7 @@ class Closed(Enum):
 
 
 @dataclass(slots=True)
-class _Known:
+class _TrackedConnection:
     address: str
     is_reserve: bool
 
@@ -76,7 +76,7 @@ class Connections:
         self._reserve = reserve
         self._proxies = proxies
         self._clock = clock
-        self._open: dict[Closable, _Known] = {}
+        self._open: dict[Closable, _TrackedConnection] = {}
         self._in_reserve = 0
         self._of_address: dict[str, int] = {}
         self._idle: dict[bool, OrderedDict[Closable, None]] = {
@@ -85,7 +85,7 @@ class Connections:
         }
         self._idle_of_address: dict[str, OrderedDict[Closable, None]] = {}
         self._logged = -float("inf")
-        self._untold: dict[Closed, int] = {}
+        self._untold: dict[CloseReason, int] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -94,10 +94,10 @@ class Connections:
         """Takes a new connection, which is idle, in place of another one where that is needed."""
         admission = self._admitted(address)
         if admission is Admission.REFUSED:
-            self._count(Closed.REFUSED)
+            self._count(CloseReason.REFUSED)
             return admission
         is_reserve = admission is Admission.RESERVE
-        self._open[connection] = _Known(address, is_reserve)
+        self._open[connection] = _TrackedConnection(address, is_reserve)
         self._in_reserve += is_reserve
         if not is_reserve:
             self._of_address[address] = self._of_address.get(address, 0) + 1
@@ -107,21 +107,23 @@ class Connections:
 
     def _admitted(self, address: str) -> Admission:
         if self._of_address.get(address, 0) >= self.address_limit and not self._is_proxy(address):
-            idle, why = self._idle_of_address.get(address), Closed.IDLE_OF_ADDRESS
+            idle, why = self._idle_of_address.get(address), CloseReason.IDLE_OF_ADDRESS
         elif len(self._open) - self._in_reserve >= self.limit:
-            idle, why = self._idle[False], Closed.IDLE
+            idle, why = self._idle[False], CloseReason.IDLE
         else:
             return Admission.FULL
         if self._close_first(idle, why):
             return Admission.FULL
-        if self._in_reserve < self._reserve or self._close_first(self._idle[True], Closed.IDLE):
+        if self._in_reserve < self._reserve or self._close_first(
+            self._idle[True], CloseReason.IDLE
+        ):
             return Admission.RESERVE
         return Admission.REFUSED
 
     def _is_proxy(self, address: str) -> bool:
         return is_among(address, self._proxies)
 
-    def _close_first(self, idle: OrderedDict[Closable, None] | None, why: Closed) -> bool:
+    def _close_first(self, idle: OrderedDict[Closable, None] | None, why: CloseReason) -> bool:
         """Closes the one that has been idle longest; whether there was one."""
         if not idle:
             return False
@@ -167,7 +169,7 @@ class Connections:
                 del self._of_address[known.address]
         metrics.CONNECTIONS.set(len(self._open))
 
-    def _forget_idle(self, connection: Closable, known: _Known) -> None:
+    def _forget_idle(self, connection: Closable, known: _TrackedConnection) -> None:
         self._idle[known.is_reserve].pop(connection, None)
         of_address = self._idle_of_address.get(known.address)
         if of_address is not None and not known.is_reserve:
@@ -175,7 +177,7 @@ class Connections:
             if not of_address:
                 del self._idle_of_address[known.address]
 
-    def _count(self, why: Closed) -> None:
+    def _count(self, why: CloseReason) -> None:
         metrics.CONNECTIONS_CLOSED.labels(why.value).inc()
         self._untold[why] = self._untold.get(why, 0) + 1
         now = self._clock()

@@ -42,31 +42,31 @@ _MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Consistency:
     """What a request asks of the state: a revision, and how old (in seconds) it may be."""
 
     at_least: int = 0
     age: float = 0.0
 
 
-NEWEST: Final = Wanted()
+NEWEST: Final = Consistency()
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh:
+class FreshState:
     """A state, and how old it may be, in seconds, where that could not be found out."""
 
     state: State
     stale: float | None = None
 
 
-def wanted(at_least: str | None, consistency: str | None) -> Wanted:
+def read_consistency(at_least: str | None, consistency: str | None) -> Consistency:
     """What the caller asks for; raises `BadInput`.
 
     >>> wanted("17", "0.5")
     Wanted(at_least=17, age=0.5)
     """
-    return Wanted(_revision(at_least), _age(consistency))
+    return Consistency(_revision(at_least), _age(consistency))
 
 
 def _revision(text: str | None) -> int:
@@ -116,7 +116,7 @@ class Freshness:
         """The decision service was loaded just now: its state is proven."""
         self._proven = self._clock()
 
-    def at_once(self, wish: Wanted, now: float) -> State | None:
+    def at_once(self, wish: Consistency, now: float) -> State | None:
         """A state that will do, where it takes no waiting."""
         state = self._service.current(now)
         if state is not None:
@@ -125,7 +125,7 @@ class Freshness:
             state = self._service.state if self._service.state.covers(now) else None
         return state if state is not None and state.revision >= wish.at_least else None
 
-    async def state(self, wish: Wanted = NEWEST) -> Fresh:
+    async def state(self, wish: Consistency = NEWEST) -> FreshState:
         """A state that will do.
 
         Raises `StaleRevision` for a revision that is not there within the time allowed, and
@@ -135,7 +135,7 @@ class Freshness:
         while True:
             found = self.at_once(wish, self._service.clock())
             if found is not None:
-                return Fresh(found)
+                return FreshState(found)
             try:
                 state = await asyncio.wait_for(self._newest(), self._wait_seconds)
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
@@ -147,18 +147,18 @@ class Freshness:
                     continue
                 raise Unavailable("the store cannot be reached") from error
             if state.revision >= wish.at_least:
-                return Fresh(state)
+                return FreshState(state)
             if self._clock() - begun >= self._wait_seconds:
                 raise StaleRevision(
                     f"revision `{wish.at_least}` is unknown; the newest is `{state.revision}`"
                 )
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    def _last(self, wish: Wanted) -> Fresh | None:
+    def _last(self, wish: Consistency) -> FreshState | None:
         """The last proven state, while it may still be used (R-23)."""
         state, age = self._service.state, self._clock() - self._proven
         good = state.covers(self._service.clock()) and state.revision >= wish.at_least
-        return Fresh(state, stale=age) if good and age <= self._stale_seconds else None
+        return FreshState(state, stale=age) if good and age <= self._stale_seconds else None
 
     async def _newest(self) -> State:
         """The newest state that there is from now on; asked for together with others."""

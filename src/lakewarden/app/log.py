@@ -51,7 +51,7 @@ def configure(level: str) -> None:
     root.setLevel(max(number, logging.WARNING))
 
 
-def is_told(level: int) -> bool:
+def is_enabled(level: int) -> bool:
     """Whether lines of this level are written; asked for every request."""
     return level >= _least[0]
 

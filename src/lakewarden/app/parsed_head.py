@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from lakewarden.app import http_head as heads
-from lakewarden.app.freshness import AT_LEAST, CONSISTENCY, NEWEST, Wanted, wanted
+from lakewarden.app.freshness import AT_LEAST, CONSISTENCY, NEWEST, Consistency, read_consistency
 from lakewarden.app.http_head import Pair
 from lakewarden.app.request_origin import RequestOrigin
-from lakewarden.app.routing import Found, Lost, Table
+from lakewarden.app.routing import NoRoute, RouteMatch, Table
 from lakewarden.authn import cookie, header
 from lakewarden.authn.header import Credentials, Nothing, Session
 from lakewarden.config.settings import Limits
@@ -44,11 +44,11 @@ class ParsedHead:
     what it counts as.
     """
 
-    found: Found
+    found: RouteMatch
     headers: Mapping[str, str]
     credentials: Credentials
     query: Mapping[str, tuple[str, ...]]
-    wish: Wanted
+    wish: Consistency
     size: int
     path: str
     body_limit: int
@@ -84,14 +84,14 @@ class HeadCache:
 
     def read(
         self, method: str, path: bytes, query: bytes, headers: Sequence[Pair], state: State
-    ) -> ParsedHead | Lost:
+    ) -> ParsedHead | NoRoute:
         """Reads a head; raises `Refused` and `BadInput`."""
         limits = self._limits
         heads.check_address(path, query, limits.url_bytes)
         head = heads.read(headers, limits.header_bytes)
         self._origin.check(method, head.headers)
         found = self._find(method, path, state)
-        if isinstance(found, Lost):
+        if isinstance(found, NoRoute):
             return found
         heads.check_encoding(head.headers)
         fields = heads.query_of(query)
@@ -116,7 +116,7 @@ class HeadCache:
             self._kept[method, path, query, tuple(headers)] = parsed
         return parsed
 
-    def _session(self, method: str, found: Found, headers: Mapping[str, str]) -> Credentials:
+    def _session(self, method: str, found: RouteMatch, headers: Mapping[str, str]) -> Credentials:
         """The session that a cookie carries, on the routes that take one.
 
         That of the pages counts for our own API and, below `/r/REALM`, for the dialects of the
@@ -137,7 +137,7 @@ class HeadCache:
             return cookie.read(headers, self._public_url)
         return of_pages
 
-    def _find(self, method: str, path: bytes, state: State) -> Found | Lost:
+    def _find(self, method: str, path: bytes, state: State) -> RouteMatch | NoRoute:
         """The route of a path; raises `BadInput` for a path that is refused (R-42)."""
         try:
             return self._table.find(method, split_path(path), state)
@@ -146,16 +146,16 @@ class HeadCache:
             if b"%2F" not in escaped and b"%5C" not in escaped:
                 raise
             found = self._table.find(method, split_path(path, encoded_slash=True), state)
-            if isinstance(found, Found) and found.route.encoded_slash:
+            if isinstance(found, RouteMatch) and found.route.encoded_slash:
                 return found
             raise
 
 
-def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Wanted:
+def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Consistency:
     """How new the answer has to be, as a header or the query says."""
     at_least, consistency = headers.get(AT_LEAST), headers.get(CONSISTENCY)
     if consistency is None and "consistency" in query:
         consistency = query["consistency"][0]
     if at_least is None and consistency is None:
         return NEWEST
-    return wanted(at_least, consistency)
+    return read_consistency(at_least, consistency)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from lakewarden.app.administrator import administrators, is_added, settled
+from lakewarden.app.administrator import administrators, is_added, with_stored_administrator
 from lakewarden.app.first_start import configured, realms
 from lakewarden.app.indexed import compiled
 from lakewarden.app.tls import context
 from lakewarden.config.settings import Settings
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.service.index_catch_up import since
+from lakewarden.service.index_catch_up import rows_since
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import weakened
-from lakewarden.service.state import fault, load_only
+from lakewarden.service.state import load_only, model_fault
 from lakewarden.service.system import load_system
 from lakewarden.store import open_store
 
@@ -41,19 +41,19 @@ def preflight(settings: Settings) -> Preflight:
         with open_store(settings.database) as store:
             for index in indexes:
                 with store.reading() as reading:
-                    since(index, reading)
+                    rows_since(index, reading)
             with store.reading() as reading:
                 now = time.time()
                 state = load_only(reading, CONTROL, now)
                 known = [configured(realm, settings) for realm in reading.realms()]
     except Unavailable as error:
         return Preflight(settings, (*settings.without_effect, f"not ready yet: {error}"))
-    settings = settled(state, settings, now)
+    settings = with_stored_administrator(state, settings, now)
     added = is_added(state, settings, now) and settings.admin not in administrators(state, now)
     told = (f"`{settings.admin}` is now an administrator of this database",) if added else ()
     weak = weakened(
         load_system(r.model, r.settings, r.text).model
         for r in known or realms(settings)
-        if fault(r) is None
+        if model_fault(r) is None
     )
     return Preflight(settings, (*settings.without_effect, *weak, *told))

@@ -88,7 +88,7 @@ class RequestContext:
         if self.stale is not None:
             metrics.STALE.inc()
         level = logging.INFO if status >= 400 else logging.DEBUG
-        if log.is_told(level):
+        if log.is_enabled(level):
             log.get().log(
                 level,
                 "request",

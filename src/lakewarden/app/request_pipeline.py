@@ -35,7 +35,7 @@ from lakewarden.app import http_head as heads
 from lakewarden.app import log, metrics, tls
 from lakewarden.app.client_address import Network, client_address
 from lakewarden.app.fair_queue import THREADS, FairQueue
-from lakewarden.app.freshness import Fresh, Freshness, Wanted
+from lakewarden.app.freshness import Consistency, Freshness, FreshState
 from lakewarden.app.http_body import Disconnected, Receive, disconnected, read_body
 from lakewarden.app.http_head import Pair
 from lakewarden.app.parsed_head import HeadCache, ParsedHead
@@ -43,7 +43,7 @@ from lakewarden.app.problem import PROBLEM
 from lakewarden.app.rate_limit import RateLimited, RateLimiter, site
 from lakewarden.app.request_context import RequestContext
 from lakewarden.app.request_origin import RequestOrigin
-from lakewarden.app.routing import Lost, Table, top_realm
+from lakewarden.app.routing import NoRoute, Table, top_realm
 from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
 from lakewarden.authn.header import Nothing
@@ -157,7 +157,7 @@ class RequestPipeline:
             state = parts.freshness.at_once(parsed.wish, now)
             if state is None:
                 return None
-            entered = self._entered(context, parsed, body, Fresh(state), now)
+            entered = self._entered(context, parsed, body, FreshState(state), now)
             reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
             head = context.head(reply)
         except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
@@ -172,7 +172,7 @@ class RequestPipeline:
         limits = self._parts.limits
         own, shared = heads.parted(headers)
         parsed = self._arrived(context, query, own, shared)
-        if isinstance(parsed, Lost):
+        if isinstance(parsed, NoRoute):
             return self._missing(context, parsed)
         limit = parsed.body_limit
         if limit > limits.body_bytes:
@@ -208,7 +208,7 @@ class RequestPipeline:
 
     def _arrived(
         self, context: RequestContext, query: bytes, own: dict[bytes, bytes], shared: Sequence[Pair]
-    ) -> ParsedHead | Lost:
+    ) -> ParsedHead | NoRoute:
         """What the head says; raises `Refused` and `BadInput`."""
         state = self._parts.service.state
         method, path = context.method, context.raw_path
@@ -216,7 +216,7 @@ class RequestPipeline:
         if parsed is None:
             context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
             found = self._arrivals.read(method, path, query, shared, state)
-            if isinstance(found, Lost):
+            if isinstance(found, NoRoute):
                 context.dialect, context.realm = found.dialect, found.realm
                 return found
             parsed = found
@@ -238,14 +238,14 @@ class RequestPipeline:
         if not context.request_id:
             context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
 
-    async def _fresh(self, wish: Wanted) -> tuple[Fresh, float]:
+    async def _fresh(self, wish: Consistency) -> tuple[FreshState, float]:
         """The state that answers, and the moment for which it does."""
         if not self._parts.is_open:
             raise self._parts.closed()
         now = self._parts.service.clock()
         state = self._parts.freshness.at_once(wish, now)
         if state is not None:
-            return Fresh(state), now
+            return FreshState(state), now
         for _ in range(_TRIES):
             fresh = await self._parts.freshness.state(wish)
             now = self._parts.service.clock()
@@ -254,7 +254,12 @@ class RequestPipeline:
         raise Unavailable("the data is not ready for the time of the request")
 
     def _entered(
-        self, context: RequestContext, parsed: ParsedHead, body: bytes, fresh: Fresh, now: float
+        self,
+        context: RequestContext,
+        parsed: ParsedHead,
+        body: bytes,
+        fresh: FreshState,
+        now: float,
     ) -> Exchange | Reply:
         """The request as its handler gets it, or why it does not get there."""
         state = fresh.state
@@ -371,7 +376,7 @@ class RequestPipeline:
             raise Disconnected
         raise Refused(503, "the request timed out; it may or may not have taken effect")
 
-    def _missing(self, context: RequestContext, lost: Lost) -> Reply:
+    def _missing(self, context: RequestContext, lost: NoRoute) -> Reply:
         dialect = lost.dialect or PROBLEM
         return dialect.missing(context.method, context.path, lost.allowed)
 

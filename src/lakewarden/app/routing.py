@@ -22,7 +22,7 @@ _HEAD = "HEAD"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RouteMatch:
     """A route, the parameters that its path names, and the segments that are below the realm."""
 
     dialect: Dialect
@@ -33,7 +33,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class NoRoute:
     """No route: the dialect whose path it would be, if any, and the methods that are there."""
 
     dialect: Dialect | None
@@ -78,7 +78,7 @@ class Table:
             patterns.sort(key=_vagueness)
         self._prefixes = _prefixes(self.patterns)
 
-    def find(self, method: str, segments: tuple[str, ...], state: State) -> Found | Lost:
+    def find(self, method: str, segments: tuple[str, ...], state: State) -> RouteMatch | NoRoute:
         """The route of a decoded path.
 
         Below a realm the dialects come first that speak for it. The others follow: whether a
@@ -86,9 +86,9 @@ class Table:
         """
         realm, segments = _realm(segments)
         if realm is not None:
-            speaking = speakers(self.dialects, state.realms.get(realm))
+            speaking = dialects_of(self.dialects, state.realms.get(realm))
             found = self._among(speaking, method, segments, realm)
-            if isinstance(found, Found) or found.allowed:
+            if isinstance(found, RouteMatch) or found.allowed:
                 return found
         return self._among(self.dialects, method, segments, realm)
 
@@ -98,7 +98,7 @@ class Table:
         method: str,
         segments: tuple[str, ...],
         realm: str | None,
-    ) -> Found | Lost:
+    ) -> RouteMatch | NoRoute:
         allowed: list[str] = []
         last: Dialect | None = None
         for pattern in (*self._by_length.get(len(segments), ()), *self._with_rest):
@@ -111,12 +111,12 @@ class Table:
                 continue
             offered = pattern.route.method
             if offered == method or (method == _HEAD and offered == "GET"):
-                return Found(pattern.dialect, pattern.route, params, segments, realm)
+                return RouteMatch(pattern.dialect, pattern.route, params, segments, realm)
             last = last or pattern.dialect
             allowed.append(offered)
         if last is None:
             last = self.guess("/" + "/".join(segments), dialects)
-        return Lost(last, tuple(dict.fromkeys(allowed)), realm)
+        return NoRoute(last, tuple(dict.fromkeys(allowed)), realm)
 
     def guess(self, path: str, among: Sequence[Dialect] | None = None) -> Dialect | None:
         """The dialect whose paths begin as this one, the one that agrees longest."""
@@ -166,7 +166,7 @@ def _realm(segments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
     return None, segments
 
 
-def speakers(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[Dialect, ...]:
+def dialects_of(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[Dialect, ...]:
     """The dialects that speak for a realm; one that is not there has those that speak for all."""
     model = "" if realm is None else realm.realm.model
     return tuple(dialect for dialect in dialects if not dialect.models or model in dialect.models)

@@ -104,12 +104,12 @@ def make(
 
     Raises `BadInput` for an administrator that it does not have, unless that one is to be added.
     """
-    from lakewarden.app.administrator import settled
+    from lakewarden.app.administrator import with_stored_administrator
     from lakewarden.app.first_start import first_start
     from lakewarden.config.settings import load
 
     given = {"database": url, "admin": admin, "add_admin": add_admin or None}
-    settings = settled(service.state, load(None, given), service.clock())
+    settings = with_stored_administrator(service.state, load(None, given), service.clock())
     is_new = first_start(service, settings)
     if is_new:
         note(f"the database was initialized; `{settings.admin}` is its administrator")

@@ -26,7 +26,7 @@ from lakewarden.kernel.model import Model
 if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
     from lakewarden.service.actor import Actor
-    from lakewarden.service.question_text import Words
+    from lakewarden.service.question_text import QuestionText
     from lakewarden.service.state import State
     from lakewarden.service.system import System
 
@@ -169,14 +169,14 @@ class Local:
         return self._state.realm(realm).system
 
     def _who(self, asking: dict[str, Any]) -> object:
-        from lakewarden.http.admin.cross_realm import users_given
+        from lakewarden.http.admin.cross_realm import users_response
         from lakewarden.service import cross_realm
 
         users = cross_realm.who(*self._arguments(asking), asking["realms"], asking["home"])
-        return users_given(self._state, done(users))
+        return users_response(self._state, done(users))
 
     def _list(self, asking: dict[str, Any]) -> object:
-        from lakewarden.http.admin.cross_realm import listing_given
+        from lakewarden.http.admin.cross_realm import listing_response
         from lakewarden.service import cross_realm
 
         after = asking["after"]
@@ -184,18 +184,18 @@ class Local:
         arguments = self._arguments(asking)
         size = asking["limit"]
         entities = cross_realm.listing(*arguments, asking["realms"], size=size, after=places)
-        return listing_given(done(entities))
+        return listing_response(done(entities))
 
     def _explain(self, asking: dict[str, Any]) -> object:
-        from lakewarden.http.admin.cross_realm import reasons_given
+        from lakewarden.http.admin.cross_realm import explanations_response
         from lakewarden.service import cross_realm
 
-        reasons = cross_realm.explained(*self._arguments(asking), asking["realms"], asking["home"])
-        return reasons_given(done(reasons))
+        reasons = cross_realm.explain(*self._arguments(asking), asking["realms"], asking["home"])
+        return explanations_response(done(reasons))
 
     def _access(self, asking: dict[str, Any]) -> object:
         from lakewarden.http.admin.bodies import NextPage
-        from lakewarden.http.admin.cross_realm import reach_given
+        from lakewarden.http.admin.cross_realm import reach_response
         from lakewarden.service.asset_access import asset_access
 
         answer = asset_access(
@@ -210,12 +210,12 @@ class Local:
             after=asking["token"] or None,
         )
         access = done(answer)
-        return reach_given(access, NextPage(next_token=access.after or ""))
+        return reach_response(access, NextPage(next_token=access.after or ""))
 
-    def _arguments(self, asking: dict[str, Any]) -> tuple[State, Actor, Words, float]:
-        from lakewarden.service.question_text import Words
+    def _arguments(self, asking: dict[str, Any]) -> tuple[State, Actor, QuestionText, float]:
+        from lakewarden.service.question_text import QuestionText
 
-        words = Words(
+        words = QuestionText(
             asking.get("principal"),
             asking["operation"],
             asking.get("entity"),

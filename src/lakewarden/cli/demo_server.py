@@ -41,7 +41,7 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
     from lakewarden.app.first_start import first_start
     from lakewarden.config.settings import load as configured
     from lakewarden.pipeline.directory import load as read
-    from lakewarden.service.load import bring as load
+    from lakewarden.service.load import load_rows as load
 
     with opened(database(folder), makes=True) as service:
         first_start(service, configured(None, {"database": database(folder), **_settings(parts)}))
@@ -66,7 +66,7 @@ def _bring_links(service: DecisionService) -> None:
     gap = done(
         service.write(
             operator(service),
-            lambda transaction: links.bring(transaction, pairs, keeper, prune=True),
+            lambda transaction: links.load_links(transaction, pairs, keeper, prune=True),
         )
     )
     show(f"    links: {f'{gap.new:,} new' if gap.new else 'as they were'}")

@@ -28,7 +28,7 @@ from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service.question_text import out_of_time
+from lakewarden.service.question_text import validity_notes
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm
@@ -78,7 +78,7 @@ def explain(  # noqa: PLR0913 — each is an option
         parsed = ask(open_realm(one), principal, operation, entity, parts, claims)
         explanation_of_check = explained(parsed.realm.matrix, parsed.request)
         context = explanation_context(parsed)
-        notes = [*parsed.notes, *out_of_time(parsed.realm.matrix, parsed.request)]
+        notes = [*parsed.notes, *validity_notes(parsed.realm.matrix, parsed.request)]
     if format == "json":
         show_json({**as_json(explanation_of_check), "notes": notes})
     else:

@@ -15,7 +15,7 @@ from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
 from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service.question_text import reaching
+from lakewarden.service.question_text import membership_path
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.directory import Loaded
@@ -68,7 +68,7 @@ def explanation_context(question: ParsedQuestion) -> ExplanationContext:
     return ExplanationContext(
         request,
         {id: stated[id] for id in stated if not id.startswith(IMPLIED_ID)},
-        lambda statement: reaching(matrix, request, statement),
+        lambda statement: membership_path(matrix, request, statement),
     )
 
 

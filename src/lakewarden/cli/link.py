@@ -123,7 +123,7 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
             gap = done(
                 service.write(
                     operator(service),
-                    lambda transaction: links.bring(transaction, pairs, keeper, prune=prune),
+                    lambda transaction: links.load_links(transaction, pairs, keeper, prune=prune),
                 )
             )
             answer = {

@@ -100,11 +100,13 @@ def _uncollected() -> Iterator[None]:
 
 
 def _brought(loaded: Loaded, realm: str, prune: bool, database: str | None) -> dict[str, Any]:
-    from lakewarden.service.load import bring
+    from lakewarden.service.load import load_rows
 
     with opened(database, makes=True) as service:
         before = service.catch_up().revision
-        answer = bring(service, operator(service), realm, loaded.system, loaded.facts, prune=prune)
+        answer = load_rows(
+            service, operator(service), realm, loaded.system, loaded.facts, prune=prune
+        )
         outcome = done(answer)
     is_new = bool(outcome.gap.effects)
     return {

@@ -18,7 +18,7 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import RemoteRealm, Server
-    from lakewarden.service.plan import Applied
+    from lakewarden.service.plan import AppliedPlan
     from lakewarden.service.plan_result import Plan
     from lakewarden.service.policy import Part
 
@@ -71,9 +71,9 @@ class Policies:
 
     def applied(
         self, parts: Sequence[Part], *, keeper: str, adopts: bool, revision: int, digest: str
-    ) -> Applied:
+    ) -> AppliedPlan:
         """Does what the plan of that revision and digest showed."""
-        from lakewarden.service.plan import Applied, apply_plan
+        from lakewarden.service.plan import AppliedPlan, apply_plan
         from lakewarden.service.plan_result import read_plan
 
         server = self.at.remote()
@@ -84,7 +84,7 @@ class Policies:
             # Before it is done: nothing that could fail should come between that and telling.
             system = there.system
             answer = server.ask("POST", f"{there.path}/apply", {**body, **agreed})
-            return Applied(read_plan(answer["plan"], system), answer["applied"])
+            return AppliedPlan(read_plan(answer["plan"], system), answer["applied"])
         with working("apply", ("open", "do")) as begin, opened(self.at.database) as service:
             begin("do")
             return done(

@@ -16,7 +16,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import Attribute, Model
 from lakewarden.kernel.request import Request, Scalar
-from lakewarden.service.question_text import Words, read, remarks
+from lakewarden.service.question_text import QuestionText, read, remarks
 from lakewarden.service.system import System
 from lakewarden.service.warden import Warden
 
@@ -128,7 +128,7 @@ def ask(
     Without a principal the question is about everybody, without an operation about all.
     """
     system, matrix = realm.system, realm.matrix
-    words = Words(
+    words = QuestionText(
         principal,
         operation or "",
         entity,

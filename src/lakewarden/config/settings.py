@@ -343,7 +343,7 @@ class ServerSettings(BaseSettings):
         return self.tls_cert is not None or self.public_url.startswith("https://")
 
     @property
-    def believes_names(self) -> bool:
+    def allows_unauthenticated(self) -> bool:
         """Whether some callers need no credentials: whom they say to be is whom they are."""
         return self.auth == "simple" or any(one.anonymous for one in self.systems.values())
 
@@ -364,7 +364,7 @@ class ServerSettings(BaseSettings):
         Where names are believed, a page on the web must not make the server its own by a name of
         the page's that resolves to it; so only those of this machine are good, unless it is said.
         """
-        if self.allowed_hosts or not self.believes_names:
+        if self.allowed_hosts or not self.allows_unauthenticated:
             return self.allowed_hosts
         public = urlsplit(self.public_url).netloc
         own = f"[{self.host}]" if ":" in self.host else self.host
@@ -380,7 +380,7 @@ class ServerSettings(BaseSettings):
             said.append(f"`insecure`: other machines reach `{self.host}` without authentication")
         for section in self.systems.values():
             said += section.weakened()
-        if self.believes_names and "*" in self.allowed_hosts:
+        if self.allows_unauthenticated and "*" in self.allowed_hosts:
             said.append("`allowed_hosts`: any web page can send requests to this server")
         if self.auth != "simple" and not self.is_encrypted and not self.is_loopback:
             said.append(

@@ -57,7 +57,7 @@ Details = Mapping[str, object] | Callable[[T], Mapping[str, object]]
 NOTHING: Final = Parts()
 
 
-class Ask(NamedTuple):
+class Requirement(NamedTuple):
     """A question of a write: an operation on a target, with further parts.
 
     `who`: whose question it is, where it is not the caller's own (an effective owner's).
@@ -71,7 +71,7 @@ class Ask(NamedTuple):
     otherwise: WardenError | None = None
 
 
-Asks = Sequence[Ask] | Callable[[WriteTransaction], Sequence[Ask]]
+Asks = Sequence[Requirement] | Callable[[WriteTransaction], Sequence[Requirement]]
 """Questions, or what tells them once it is known what is stored."""
 
 
@@ -131,7 +131,9 @@ class Guard:
     ) -> RealmState:
         """The realm's state, if the caller may; raises the refusal, or what `require` raises."""
         state = exchange.realm_state
-        request = self.question(exchange, state, Ask(operation, target, parts), exchange.now)
+        request = self.question(
+            exchange, state, Requirement(operation, target, parts), exchange.now
+        )
         refused = self.refusal(exchange, state, request)
         if refused is not None:
             exchange.denied(self.event(exchange, request, "deny", str(refused)))
@@ -149,7 +151,9 @@ class Guard:
     ) -> bool:
         """Whether the caller may, where the answer only says less to who may not."""
         state = exchange.realm_state
-        request = self.question(exchange, state, Ask(operation, target, parts), exchange.now)
+        request = self.question(
+            exchange, state, Requirement(operation, target, parts), exchange.now
+        )
         return not self.is_on(exchange) or state.matrix.decide(request).allow
 
     def write(
@@ -171,7 +175,7 @@ class Guard:
         `require`, leave nothing behind.
         With `ahead` of it the target need not exist, nor anything above it.
         """
-        asks = [Ask(operation, target, parts)]
+        asks = [Requirement(operation, target, parts)]
         return self.write_all(exchange, asks, task, missing=missing, ahead=ahead, details=details)
 
     def write_all(
@@ -242,7 +246,7 @@ class Guard:
         within = None if container == NO_RESOURCE else container
         if self.unfiltered(exchange, state, filter):
             return _all(state, filter, within)
-        request = self.question(exchange, state, Ask(filter), exchange.now, within)
+        request = self.question(exchange, state, Requirement(filter), exchange.now, within)
         return listing(state.matrix, request, within)
 
     def visible(
@@ -273,7 +277,7 @@ class Guard:
         candidates, state = list(entities), exchange.realm_state
         if not candidates or self.unfiltered(exchange, state, operation):
             return candidates
-        ask, about = Ask(operation, parts=parts), within or candidates[0]
+        ask, about = Requirement(operation, parts=parts), within or candidates[0]
         request = self.question(exchange, state, ask, exchange.now, about)
         return [candidates[index] for index in filtered(state.matrix, request, candidates)]
 
@@ -283,7 +287,7 @@ class Guard:
         self,
         exchange: Exchange,
         state: RealmState,
-        ask: Ask,
+        ask: Requirement,
         now: float,
         about: Entity | None = None,
     ) -> Request:

@@ -27,7 +27,7 @@ from lakewarden.service.credential import PASSWORD
 from lakewarden.service.password import LONGEST
 from lakewarden.service.realm import DIRECTORY, check_realm_name, people_of
 from lakewarden.service.state import RealmState
-from lakewarden.service.throttle import Door, Throttle
+from lakewarden.service.throttle import AddressThrottle, Throttle
 from lakewarden.service.token import Issued
 
 SIMPLE: Final = "simple"
@@ -38,11 +38,11 @@ TOKEN: Final = "token"  # noqa: S105 — the word for it, not one
 OIDC: Final = "oidc"
 
 
-class NotBelieved(WardenError):
+class InvalidCredentials(WardenError):
     """Nobody is signed in; says no more than that."""
 
 
-class TooMany(WardenError):
+class TooManyAttempts(WardenError):
     """Too many tries; `seconds` until the next one."""
 
     def __init__(self, seconds: float) -> None:
@@ -51,7 +51,7 @@ class TooMany(WardenError):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class SignInCredentials:
     """What somebody signs in with; empty where nothing was said."""
 
     user: str = ""
@@ -71,22 +71,22 @@ def modes(services: Services) -> tuple[str, ...]:
     return (*ways, PASSWORD) if services.passwords is not None else tuple(ways)
 
 
-def sign_in(exchange: Exchange, proof: Proof) -> Issued:
+def sign_in(exchange: Exchange, proof: SignInCredentials) -> Issued:
     """A new session; the one with which the request came ends.
 
-    Raises `NotBelieved`, `TooMany`, and `BadInput` for a malformed name.
+    Raises `InvalidCredentials`, `TooManyAttempts`, and `BadInput` for a malformed name.
     """
     _check(proof)
     if proof.password and proof.realm:
         return _by_password(exchange, proof)
     if proof.password:
         return _by_directory_password(exchange, proof)
-    actor = _believed(exchange, proof)
+    actor = _authenticated(exchange, proof)
     old = _sent(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
 
 
-def _check(proof: Proof) -> None:
+def _check(proof: SignInCredentials) -> None:
     """Refuses a malformed place, and a place without the password that it is about."""
     try:
         check_realm_name(proof.directory or DIRECTORY)
@@ -102,13 +102,13 @@ def sign_in_as(exchange: Exchange, actor: Actor) -> Issued:
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
 
 
-def _believed(exchange: Exchange, proof: Proof) -> Actor:
+def _authenticated(exchange: Exchange, proof: SignInCredentials) -> Actor:
     if proof.token:
-        door = Door(exchange.service.store, exchange.address)
+        door = AddressThrottle(exchange.service.store, exchange.address)
         _wait(door.begin(exchange.now))
         holder = exchange.services.holder_of(proof.token, exchange.state, exchange.now)
         if holder is None:
-            raise NotBelieved("the token is not valid")
+            raise InvalidCredentials("the token is not valid")
         door.succeed()
         return holder
     if proof.user and exchange.services.auth == SIMPLE:
@@ -116,10 +116,10 @@ def _believed(exchange: Exchange, proof: Proof) -> Actor:
         return Actor(proof.user, DIRECTORY, credential=SIMPLE, unproven=SIMPLE)
     if exchange.actor.credential != ANONYMOUS:
         return exchange.actor
-    raise NotBelieved("credentials are required")
+    raise InvalidCredentials("credentials are required")
 
 
-def _by_password(exchange: Exchange, proof: Proof) -> Issued:
+def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     """A session of a user of a realm whose system keeps passwords."""
     hashing = exchange.services.passwords
     found = exchange.state.realms.get(proof.realm)
@@ -140,7 +140,7 @@ def _by_password(exchange: Exchange, proof: Proof) -> Issued:
                 transaction, proof.realm, "user.log_in", user or proof.user
             )
         )
-        raise NotBelieved("the user name or the password is incorrect")
+        raise InvalidCredentials("the user name or the password is incorrect")
     issued: Issued = exchange.write(
         lambda transaction: passwords.enter(transaction, proof.realm, user, hashed)
     )
@@ -148,7 +148,7 @@ def _by_password(exchange: Exchange, proof: Proof) -> Issued:
     return issued
 
 
-def _by_directory_password(exchange: Exchange, proof: Proof) -> Issued:
+def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     """A session of a user of a directory who has a password there."""
     hashing, directory = exchange.services.passwords, proof.directory or DIRECTORY
     if hashing is None:
@@ -171,7 +171,7 @@ def _by_directory_password(exchange: Exchange, proof: Proof) -> Issued:
         exchange.write(
             lambda transaction: directory_password.record_wrong(transaction, directory, proof.user)
         )
-        raise NotBelieved("the user name or the password is incorrect")
+        raise InvalidCredentials("the user name or the password is incorrect")
     throttle.succeed(exchange.now)
     return issued
 
@@ -185,7 +185,7 @@ def _known(known: object, found: RealmState, name: str) -> str | None:
 
 def _wait(seconds: float | None) -> None:
     if seconds is not None:
-        raise TooMany(seconds)
+        raise TooManyAttempts(seconds)
 
 
 def cookie(exchange: Exchange, issued: Issued) -> str:

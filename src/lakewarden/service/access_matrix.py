@@ -25,7 +25,7 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from lakewarden.service.role_sets import RoleSet, joint_role_sets, role_sets
 from lakewarden.service.state import RealmState, State
 
@@ -118,7 +118,7 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
     ids = matrix.snapshot.of_type(wanted)
     if within is not None:
         tree = matrix.snapshot.coded.tree
-        id = tree.find(named(found, within))
+        id = tree.find(parse_entity(found, within))
         ids = ids & (tree.below(BitMap([id])) if id is not None else BitMap())
     both = (matrix,) if then is None else (matrix, then)
     plans = [one.plan(declared, wanted) for one in both]

@@ -21,11 +21,11 @@ from lakewarden.kernel.who import who
 from lakewarden.service import question_text, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.cross_realm import fitting, person
+from lakewarden.service.cross_realm import candidate_assets, person
 from lakewarden.service.link import Asset
 from lakewarden.service.links import asset
-from lakewarden.service.question_text import Words
-from lakewarden.service.questions import Asked, Reasons, Rights
+from lakewarden.service.question_text import QuestionText
+from lakewarden.service.questions import AuthorizedQuestion, Reasons, Rights
 from lakewarden.service.realm_selection import RealmSelection, right, selected_realms
 from lakewarden.service.state import State
 
@@ -34,7 +34,7 @@ MAX_PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Path:
+class AssetPath:
     """A way to the asset: over which entity, by which operation of its realm."""
 
     asset: Asset
@@ -43,7 +43,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class StatementGrant:
     """A statement by which somebody is let in, and over whom it reaches the person.
 
     `over` None: it reaches owners, and the person is one.
@@ -54,13 +54,13 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class PathGrants:
     """By what a path is open: statements, and what else the rule found (`owner(self)`).
 
     Not told to whoever may not have it explained: then `told` is False.
     """
 
-    grants: tuple[Grant, ...] = ()
+    grants: tuple[StatementGrant, ...] = ()
     facts: tuple[str, ...] = ()
     told: bool = True
 
@@ -70,7 +70,7 @@ class PersonAccess:
     """A person who reaches the asset, and the open paths, each with what opens it."""
 
     person: str
-    paths: tuple[tuple[Path, By], ...]
+    paths: tuple[tuple[AssetPath, PathGrants], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class AssetAccess:
     """
 
     assets: tuple[Asset, ...]
-    paths: tuple[Path, ...]
+    paths: tuple[AssetPath, ...]
     total: int
     counts: dict[str, int]
     people: tuple[PersonAccess, ...]
@@ -116,11 +116,11 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
     where = selected_realms(state, actor, names, now, right(state, actor, now, access), access)
     if isinstance(where, Denied):
         return where
-    start = found_at(state, where, text, home)
+    start = asset_in_realms(state, where, text, home)
     same = state.links.same(start, where.passing)
     assets = tuple(one for one in same if one.realm in where.realms)
     paths = tuple(path for one in assets for path in _paths(state, one, ways))
-    open_to: dict[str, list[tuple[Path, Principal]]] = {}
+    open_to: dict[str, list[tuple[AssetPath, Principal]]] = {}
     for path in paths:
         realm = state.realm(path.asset.realm)
         request = Request(Principal(USER, ""), path.operation, path.asset.entity, now)
@@ -129,7 +129,7 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
     people = sorted(open_to)
     rest = people if after is None else [name for name in people if name > after]
     shown = rest[:size]
-    telling = _Telling(state, actor, now)
+    telling = _PathExplainer(state, actor, now)
     return AssetAccess(
         assets,
         paths,
@@ -146,28 +146,28 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
     )
 
 
-def found_at(state: State, where: RealmSelection, text: str, home: str | None) -> Asset:
+def asset_in_realms(state: State, where: RealmSelection, text: str, home: str | None) -> Asset:
     """The one entity that the text names among the realms; errors as `reach`."""
     if home is not None:
         if home not in where.passing:
             raise Unknown("asset", text, "none of the realms that you may query contains it")
         return asset(state, (home, text))
-    found = fitting(state, where, text)
+    found = candidate_assets(state, where, text)
     if len(found) > 1:
         names = ", ".join(one.realm for one in found)
         raise BadInput(f"several realms may contain `{text}`: {names}; name the realm")
     return found[0]
 
 
-def _paths(state: State, of: Asset, ways: Sequence[str]) -> Iterator[Path]:
+def _paths(state: State, of: Asset, ways: Sequence[str]) -> Iterator[AssetPath]:
     model = state.realm(of.realm).system.model
     for way in WAYS:
         operation = model.reaching(way, of.entity.type) if way in ways else None
         if operation is not None:
-            yield Path(of, way, operation)
+            yield AssetPath(of, way, operation)
 
 
-class _Telling:
+class _PathExplainer:
     """What opens paths, as far as the caller may have it explained."""
 
     def __init__(self, state: State, actor: Actor, now: float) -> None:
@@ -176,7 +176,7 @@ class _Telling:
         self._now = now
         self._rights: dict[str, Rights] = {}
 
-    def by(self, path: Path, principal: Principal) -> By:
+    def by(self, path: AssetPath, principal: Principal) -> PathGrants:
         realm = path.asset.realm
         rights = self._rights.get(realm)
         if rights is None:
@@ -186,16 +186,16 @@ class _Telling:
             own = self._actor.principal(found.realm, found.system)
             is_own = principal == own and self._actor.is_good_in(found.realm)
             if not is_own or rights.refused("explain.ask_own") is not None:
-                return By(told=False)
+                return PathGrants(told=False)
         request = Request(principal, path.operation, path.asset.entity, self._now)
-        words = Words(operation=path.operation)
-        asked = Asked(found, words, request, rights.sees)
+        words = QuestionText(operation=path.operation)
+        asked = AuthorizedQuestion(found, words, request, rights.sees)
         return _by(asked, questions.reasons(self._state, self._actor, asked))
 
 
-def _by(asked: Asked, reasons: Reasons) -> By:
+def _by(asked: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
     grants = tuple(
-        Grant(statement, _over(asked, reasons, statement))
+        StatementGrant(statement, _over(asked, reasons, statement))
         for statement in reasons.statements
         if statement.effect is Effect.ALLOW and statement.id in reasons.found.statements
     )
@@ -203,10 +203,12 @@ def _by(asked: Asked, reasons: Reasons) -> By:
     facts = [] if rule is None else list(_facts(rule))
     # That somebody is a member of the container opens nothing beside a statement that does.
     told = (says for says, is_implied in facts if not (is_implied and grants))
-    return By(grants, tuple(dict.fromkeys(told)))
+    return PathGrants(grants, tuple(dict.fromkeys(told)))
 
 
-def _over(asked: Asked, reasons: Reasons, statement: Statement) -> tuple[Principal, ...] | None:
+def _over(
+    asked: AuthorizedQuestion, reasons: Reasons, statement: Statement
+) -> tuple[Principal, ...] | None:
     found = reasons.reaching.get(statement.id)
     if found is not None:
         return found
@@ -214,7 +216,7 @@ def _over(asked: Asked, reasons: Reasons, statement: Statement) -> tuple[Princip
     for implied in (ALL_USERS, ANY_GROUP):
         if implied in mine:
             request = replace(asked.request, principal=implied, groups=())
-            chain = question_text.reaching(asked.realm.matrix, request, statement)
+            chain = question_text.membership_path(asked.realm.matrix, request, statement)
             if chain is not None:
                 return (implied, *chain)
     return None

@@ -93,7 +93,7 @@ def examine(
     anchors: Sequence[Anchor] | None = None,
 ) -> Report:
     """Looks at every row once, in the order of their numbers, from the first one on."""
-    watch = _Watch(seals, anchors or ())
+    watch = _SealCheck(seals, anchors or ())
     chain = first_fault(watch.passing(rows), head)
     faults = [*watch.faults(), *([] if chain is None else [chain])]
     fault = min(faults, default=None)
@@ -108,7 +108,7 @@ def compare(
 
     `doubts` are what was said there; of cut rows the anchors say it instead.
     """
-    watch = _Watch(UNSEALED, anchors)
+    watch = _SealCheck(UNSEALED, anchors)
     for _ in watch.passing(rows):
         pass
     fault = min(watch.faults(), default=None)
@@ -116,7 +116,7 @@ def compare(
     return Report(head.seq, fault, () if fault else (*kept, *watch.after_anchors(head)))
 
 
-class _Watch:
+class _SealCheck:
     """What the rows that pass say beside their chain."""
 
     def __init__(self, seals: Seals, anchors: Sequence[Anchor]) -> None:

@@ -16,9 +16,9 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.names.label import label
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from lakewarden.service.state import State
-from lakewarden.service.visible import refused_to_look, visible_ids, visible_parents
+from lakewarden.service.visible import listing_denial, visible_ids, visible_parents
 
 MAX_PAGE = 1_000
 
@@ -61,7 +61,7 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     """
     if not 1 <= size <= MAX_PAGE:
         raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
-    refused = refused_to_look(state, actor, realm, now)
+    refused = listing_denial(state, actor, realm, now)
     if refused is not None:
         return refused
     found = state.realm(realm)
@@ -69,7 +69,7 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     ids = visible_ids(state, actor, realm, now)
     above = -1
     if of is not None:
-        container = named(found, of)
+        container = parse_entity(found, of)
         id = tree.find(container)
         if id is None or id not in ids:
             raise Unknown("entity", of)

@@ -20,9 +20,9 @@ from lakewarden.service import control, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import named
-from lakewarden.service.question_text import Words
-from lakewarden.service.sentence import Sentences, Word
+from lakewarden.service.entities import parse_entity
+from lakewarden.service.question_text import QuestionText
+from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import State
 
 SHOWN: Final = 100
@@ -33,7 +33,7 @@ EXPLAINED: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class ContainerEntities:
     """Entities directly in one container: how many, the first, and why it is as it is there.
 
     `within` None: they lie at the top. `why` is empty where it is not worked out.
@@ -42,24 +42,24 @@ class Inside:
     within: Entity | None
     entities: int
     sample: Entity
-    why: tuple[Word, ...]
+    why: tuple[Phrase, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ComparedEntities:
     """What one side alone may, or both: how many entities, and where they lie."""
 
     entities: int
-    inside: tuple[Inside, ...]
+    inside: tuple[ContainerEntities, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What two principals may, at a revision."""
 
-    only_a: Part
-    both: Part
-    only_b: Part
+    only_a: ComparedEntities
+    both: ComparedEntities
+    only_b: ComparedEntities
     revision: int
 
 
@@ -88,13 +88,15 @@ def compare(  # noqa: PLR0913 — who, what and where
     for name, who in (("a", one), ("b", other)):
         if not who:
             raise BadInput("expected a principal", where=f"body.{name}")
-        asked = questions.ask(state, actor, realm, Words(operation=operation, principal=who), now)
+        asked = questions.ask(
+            state, actor, realm, QuestionText(operation=operation, principal=who), now
+        )
         if isinstance(asked, Denied):
             return asked
         requests.append(asked.request)
-    below = None if within is None else named(found, within)
+    below = None if within is None else parse_entity(found, within)
     a, b = (listing(found.matrix, request, below) for request in requests)
-    telling = _Telling(found.matrix, Sentences(found), requests[0], requests[1])
+    telling = _Comparer(found.matrix, Sentences(found), requests[0], requests[1])
     return Comparison(
         only_a=telling.part(a - b, of_b=True),
         both=telling.part(a & b, of_b=False, why=False),
@@ -104,19 +106,19 @@ def compare(  # noqa: PLR0913 — who, what and where
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _Comparer:
     matrix: Matrix
     sentences: Sentences
     a: Request
     b: Request
 
-    def part(self, ids: BitMap, *, of_b: bool, why: bool = True) -> Part:
+    def part(self, ids: BitMap, *, of_b: bool, why: bool = True) -> ComparedEntities:
         """The entities by container; why the one who may not is refused there."""
         request = self.b if of_b else self.a
         groups = sorted(_by_container(self.matrix, ids), key=lambda one: (-len(one[1]), one[0]))
         tree = self.matrix.snapshot.coded.tree
         inside = [
-            Inside(
+            ContainerEntities(
                 within=tree.entity(above) if above >= 0 else None,
                 entities=len(members),
                 sample=tree.entity(members.min()),
@@ -124,9 +126,9 @@ class _Telling:
             )
             for place, (above, members) in enumerate(checked(groups[:SHOWN]))
         ]
-        return Part(len(ids), tuple(inside))
+        return ComparedEntities(len(ids), tuple(inside))
 
-    def _why(self, tree: Tree, request: Request, id: int) -> tuple[Word, ...]:
+    def _why(self, tree: Tree, request: Request, id: int) -> tuple[Phrase, ...]:
         asked = replace(request, target=tree.entity(id))
         told = explain(self.matrix, asked)
         table = self.matrix.snapshot.table.statements

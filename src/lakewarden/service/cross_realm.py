@@ -24,8 +24,8 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.link import Asset
 from lakewarden.service.links import asset
-from lakewarden.service.question_text import Words
-from lakewarden.service.questions import Asked, Reasons
+from lakewarden.service.question_text import QuestionText
+from lakewarden.service.questions import AuthorizedQuestion, Reasons
 from lakewarden.service.realm_selection import (
     May,
     RealmSelection,
@@ -56,7 +56,7 @@ def person(system: System, principal: Principal) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class RealmQuestion:
     """One realm's part of a question: the operation there, and the entity (None: none)."""
 
     realm: str
@@ -71,7 +71,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class InapplicableRealm:
     """A realm to which the question does not apply, and why."""
 
     realm: str
@@ -79,58 +79,62 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class CrossRealmQuestion:
     """A question as it goes to several realms."""
 
     among: RealmSelection
-    units: tuple[Unit, ...]
-    silent: tuple[Silent, ...]
+    units: tuple[RealmQuestion, ...]
+    silent: tuple[InapplicableRealm, ...]
 
 
-def spread(
+def split_by_realm(
     state: State, among: RealmSelection, operation: str, entity: str | None, home: str | None = None
-) -> Spread:
+) -> CrossRealmQuestion:
     """The question's parts: about the entity where it is one, and about what is linked to it.
 
     With `home` the text names an entity of that realm alone. Raises `Unknown` for an operation
     that none of the realms has, and errors as `fitting`.
     """
     about = None if entity is None else targets(state, among, entity, home)
-    units: list[Unit] = []
-    silent: list[Silent] = []
+    units: list[RealmQuestion] = []
+    silent: list[InapplicableRealm] = []
     for name in among.realms:
         system = state.realm(name).system
         here = [None] if about is None else [one.entity for one in about if one.realm == name]
         if not here:
-            silent.append(Silent(name, "has no entity linked to this entity"))
+            silent.append(InapplicableRealm(name, "has no entity linked to this entity"))
             continue
         found = [unit for at in here for unit in _units(system.model, name, operation, at)]
         units += found
         if not found:
-            silent.append(Silent(name, _why_silent(system.model, operation)))
+            silent.append(InapplicableRealm(name, _inapplicable_reason(system.model, operation)))
     if (
         not units
         and among.realms
-        and not any(_has(state.realm(name).system.model, operation) for name in among.realms)
+        and not any(
+            _has_operation(state.realm(name).system.model, operation) for name in among.realms
+        )
     ):
         raise Unknown("operation or privilege", operation, "none of the realms contains it")
-    return Spread(among, tuple(units), tuple(silent))
+    return CrossRealmQuestion(among, tuple(units), tuple(silent))
 
 
-def _units(model: Model, realm: str, operation: str, entity: Entity | None) -> Iterator[Unit]:
+def _units(
+    model: Model, realm: str, operation: str, entity: Entity | None
+) -> Iterator[RealmQuestion]:
     if operation in WAYS:
         if entity is not None:
             found = model.reaching(operation, entity.type)
             if found is not None:
-                yield Unit(realm, found, entity, operation)
-    elif _has(model, operation):
+                yield RealmQuestion(realm, found, entity, operation)
+    elif _has_operation(model, operation):
         declared = model.operations.get(operation)
         type = "" if entity is None else entity.type
         if declared is None or declared.rule_or_none(type) is not None:
-            yield Unit(realm, operation, entity)
+            yield RealmQuestion(realm, operation, entity)
 
 
-def _has(model: Model, operation: str) -> bool:
+def _has_operation(model: Model, operation: str) -> bool:
     if operation in WAYS:
         return bool(model.access.get(operation))
     return operation in model.operations or (
@@ -138,8 +142,8 @@ def _has(model: Model, operation: str) -> bool:
     )
 
 
-def _why_silent(model: Model, operation: str) -> str:
-    if not _has(model, operation):
+def _inapplicable_reason(model: Model, operation: str) -> str:
+    if not _has_operation(model, operation):
         return f"`{operation}` is not an operation of {model.title}"
     return f"`{operation}` does not apply to this type of entity in {model.title}"
 
@@ -148,11 +152,11 @@ def targets(state: State, among: RealmSelection, text: str, home: str | None) ->
     """The entity, in every realm that may have it, and all that are linked to it."""
     if home is not None and home not in among.passing:
         raise Unknown("asset", text, "none of the realms that you may query contains it")
-    starts = fitting(state, among, text) if home is None else [asset(state, (home, text))]
+    starts = candidate_assets(state, among, text) if home is None else [asset(state, (home, text))]
     return sorted({same for start in starts for same in state.links.same(start, among.passing)})
 
 
-def fitting(state: State, among: RealmSelection, text: str) -> list[Asset]:
+def candidate_assets(state: State, among: RealmSelection, text: str) -> list[Asset]:
     """The entity that the text names, in each realm that is asked and may have it.
 
     Where none may, in each realm that could be asked: links lead from there to those that are.
@@ -176,23 +180,25 @@ def fitting(state: State, among: RealmSelection, text: str) -> list[Asset]:
     )
 
 
-def listable(state: State, among: RealmSelection, operation: str) -> Spread:
+def listing_questions(state: State, among: RealmSelection, operation: str) -> CrossRealmQuestion:
     """As `spread`, for what is listed: a way is every operation that its model declares."""
-    units: list[Unit] = []
-    silent: list[Silent] = []
+    units: list[RealmQuestion] = []
+    silent: list[InapplicableRealm] = []
     for name in among.realms:
         model = state.realm(name).system.model
         names = model.access.get(operation, ()) if operation in WAYS else (operation,)
-        found = [Unit(name, one, None, operation) for one in names if _has(model, one)]
+        found = [
+            RealmQuestion(name, one, None, operation) for one in names if _has_operation(model, one)
+        ]
         units += found
         if not found:
-            silent.append(Silent(name, _why_silent(model, operation)))
+            silent.append(InapplicableRealm(name, _inapplicable_reason(model, operation)))
     if among.realms and not units:
         raise Unknown("operation or privilege", operation, "none of the realms contains it")
-    return Spread(among, tuple(units), tuple(silent))
+    return CrossRealmQuestion(among, tuple(units), tuple(silent))
 
 
-def words_of(words: Words, unit: Unit) -> Words:
+def words_of(words: QuestionText, unit: RealmQuestion) -> QuestionText:
     """The question of one realm, in its words."""
     entity = unit.entity
     text = None if entity is None or entity == NO_RESOURCE else f"{entity.type}:{entity.name}"
@@ -203,55 +209,60 @@ def words_of(words: Words, unit: Unit) -> Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class RealmAnswer(Generic[T]):
     """What one realm answers to its part, and the remarks beside it."""
 
-    unit: Unit
+    unit: RealmQuestion
     found: T
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Generic[T]):
+class CrossRealmAnswers(Generic[T]):
     """All answers; realms to which the question does not apply, and those left out."""
 
-    each: tuple[Answer[T], ...]
-    silent: tuple[Silent, ...]
+    each: tuple[RealmAnswer[T], ...]
+    silent: tuple[InapplicableRealm, ...]
     left_out: tuple[str, ...]
 
 
-Asking = Callable[[Words, str], Asked | Denied]
+Asking = Callable[[QuestionText, str], AuthorizedQuestion | Denied]
 """Puts the words to a realm."""
 
 
-def _each(spread: Spread, words: Words, ask: Asking, find: Callable[[Asked], T]) -> Answers[T]:
-    answers: list[Answer[T]] = []
+def _each(
+    spread: CrossRealmQuestion,
+    words: QuestionText,
+    ask: Asking,
+    find: Callable[[AuthorizedQuestion], T],
+) -> CrossRealmAnswers[T]:
+    answers: list[RealmAnswer[T]] = []
     silent = list(spread.silent)
     for unit in spread.units:
         try:
             asked = ask(words_of(words, unit), unit.realm)
             if isinstance(asked, Denied):
                 raise AssertionError("a realm was asked that was to be left out")
-            answers.append(Answer(unit, find(asked), asked.notes))
+            answers.append(RealmAnswer(unit, find(asked), asked.notes))
         except (BadInput, Unknown) as error:
-            silent.append(Silent(unit.realm, str(error)))
-    return Answers(tuple(answers), tuple(silent), spread.among.left_out)
+            silent.append(InapplicableRealm(unit.realm, str(error)))
+    return CrossRealmAnswers(tuple(answers), tuple(silent), spread.among.left_out)
 
 
 def who(
     state: State,
     actor: Actor,
-    words: Words,
+    words: QuestionText,
     now: float,
     names: Sequence[str] | None = None,
     home: str | None = None,
-) -> Answers[tuple[Principal, ...]] | Denied:
+) -> CrossRealmAnswers[tuple[Principal, ...]] | Denied:
     """Who may do it, realm by realm: on the entity, and on what is linked to it."""
     search = "subject.search"
     where = selected_realms(state, actor, names, now, right(state, actor, now, search), search)
     if isinstance(where, Denied):
         return where
-    asking = spread(state, where, words.operation, words.entity, home)
+    asking = split_by_realm(state, where, words.operation, words.entity, home)
     return _each(
         asking,
         words,
@@ -260,7 +271,9 @@ def who(
     )
 
 
-def union(state: State, answers: Answers[tuple[Principal, ...]]) -> dict[str, tuple[str, ...]]:
+def realms_by_person(
+    state: State, answers: CrossRealmAnswers[tuple[Principal, ...]]
+) -> dict[str, tuple[str, ...]]:
     """By person, in order: the realms that answer with the person."""
     found: dict[str, set[str]] = {}
     for answer in answers.each:
@@ -273,13 +286,13 @@ def union(state: State, answers: Answers[tuple[Principal, ...]]) -> dict[str, tu
 def listing(
     state: State,
     actor: Actor,
-    words: Words,
+    words: QuestionText,
     now: float,
     names: Sequence[str] | None = None,
     *,
     size: int,
     after: Mapping[tuple[str, str], str] | None = None,
-) -> Answers[Page] | Denied:
+) -> CrossRealmAnswers[Page] | Denied:
     """On what somebody may do it, realm by realm; a page of each.
 
     `after` says by realm and operation where its page begins; where it is given, nothing else
@@ -289,43 +302,43 @@ def listing(
     where = selected_realms(state, actor, names, now, may, "decision.ask")
     if isinstance(where, Denied):
         return where
-    asking = listable(state, where, words.operation)
+    asking = listing_questions(state, where, words.operation)
     if after is not None:
         units = tuple(u for u in asking.units if (u.realm, u.operation) in after)
         asking = replace(asking, units=units)
 
-    def ask(here: Words, realm: str) -> Asked | Denied:
+    def ask(here: QuestionText, realm: str) -> AuthorizedQuestion | Denied:
         return questions.ask(state, actor, realm, here, now)
 
-    def find(asked: Asked) -> Page:
+    def find(asked: AuthorizedQuestion) -> Page:
         at = (asked.realm.realm.name, asked.request.operation)
         return questions.listing(asked, size, None if after is None else after.get(at))
 
     return _each(asking, words, ask, find)
 
 
-def explained(
+def explain(
     state: State,
     actor: Actor,
-    words: Words,
+    words: QuestionText,
     now: float,
     names: Sequence[str] | None = None,
     home: str | None = None,
-) -> Answers[Reasons] | Denied:
+) -> CrossRealmAnswers[Reasons] | Denied:
     """Why somebody may do it, or not, realm by realm, as far as the caller may see."""
     may = _asks(state, actor, words, now, "explain")
     where = selected_realms(state, actor, names, now, may, "explain.ask")
     if isinstance(where, Denied):
         return where
-    asking = spread(state, where, words.operation, words.entity, home)
+    asking = split_by_realm(state, where, words.operation, words.entity, home)
 
-    def ask(here: Words, realm: str) -> Asked | Denied:
+    def ask(here: QuestionText, realm: str) -> AuthorizedQuestion | Denied:
         own, other = "explain.ask_own", "explain.ask"
         return questions.ask(state, actor, realm, here, now, own=own, other=other)
 
     return _each(asking, words, ask, lambda asked: questions.reasons(state, actor, asked))
 
 
-def _asks(state: State, actor: Actor, words: Words, now: float, what: str) -> May:
+def _asks(state: State, actor: Actor, words: QuestionText, now: float, what: str) -> May:
     own, other = f"{what}.ask_own", f"{what}.ask"
     return right_to_ask(state, actor, words, now, own=own, other=other)

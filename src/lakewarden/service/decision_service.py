@@ -21,7 +21,7 @@ from lakewarden.service.cancellation import shielded
 from lakewarden.service.effect import decode
 from lakewarden.service.ports import Clock, FeedGone, Reading, Store
 from lakewarden.service.preparation import NotPrepared, Preparation
-from lakewarden.service.state import NO_STARTS, Scoped, Start, State, advanced, load
+from lakewarden.service.state import NO_STARTS, Scoped, Start, State, after_effects, load
 from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class StaleRevision(WardenError):
     """A revision was asked for that is not known here: it is newer than everything stored."""
 
 
-class _Prepared(NamedTuple, Generic[T]):
+class _PreparedWrite(NamedTuple, Generic[T]):
     """A write that is worked out: its transaction, what it leaves, and what its task returned."""
 
     transaction: WriteTransaction
@@ -143,7 +143,7 @@ class DecisionService:
                 return load(reading, self.clock())
             effects.append((row.scope, decode(row, None if realm is None else realm.system)))
         try:
-            return advanced(state, effects, reading.facts, self.clock(), reading.revision)
+            return after_effects(state, effects, reading.facts, self.clock(), reading.revision)
         except (BadInput, Conflict, LimitExceeded, Unknown):
             # It is stored, whatever it is. Not to get past it would be to answer no more.
             return load(reading, self.clock())
@@ -177,7 +177,9 @@ class DecisionService:
         with self._writing:
             return self._written(actor, task, late=False)
 
-    def _prepared(self, actor: Actor, task: Callable[[WriteTransaction], T]) -> _Prepared[T] | None:
+    def _prepared(
+        self, actor: Actor, task: Callable[[WriteTransaction], T]
+    ) -> _PreparedWrite[T] | None:
         """The task done on the newest state; None: it has to be done under the lock."""
         for _ in range(_TRIES):
             with self.store.reading() as reading:
@@ -192,7 +194,7 @@ class DecisionService:
         task: Callable[[WriteTransaction], T],
         state: State,
         reading: Reading,
-    ) -> _Prepared[T] | None:
+    ) -> _PreparedWrite[T] | None:
         store = Preparation(reading)
         transaction = WriteTransaction(actor, state, store, self.clock())
         try:
@@ -200,9 +202,9 @@ class DecisionService:
             transaction.check_whole()
         except NotPrepared:
             return None
-        return None if store.is_bound else _Prepared(transaction, store, result)
+        return None if store.is_bound else _PreparedWrite(transaction, store, result)
 
-    def _committed(self, prepared: _Prepared[T]) -> bool:
+    def _committed(self, prepared: _PreparedWrite[T]) -> bool:
         """Commits what was prepared; False: others committed meanwhile, and nothing was written."""
         transaction, store, _ = prepared
         if not store.changes and not transaction.events:

@@ -23,7 +23,7 @@ Kind = tuple[str, str, str]
 
 
 @dataclass(slots=True)
-class _Seen:
+class _DenialCount:
     written: float
     since: int = 0
 
@@ -33,7 +33,7 @@ class Denials:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seen: OrderedDict[Kind, _Seen] = OrderedDict()
+        self._seen: OrderedDict[Kind, _DenialCount] = OrderedDict()
 
     def count(self, realm: str, user: str, operation: str, now: float) -> int:
         """One more; how many a row that is now to be written stands for, 0: none is."""
@@ -41,7 +41,7 @@ class Denials:
         with self._lock:
             seen = self._seen.pop(kind, None)
             if seen is None:
-                seen = _Seen(now - EVERY)
+                seen = _DenialCount(now - EVERY)
             self._seen[kind] = seen
             if len(self._seen) > MOST:
                 self._seen.popitem(last=False)

@@ -195,25 +195,25 @@ def _encoded(effect: Effect) -> tuple[str, object, str, object]:
         case EntityRenamed(entity, name):
             return "entity", entity, RENAME, {"name": name}
         case RelationChanged(relation, present):
-            return "relation", relation, *_there(present)
+            return "relation", relation, *_state_of(present)
         case AttributeChanged(entity, attribute, values):
-            return "attribute", (entity, attribute), *_kept(list(values) or None)
+            return "attribute", (entity, attribute), *_stored_of(list(values) or None)
         case OwnerChanged(owner, present):
-            return "owner", owner, *_there(present)
+            return "owner", owner, *_state_of(present)
         case PrincipalChanged(principal, present):
-            return "principal", principal, *_there(present)
+            return "principal", principal, *_state_of(present)
         case MembershipChanged(membership, present):
-            return "membership", membership, *_there(present)
+            return "membership", membership, *_state_of(present)
         case StatementAdded(statement):
             return "statement", statement.id, PUT, write_statement(statement)
         case StatementRemoved(id):
             return "statement", id, DROP, None
         case DocumentChanged(about, body):
-            return "document", about, *_kept(body)
+            return "document", about, *_stored_of(body)
         case ValueChanged(entity, aspect, time, mark, body):
-            return "value", (entity, aspect, time, mark), *_kept(body)
+            return "value", (entity, aspect, time, mark), *_stored_of(body)
         case SecretChanged(entity, name, sealed):
-            return "secret", (entity, name), *_kept(sealed)
+            return "secret", (entity, name), *_stored_of(sealed)
         case _:
             return _encoded_of_the_server(effect)
 
@@ -227,18 +227,18 @@ def _encoded_of_the_server(
 ) -> tuple[str, object, str, object]:
     match effect:
         case TokenChanged(id, token):
-            return "token", id, *_kept(None if token is None else asdict(token))
+            return "token", id, *_stored_of(None if token is None else asdict(token))
         case RealmChanged(name, realm):
-            return "realm", name, *_kept(None if realm is None else _realm_row(realm))
+            return "realm", name, *_stored_of(None if realm is None else _realm_row(realm))
         case LinkChanged(link, keeper):
-            return "link", link, *_kept(None if keeper is None else {"keeper": keeper})
+            return "link", link, *_stored_of(None if keeper is None else {"keeper": keeper})
 
 
-def _there(present: bool) -> tuple[str, object]:
+def _state_of(present: bool) -> tuple[str, object]:
     return (PUT, {}) if present else (DROP, None)
 
 
-def _kept(row: object) -> tuple[str, object]:
+def _stored_of(row: object) -> tuple[str, object]:
     return (DROP, None) if row is None else (PUT, row)
 
 

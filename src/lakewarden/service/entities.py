@@ -27,7 +27,7 @@ MAX_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class EntityRecord:
     """One stored entity and what it carries: owners, attributes, related entities by kind."""
 
     entity: Entity
@@ -80,16 +80,16 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
     return page_of(found.matrix, ids, size, start, skip)
 
 
-def load(state: State, actor: Actor, realm: str, text: str, now: float) -> Stored | Denied:
+def load(state: State, actor: Actor, realm: str, text: str, now: float) -> EntityRecord | Denied:
     """One stored entity; raises `Unknown` where the caller may see that there is none."""
     refused = control.denied_in(state, actor, "entity.load", realm, now)
     if refused is not None:
         return refused
     found = state.realm(realm)
-    return _stored(found, named(found, text))
+    return _stored(found, parse_entity(found, text))
 
 
-def named(found: RealmState, text: str) -> Entity:
+def parse_entity(found: RealmState, text: str) -> Entity:
     """The entity that a text names, stored or not; raises `BadInput`."""
     entity = found.system.entity(text)
     if entity == NO_RESOURCE or not entity.name:
@@ -97,7 +97,7 @@ def named(found: RealmState, text: str) -> Entity:
     return entity
 
 
-def _stored(found: RealmState, entity: Entity) -> Stored:
+def _stored(found: RealmState, entity: Entity) -> EntityRecord:
     coded = found.matrix.snapshot.coded
     id = coded.tree.find(entity)
     if id is None or id not in coded.tree.stored:
@@ -108,7 +108,7 @@ def _stored(found: RealmState, entity: Entity) -> Stored:
         for kind, edges in coded.relations.items()
         if edges.of(id)
     }
-    return Stored(
+    return EntityRecord(
         entity,
         coded.tree.entity(above) if above >= 0 else None,
         _owners(coded, id, entity),
@@ -130,7 +130,7 @@ def put(
     text: str,
     parent: str | None = None,
     owners: Sequence[tuple[str, str]] | None = None,
-) -> Stored | Denied:
+) -> EntityRecord | Denied:
     """Stores an entity, or moves one that is stored; with `owners`, these and no others own it.
 
     Without a parent it lies where its name says. Owners are a principal and an ownership type,
@@ -141,19 +141,19 @@ def put(
         return refused
     _refuse_control(realm)
     found = transaction.realm(realm)
-    entity = named(found, text)
-    above = found.system.spelling.parent(entity) if parent is None else named(found, parent)
+    entity = parse_entity(found, text)
+    above = found.system.spelling.parent(entity) if parent is None else parse_entity(found, parent)
     coded = found.matrix.snapshot.coded
     if not coded.is_known(entity):
         transaction.change(realm, EntityAdded(entity, above))
     elif parent is not None and _stored(found, entity).parent != above:
         transaction.change(realm, EntityMoved(entity, above))
     if owners is not None:
-        transaction.change(realm, *_owning(transaction.realm(realm), entity, owners))
+        transaction.change(realm, *_owner_effects(transaction.realm(realm), entity, owners))
     return _stored(transaction.realm(realm), entity)
 
 
-def _owning(
+def _owner_effects(
     found: RealmState, entity: Entity, owners: Sequence[tuple[str, str]]
 ) -> Sequence[Effect]:
     declared = found.system.model.types.get(entity.type)
@@ -172,7 +172,7 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
         return refused
     _refuse_control(realm)
     found = transaction.realm(realm)
-    entity = named(found, text)
+    entity = parse_entity(found, text)
     if found.matrix.snapshot.coded.is_known(entity):
         transaction.change(realm, EntityDropped(entity))
     return None

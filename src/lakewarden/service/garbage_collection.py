@@ -21,7 +21,7 @@ _was_enabled = False
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def collection_paused() -> Iterator[None]:
     """Without the collector; it comes back when the last of all threads is through."""
     global _inside, _was_enabled  # noqa: PLW0603 — the collector is one for the process
     with _lock:

@@ -21,53 +21,57 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
 
-class Word(NamedTuple):
+class GrantedPrivilege(NamedTuple):
     """A privilege, as somebody spelt it, that is allowed or denied."""
 
     privilege: str
     effect: Effect
 
 
-Given = Mapping[Entity, frozenset[Word]]
+Grants = Mapping[Entity, frozenset[GrantedPrivilege]]
 """What somebody was given, by the entity on which."""
 
 
-def given(state: RealmState, to: Principal) -> Given:
+def grants_of(state: RealmState, to: Principal) -> Grants:
     """What was given to the principal itself and is in force, by entity, in canonical order."""
-    found: dict[Entity, set[Word]] = {}
+    found: dict[Entity, set[GrantedPrivilege]] = {}
     for statement in _in_force(state, to):
         if isinstance(statement.scope, On) and statement.constraint is None:
-            words = (Word(privilege, statement.effect) for privilege in statement.privileges)
+            words = (
+                GrantedPrivilege(privilege, statement.effect) for privilege in statement.privileges
+            )
             found.setdefault(statement.scope.entity, set()).update(words)
     return {entity: frozenset(found[entity]) for entity in sorted(found)}
 
 
-def given_on(state: RealmState, to: Principal, on: Entity) -> frozenset[Word]:
+def privileges_on(state: RealmState, to: Principal, on: Entity) -> frozenset[GrantedPrivilege]:
     """What was given to the principal itself on exactly this entity, in force or not."""
     return frozenset(
-        Word(privilege, statement.effect)
+        GrantedPrivilege(privilege, statement.effect)
         for statement in _naming(state, to)
         if statement.scope == On(on)
         for privilege in statement.privileges
     )
 
 
-def takers(state: RealmState, on: Entity) -> frozenset[Principal]:
+def grantees(state: RealmState, on: Entity) -> frozenset[Principal]:
     """Whom the statements on exactly this entity name."""
     statements = state.matrix.snapshot.table.statements.values()
     found = (statement.principals for statement in statements if statement.scope == On(on))
     return frozenset[Principal]().union(*found)
 
 
-def give(transaction: WriteTransaction, realm: str, to: Principal, given: Given) -> None:
+def grant_privileges(
+    transaction: WriteTransaction, realm: str, to: Principal, given: Grants
+) -> None:
     """Gives the principal privileges on entities; what it has already it has once.
 
     That nothing is both allowed and denied at once is the caller's to see to.
     """
-    transaction.change(realm, *giving(transaction.realm(realm), to, given))
+    transaction.change(realm, *grant_changes(transaction.realm(realm), to, given))
 
 
-def giving(state: RealmState, to: Principal, given: Given) -> Iterator[Change]:
+def grant_changes(state: RealmState, to: Principal, given: Grants) -> Iterator[Change]:
     """The changes by which the principal gets these privileges besides what it has."""
     for on, words in given.items():
         for effect in Effect:
@@ -80,8 +84,12 @@ def giving(state: RealmState, to: Principal, given: Given) -> Iterator[Change]:
                 yield StatementAdded(replace(own, privileges=own.privileges | privileges))
 
 
-def take(
-    transaction: WriteTransaction, realm: str, holder: Principal, on: Entity, words: Iterable[Word]
+def revoke_privileges(
+    transaction: WriteTransaction,
+    realm: str,
+    holder: Principal,
+    on: Entity,
+    words: Iterable[GrantedPrivilege],
 ) -> None:
     """Takes privileges on an entity from the principal, whatever they were spelt.
 
@@ -89,21 +97,21 @@ def take(
     """
     state = transaction.realm(realm)
     spelling = spelling_of(state.system.model)
-    gone = {Word(spelling(word.privilege), word.effect) for word in words}
+    gone = {GrantedPrivilege(spelling(word.privilege), word.effect) for word in words}
     changes: list[Change] = []
     for statement in _naming(state, holder):
         kept = frozenset(
             privilege
             for privilege in statement.privileges
-            if Word(spelling(privilege), statement.effect) not in gone
+            if GrantedPrivilege(spelling(privilege), statement.effect) not in gone
         )
         if statement.scope == On(on) and kept != statement.privileges:
             new = [change.statement.id for change in changes if isinstance(change, StatementAdded)]
-            changes += _less(state, statement, holder, kept, new)
+            changes += _reduced(state, statement, holder, kept, new)
     transaction.change(realm, *changes)
 
 
-def without(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
+def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
     """The changes after which no statement names any of the principals any more."""
     statements = state.matrix.snapshot.table.statements
     for id in sorted(
@@ -116,12 +124,12 @@ def without(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change
             yield StatementRemoved(id)
 
 
-def replace_all(
-    transaction: WriteTransaction, realm: str, holder: Principal, wanted: Given
+def replace_grants(
+    transaction: WriteTransaction, realm: str, holder: Principal, wanted: Grants
 ) -> None:
     """Makes `wanted` all that the principal has been given."""
-    transaction.change(realm, *without(transaction.realm(realm), frozenset({holder})))
-    give(transaction, realm, holder, wanted)
+    transaction.change(realm, *removal_changes(transaction.realm(realm), frozenset({holder})))
+    grant_privileges(transaction, realm, holder, wanted)
 
 
 def spelling_of(model: Model) -> Callable[[str], str]:
@@ -129,7 +137,7 @@ def spelling_of(model: Model) -> Callable[[str], str]:
     return lambda word: model.spelled.get(word, word)
 
 
-def _less(
+def _reduced(
     state: RealmState,
     statement: Statement,
     holder: Principal,

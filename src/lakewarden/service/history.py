@@ -20,10 +20,10 @@ from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import DROP, FeedRow, canonical
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import people_of
-from lakewarden.service.sentence import Sentences, Word
+from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 
 MAX_PAGE: Final = 1_000
@@ -43,7 +43,7 @@ class LastChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class HistoryEntry:
     """One change of one thing. `was` and `now` are its rows in the feed, None for not there.
 
     `at` and `by` are None and empty where the trail does not say. `is_first`: what was before is
@@ -58,14 +58,14 @@ class Happened:
     was: Any
     now: Any
     is_first: bool
-    words: tuple[Word, ...]
+    words: tuple[Phrase, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """Changes, the newest first; `before` is the revision to go on from, None at the end."""
 
-    rows: tuple[Happened, ...]
+    rows: tuple[HistoryEntry, ...]
     before: int | None
 
 
@@ -74,7 +74,7 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
     keys = {canonical(id): id for id in ids}
     last = reading.last_changed(realm, "statement", list(keys))
     revisions = {keys[key]: revision for key, revision in last.items()}
-    acts = acts_of(reading, sorted(set(revisions.values())))
+    acts = audit_events_of(reading, sorted(set(revisions.values())))
     return {
         id: LastChange(acts[revision]["time"], acts[revision].get("actor", ""), revision)
         for id, revision in revisions.items()
@@ -82,7 +82,7 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
     }
 
 
-def acts_of(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
+def audit_events_of(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     """By revision, the first act of the trail."""
     found: dict[int, Mapping[str, Any]] = {}
     for row in reading.audit_of(revisions):
@@ -119,7 +119,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     if statement:
         kinds, about = ["statement"], [canonical(statement)]
     elif entity:
-        kinds, about = list(_OF_ENTITY), [canonical(named(found, entity))]
+        kinds, about = list(_OF_ENTITY), [canonical(parse_entity(found, entity))]
     else:
         kinds, about = list(_OF_PRINCIPAL), [canonical(found.system.principal(principal))]
         scopes.append(people_of(found.realm.directory))
@@ -127,7 +127,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     rows = [row for scope in scopes for row in reading.history(scope, kinds, about, size + 1, end)]
     rows.sort(key=lambda row: (-row.revision, -row.seq))
     shown = _whole_revisions(rows, size)
-    acts = acts_of(reading, sorted({row.revision for row in shown}))
+    acts = audit_events_of(reading, sorted({row.revision for row in shown}))
     told = tuple(_told(found, shown, rows, acts))
     return Page(told, shown[-1].revision if len(rows) > len(shown) else None)
 
@@ -153,15 +153,15 @@ def _told(
     shown: Sequence[FeedRow],
     rows: Sequence[FeedRow],
     acts: Mapping[int, Mapping[str, Any]],
-) -> Iterator[Happened]:
-    sentences = _Told(found)
+) -> Iterator[HistoryEntry]:
+    sentences = _ChangeReader(found)
     for place, row in enumerate(shown):
         earlier = next(
             (one for one in rows[place + 1 :] if (one.kind, one.key) == (row.kind, row.key)), None
         )
         act = acts.get(row.revision, {})
         was, now = _value(earlier), _value(row)
-        yield Happened(
+        yield HistoryEntry(
             revision=row.revision,
             kind=row.kind,
             at=act.get("time"),
@@ -178,14 +178,14 @@ def _value(row: FeedRow | None) -> Any:
     return None if row is None or row.row is None or row.op == DROP else json.loads(row.row)
 
 
-class _Told:
+class _ChangeReader:
     """What a row of the feed says, as a sentence."""
 
     def __init__(self, found: RealmState) -> None:
         self._found = found
         self._sentences = Sentences(found)
 
-    def of(self, row: FeedRow, now: Any) -> list[Word]:
+    def of(self, row: FeedRow, now: Any) -> list[Phrase]:
         key = json.loads(row.key)
         is_there = row.op != DROP
         match row.kind, key:
@@ -193,27 +193,27 @@ class _Told:
                 return self._statement(now)
             case "owner", [entity, principal, *_]:
                 verb = " owns " if is_there else " no longer owns "
-                return [self._principal(principal), Word(verb), self._entity(entity)]
+                return [self._principal(principal), Phrase(verb), self._entity(entity)]
             case "membership", [member, of]:
                 verb = " belongs to " if is_there else " no longer belongs to "
-                return [self._principal(member), Word(verb), self._principal(of)]
+                return [self._principal(member), Phrase(verb), self._principal(of)]
             case "principal", principal:
                 said = " is there" if is_there else " is removed"
-                return [self._principal(principal), Word(said)]
+                return [self._principal(principal), Phrase(said)]
             case "entity", entity:
-                return [self._entity(entity), Word(_PLACED.get(row.op, " changes"))]
+                return [self._entity(entity), Phrase(_PLACED.get(row.op, " changes"))]
             case "attribute", [entity, attribute]:
                 said = ", ".join(map(str, now)) if now else "nothing"
-                return [self._entity(entity), Word(f" has {said} as {attribute}")]
+                return [self._entity(entity), Phrase(f" has {said} as {attribute}")]
             case _, [kind, entity, target]:
                 verb = f" is related as {kind} to " if is_there else f" is no longer {kind} of "
-                return [self._entity(entity), Word(verb), self._entity(target)]
+                return [self._entity(entity), Phrase(verb), self._entity(target)]
             case _:
-                return [Word(f"{row.kind} {row.op}")]
+                return [Phrase(f"{row.kind} {row.op}")]
 
-    def _statement(self, now: Any) -> list[Word]:
+    def _statement(self, now: Any) -> list[Phrase]:
         read = self._read(now)
-        return [Word("removed")] if read is None else self._sentences.statement(read)
+        return [Phrase("removed")] if read is None else self._sentences.statement(read)
 
     def _read(self, table: Any) -> Statement | None:
         if table is None:
@@ -225,10 +225,10 @@ class _Told:
             return None
         return found
 
-    def _entity(self, pair: Sequence[str]) -> Word:
+    def _entity(self, pair: Sequence[str]) -> Phrase:
         return self._sentences.entity(Entity(*pair))
 
-    def _principal(self, pair: Sequence[str]) -> Word:
+    def _principal(self, pair: Sequence[str]) -> Phrase:
         return self._sentences.principal(Principal(*pair))
 
 

@@ -64,15 +64,15 @@ def mark(reading: Reading, revision: int | None = None) -> str:
     return f"{head.seq}:{head.digest}"
 
 
-def start(compiled: Compiled, told: Callable[[Compiled], None] | None = None) -> Start:
+def start_from_index(compiled: Compiled, told: Callable[[Compiled], None] | None = None) -> Start:
     """What makes the realm's state of it, and tells when it did. Raises as `since` does.
 
     Where compiling afresh takes less time it is not used, and nothing is told.
     """
-    return partial(_resumed, compiled, told)
+    return partial(_resume, compiled, told)
 
 
-def since(compiled: Compiled, reading: Reading) -> Sequence[FeedRow] | None:
+def rows_since(compiled: Compiled, reading: Reading) -> Sequence[FeedRow] | None:
     """What the feed has behind the compiled revision; None where that is too much.
 
     Raises `BadInput` for what was compiled of another store, realm, model or settings, for
@@ -138,7 +138,7 @@ def _drops(row: FeedRow, realm: str) -> bool:
     return isinstance(effect, RealmChanged) and effect.realm is None
 
 
-def _resumed(
+def _resume(
     compiled: Compiled,
     told: Callable[[Compiled], None] | None,
     state: State,
@@ -146,7 +146,7 @@ def _resumed(
     reading: Reading,
     now: float,
 ) -> RealmState:
-    rows = since(compiled, reading)
+    rows = rows_since(compiled, reading)
     if rows is None:
         return from_rows(state, realm, reading, now)
     system = load_system(realm.model, realm.settings, realm.text)
@@ -154,7 +154,7 @@ def _resumed(
     own = People(frozenset(stored.principals), frozenset(stored.memberships))
     shared = state.people.get(realm.directory, People()).spelled(system)
     before = Matrix(compiled.snapshot(own | shared))
-    matrix = _brought_up(before, rows, realm.name, system, reading.revision, now)
+    matrix = _catch_up(before, rows, realm.name, system, reading.revision, now)
     if matrix is None:
         return from_rows(state, realm, reading, now)
     if told is not None:
@@ -162,7 +162,7 @@ def _resumed(
     return RealmState(realm, system, matrix, own)
 
 
-def _brought_up(
+def _catch_up(
     before: Matrix, rows: Sequence[FeedRow], realm: str, system: System, revision: int, now: float
 ) -> Matrix | None:
     """After what the feed says; None where compiling afresh takes less time, or is all that helps.

@@ -30,7 +30,7 @@ Named = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class LinkList:
     """Links with their keepers, in order; and the realms whose links the caller may not see."""
 
     links: tuple[tuple[Link, str], ...]
@@ -38,7 +38,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class LinkLoadResult:
     """What a load came to: how many links are new, and how many no longer among those loaded.
 
     `left` are links that are there already and kept by others; they stay theirs.
@@ -147,13 +147,13 @@ def _check_size(links: Links, new: Iterable[Link]) -> None:
             sizes[end] = together
 
 
-def bring(
+def load_links(
     transaction: WriteTransaction,
     rows: Sequence[tuple[Named, Named]],
     keeper: str,
     *,
     prune: bool = False,
-) -> Gap | Denied:
+) -> LinkLoadResult | Denied:
     """Makes the links those of the rows, as far as `keeper` keeps them; errors as `put`.
 
     With `prune` those of this keeper that are in no row are taken away.
@@ -191,7 +191,7 @@ def bring(
     for directory, found_effects in sorted(by_directory.items()):
         transaction.change(people_of(directory), *found_effects)
     left = sum(there.keeper(found) not in (None, keeper) for found in wanted)
-    return Gap(len(new), len(gone), left, prune)
+    return LinkLoadResult(len(new), len(gone), left, prune)
 
 
 def _without(links: Links, gone: Iterable[Link]) -> Links:
@@ -203,7 +203,7 @@ def _without(links: Links, gone: Iterable[Link]) -> Links:
 
 def listed(
     state: State, actor: Actor, now: float, realm: str | None = None, entity: str | None = None
-) -> Listed | Denied:
+) -> LinkList | Denied:
     """The links that the caller may see: all, those of a realm, or those of an entity of it.
 
     A no for a realm that the caller may not see, and where it may see none.
@@ -233,7 +233,7 @@ def listed(
         and (realm is None or realm in (found.one.realm, found.other.realm))
         and (wanted is None or wanted in found)
     )
-    return Listed(shown, left_out(state, actor, open_to, now))
+    return LinkList(shown, left_out(state, actor, open_to, now))
 
 
 def left_out(

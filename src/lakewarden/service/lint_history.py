@@ -9,7 +9,7 @@ from lakewarden.analysis.lint.finding import Finding, Rule
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.history import acts_of
+from lakewarden.service.history import audit_events_of
 from lakewarden.service.past_realm import PastRealm
 from lakewarden.service.ports import Reading
 
@@ -58,7 +58,7 @@ def first_seen(
         wanted, len(revisions), lambda i: _fingerprints(past, revisions[i], rules, now) & wanted
     )
     at = {name: revisions[index] for name, index in seen.items()}
-    acts = acts_of(reading, sorted(set(at.values())))
+    acts = audit_events_of(reading, sorted(set(at.values())))
     return {
         name: FirstSeen(revision, acts[revision]["time"] if revision in acts else None)
         for name, revision in at.items()

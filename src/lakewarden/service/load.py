@@ -41,7 +41,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect, RealmChanged
-from lakewarden.service.garbage_collection import uncollected
+from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.nesting import check_nesting
 from lakewarden.service.policy import CONFIGURED
 from lakewarden.service.realm import CONTROL, Realm
@@ -62,7 +62,7 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class LoadDifference:
     """What lies between what is stored and what is wanted: effects in order, and counts.
 
     `left` are the ids of statements that differ and are left alone, because others keep them.
@@ -74,19 +74,19 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class LoadResult:
     """What a load came to; without any effect the revision is that of before."""
 
-    gap: Gap
+    gap: LoadDifference
     pruned: bool
     revision: int
 
 
-class _Moved(Exception):
+class _ConcurrentChange(Exception):
     """Somebody else changed the realm while the rows were being compared."""
 
 
-def bring(
+def load_rows(
     service: DecisionService,
     actor: Actor,
     realm: str,
@@ -94,39 +94,39 @@ def bring(
     facts: Facts,
     *,
     prune: bool = False,
-) -> Brought | Denied:
+) -> LoadResult | Denied:
     """Makes the realm hold the rows, as one revision; with `prune` nothing beside them.
 
     How the realm is enforced is its own matter, whatever the directory says. Raises `Unknown` for
     a realm that is not there, `BadInput` when the rows are of another model or of other settings
     than the realm, or do not hold together.
     """
-    with uncollected():
-        return _brought(service, actor, realm, system, facts, prune=prune)
+    with collection_paused():
+        return _loaded(service, actor, realm, system, facts, prune=prune)
 
 
-def _brought(
+def _loaded(
     service: DecisionService, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool
-) -> Brought | Denied:
+) -> LoadResult | Denied:
     _check_whole(facts, system)
     for first in (False, False, False, True):
         try:
             found = service.write(
                 actor,
-                lambda transaction, first=first: _bring(  # type: ignore[misc]  # binds it now
+                lambda transaction, first=first: _load_once(  # type: ignore[misc]  # binds it now
                     transaction, realm, system, facts, prune=prune, lock_first=first
                 ),
                 late=True,
             )
-        except _Moved:
+        except _ConcurrentChange:
             continue
         if isinstance(found, Denied):
             return found
-        return Brought(found, prune, service.state.revision)
+        return LoadResult(found, prune, service.state.revision)
     raise Conflict(f"realm `{realm}` was changed concurrently too often")
 
 
-def _bring(
+def _load_once(
     transaction: WriteTransaction,
     realm: str,
     system: System,
@@ -134,7 +134,7 @@ def _bring(
     *,
     prune: bool,
     lock_first: bool,
-) -> Gap | Denied:
+) -> LoadDifference | Denied:
     refused = control.refused_in(transaction, "realm.import", realm, prune=prune)
     if refused is not None:
         return refused
@@ -144,7 +144,7 @@ def _bring(
         transaction.store.lock()
     start = transaction.store.revision
     stored = transaction.store.facts(realm, known.system)
-    found = gap(
+    found = load_difference(
         stored,
         facts,
         system.model,
@@ -160,7 +160,7 @@ def _bring(
         if transaction.store.revision != start and any(
             r.scope == realm for r in transaction.store.feed(start)
         ):
-            raise _Moved
+            raise _ConcurrentChange
     return found
 
 
@@ -220,7 +220,7 @@ def _administrators(transaction: WriteTransaction, system: System) -> frozenset[
     )
 
 
-def _deletions(realm: Realm, found: Gap, system: System) -> Iterator[Effect]:
+def _deletions(realm: Realm, found: LoadDifference, system: System) -> Iterator[Effect]:
     """The realm's note of deleted defaults, where the effects delete some or bring them back."""
     defaults = {str(table["id"]) for table in system.model.defaults}
     removed = {e.id for e in found.effects if isinstance(e, StatementRemoved)} & defaults
@@ -230,7 +230,7 @@ def _deletions(realm: Realm, found: Gap, system: System) -> Iterator[Effect]:
         yield RealmChanged(realm.name, replace(realm, deleted=deleted))
 
 
-def gap(
+def load_difference(
     stored: Facts,
     wanted: Facts,
     model: Model,
@@ -238,18 +238,18 @@ def gap(
     prune: bool,
     kept: Callable[[Collection[str]], frozenset[str]] = lambda _: frozenset(),
     administrators: Collection[Principal] = (),
-) -> Gap:
+) -> LoadDifference:
     """The effects that lead from the stored rows to the wanted ones, with `prune` exactly there.
 
     `kept` says which statements others keep. `administrators` of lakewarden stay in the roles that
     a system ships: no directory knows that they got them when the store was made. Applied in order,
     no effect meets anything that another one has still to put there or to take away.
     """
-    return _Gap(stored, wanted, model, prune, kept, frozenset(administrators)).found()
+    return _DifferenceBuilder(stored, wanted, model, prune, kept, frozenset(administrators)).found()
 
 
 @dataclass(slots=True)
-class _Gap:
+class _DifferenceBuilder:
     stored: Facts
     wanted: Facts
     model: Model
@@ -261,7 +261,7 @@ class _Gap:
     here: list[Effect] = field(default_factory=list)
     dropped: set[Entity] = field(default_factory=set)
 
-    def found(self) -> Gap:
+    def found(self) -> LoadDifference:
         places = self._entities()
         self._plain("principals", self._is_own, PrincipalChanged)
         self._plain("memberships", self._may_end, MembershipChanged)
@@ -270,7 +270,7 @@ class _Gap:
         self._attributes()
         left = self._statements()
         self._again()
-        return Gap((*self.away, *places, *self.here), self.counts, left)
+        return LoadDifference((*self.away, *places, *self.here), self.counts, left)
 
     def _entities(self) -> list[Effect]:
         # COST: of a million rows nearly all are the same; objects are made of the others only.
@@ -282,13 +282,13 @@ class _Gap:
         self.counts["entities"] = Count(count, len(changed) - count, len(gone))
         effects: list[Effect] = []
         new = dict(wanted) if 0 < len(changed) < len(wanted) else changed
-        for entity in _outermost_first(list(changed), new):
+        for entity in _parents_first(list(changed), new):
             put = EntityMoved if entity in old else EntityAdded
             effects.append(put(entity, changed[entity]))
         if self.prune:
             self.dropped = set(gone)
             above = dict(stored) if gone else {}
-            effects += map(EntityDropped, reversed(_outermost_first(sorted(gone), above)))
+            effects += map(EntityDropped, reversed(_parents_first(sorted(gone), above)))
         return effects
 
     def _plain(
@@ -316,7 +316,10 @@ class _Gap:
         return principal.kind != ROLE or principal.name not in shipped
 
     def _attributes(self) -> None:
-        old, new = _valued(self.stored.attributes), _valued(self.wanted.attributes)
+        old, new = (
+            _values_by_attribute(self.stored.attributes),
+            _values_by_attribute(self.wanted.attributes),
+        )
         changed = [key for key, values in new.items() if old.get(key) != values]
         gone = sorted(old.keys() - new.keys())
         count = sum(key not in old for key in changed)
@@ -362,14 +365,14 @@ class _Gap:
                 self.here.append(RelationChanged(row, True))
 
 
-def _valued(rows: Iterable[AttributeRow]) -> dict[tuple[Entity, str], set[str]]:
+def _values_by_attribute(rows: Iterable[AttributeRow]) -> dict[tuple[Entity, str], set[str]]:
     found: dict[tuple[Entity, str], set[str]] = {}
     for entity, attribute, value in rows:
         found.setdefault((entity, attribute), set()).add(value)
     return found
 
 
-def _outermost_first(
+def _parents_first(
     entities: Sequence[Entity], parents: Mapping[Entity, Entity | None]
 ) -> list[Entity]:
     """The entities, each behind all that it lies in."""

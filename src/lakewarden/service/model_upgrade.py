@@ -38,7 +38,7 @@ from lakewarden.service.effect import Effect, RealmChanged
 from lakewarden.service.plan_access import access_table, read_access
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm
-from lakewarden.service.realms import following
+from lakewarden.service.realms import default_statement_changes
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.system import load_system
 from lakewarden.service.write_transaction import WriteTransaction
@@ -57,7 +57,7 @@ class Orphan:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TermChanges:
     """The words of one kind that come, go, or mean something else under the new edition."""
 
     new: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Upgrade:
     revision: int
     was: str
     now: str
-    words: Mapping[str, Words]
+    words: Mapping[str, TermChanges]
     orphans: tuple[Orphan, ...]
     orphaned: Mapping[str, int]
     access: Access = field(repr=False)
@@ -110,7 +110,7 @@ def read_upgrade(table: Mapping[str, Any]) -> Upgrade:
         revision=table["revision"],
         was=table["was"],
         now=table["now"],
-        words={kind: Words(**{k: tuple(v) for k, v in one.items()}) for kind, one in words},
+        words={kind: TermChanges(**{k: tuple(v) for k, v in one.items()}) for kind, one in words},
         orphans=tuple(Orphan(**one) for one in table["orphans"]),
         orphaned=table["orphaned"],
         access=read_access(table["access"]),
@@ -220,7 +220,7 @@ class _Step:
         """The changes of default statements; one that somebody edited is left as it is."""
         old = {s.id: s for s in default_statements(self.before.system, self.before.realm.deleted)}
         new = {s.id: s for s in default_statements(self.system, self.realm.deleted)}
-        return following(self.before, old, new)
+        return default_statement_changes(self.before, old, new)
 
     def _orphan(self, kind: str, name: str, reason: str, *effects: Effect) -> None:
         self.orphans.append(Orphan(kind, name, reason))
@@ -349,14 +349,14 @@ def _reason(error: WardenError) -> str:
     return error.message if isinstance(error, BadInput) else str(error)
 
 
-def _words(old: Model, new: Model) -> dict[str, Words]:
+def _words(old: Model, new: Model) -> dict[str, TermChanges]:
     kinds: dict[str, tuple[Mapping[str, object], Mapping[str, object]]] = {
         "types": (old.types, new.types),
         "privileges": (old.privileges, new.privileges),
         "operations": (old.operations, new.operations),
     }
     return {
-        kind: Words(
+        kind: TermChanges(
             new=tuple(name for name in after if name not in before),
             gone=tuple(name for name in before if name not in after),
             changed=tuple(n for n in before if n in after and before[n] != after[n]),

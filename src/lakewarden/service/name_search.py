@@ -27,7 +27,7 @@ from lakewarden.service.people import principals
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import listed
-from lakewarden.service.visible import refused_to_look, visible_ids
+from lakewarden.service.visible import listing_denial, visible_ids
 
 KINDS: Final = ("entity", "user", "group", "role", "statement", "operation")
 """What is searched, in the order of the answer among names that fit alike."""
@@ -88,7 +88,7 @@ def name_search(  # noqa: PLR0913 — the text, and what narrows it
     for name in names:
         if name == CONTROL and realm is None:
             continue
-        if refused_to_look(state, actor, name, now) is not None:
+        if listing_denial(state, actor, name, now) is not None:
             left_out.append(name)
             continue
         hits += _in_realm(state, actor, name, wanted, set(kinds), now, types=types)

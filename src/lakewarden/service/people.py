@@ -76,9 +76,11 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
         found = transaction.state.realms[name]
         if found.realm.directory == directory:
             spelled = found.system.spelled(person)
-            transaction.change(name, *_forgotten(found, spelled, stays=False))
+            transaction.change(name, *_removal_effects(found, spelled, stays=False))
             _forget_credentials(transaction, found, spelled)
-    transaction.change(people_of(directory), *_left(_known(transaction, directory), person))
+    transaction.change(
+        people_of(directory), *_membership_removals(_known(transaction, directory), person)
+    )
     transaction.change(people_of(directory), *_tokens_of(transaction.state, directory, person))
     if person.kind == USER:
         directory_password.forget(transaction, directory, person.name)
@@ -86,7 +88,7 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
     return None
 
 
-def enter(
+def add_member(
     transaction: WriteTransaction, directory: str, member: Principal, group: Principal
 ) -> Denied | None:
     """Makes the user or group a member of the group; both become known, if they were not.
@@ -108,7 +110,7 @@ def enter(
     return None
 
 
-def leave(
+def remove_member(
     transaction: WriteTransaction, directory: str, member: Principal, group: Principal
 ) -> Denied | None:
     """Ends the membership, if there is one. Raises `Conflict` for the last administrator."""
@@ -196,13 +198,15 @@ def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied |
     shared = transaction.state.people.get(found.realm.directory, People()).spelled(found.system)
     stays = person in shared.principals
     if stays or person in found.own.principals:
-        transaction.change(realm, *_forgotten(found, person, stays=stays))
+        transaction.change(realm, *_removal_effects(found, person, stays=stays))
         _forget_credentials(transaction, found, person)
         control.keep_an_administrator(transaction, before)
     return None
 
 
-def enter_own(transaction: WriteTransaction, realm: str, member: str, of: str) -> Denied | None:
+def add_own_member(
+    transaction: WriteTransaction, realm: str, member: str, of: str
+) -> Denied | None:
     """Makes a member of a group, a role or an implied set, in this realm only."""
     refused = control.refused_in(transaction, "membership.add", realm, member=member, of=of)
     if refused is not None:
@@ -220,7 +224,9 @@ def enter_own(transaction: WriteTransaction, realm: str, member: str, of: str) -
     return None
 
 
-def leave_own(transaction: WriteTransaction, realm: str, member: str, of: str) -> Denied | None:
+def remove_own_member(
+    transaction: WriteTransaction, realm: str, member: str, of: str
+) -> Denied | None:
     """Ends a membership that the realm has of its own, if there is one."""
     refused = control.refused_in(transaction, "membership.remove", realm, member=member, of=of)
     if refused is not None:
@@ -234,7 +240,7 @@ def leave_own(transaction: WriteTransaction, realm: str, member: str, of: str) -
     return None
 
 
-def administer(transaction: WriteTransaction, user: str, directory: str) -> None:
+def make_administrator(transaction: WriteTransaction, user: str, directory: str) -> None:
     """Makes a user an administrator of lakewarden. Asks nobody: for a first start.
 
     Raises `BadInput` for a user of another directory than the control realm's.
@@ -305,7 +311,7 @@ def _refuse_circle(known: People, row: MembershipRow) -> None:
         raise BadInput(f"`{principal_text(row.member)}` would contain itself")
 
 
-def _left(known: People, person: Principal) -> Iterator[Effect]:
+def _membership_removals(known: People, person: Principal) -> Iterator[Effect]:
     for row in sorted(known.memberships):
         if person in row:
             yield MembershipChanged(row, False)
@@ -313,15 +319,15 @@ def _left(known: People, person: Principal) -> Iterator[Effect]:
         yield PrincipalChanged(person, False)
 
 
-def _forgotten(found: RealmState, person: Principal, *, stays: bool) -> Sequence[Effect]:
+def _removal_effects(found: RealmState, person: Principal, *, stays: bool) -> Sequence[Effect]:
     """All of a realm that names the person: to be taken away, as far as it is the realm's own.
 
     With `stays`, the person remains in the directory: statements and ownerships stay too.
     """
-    effects: list[Effect] = list(_left(found.own, person))
+    effects: list[Effect] = list(_membership_removals(found.own, person))
     if stays:
         return effects
-    return [*_disowned(found, person), *_unnamed(found, person), *effects]
+    return [*_ownership_removals(found, person), *_statement_removals(found, person), *effects]
 
 
 def _forget_credentials(
@@ -333,7 +339,7 @@ def _forget_credentials(
             transaction.store.drop_credentials(found.realm.name, Entity(name, person.name))
 
 
-def _unnamed(found: RealmState, person: Principal) -> Iterator[Effect]:
+def _statement_removals(found: RealmState, person: Principal) -> Iterator[Effect]:
     for id, statement in sorted(found.matrix.snapshot.table.statements.items()):
         if person not in statement.principals:
             continue
@@ -344,7 +350,7 @@ def _unnamed(found: RealmState, person: Principal) -> Iterator[Effect]:
             yield StatementRemoved(id)
 
 
-def _disowned(found: RealmState, person: Principal) -> Iterator[Effect]:
+def _ownership_removals(found: RealmState, person: Principal) -> Iterator[Effect]:
     snapshot = found.matrix.snapshot
     coded = snapshot.coded
     number = coded.memberships.ids.get(person)

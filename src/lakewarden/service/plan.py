@@ -60,7 +60,7 @@ _BESIDE: Final = frozenset({"document", "secret", "token"})
 """Kinds of changes that no access depends on."""
 
 
-class Applied(NamedTuple):
+class AppliedPlan(NamedTuple):
     """What was done, and the revision that has it; of an empty plan, the one of before."""
 
     plan: Plan
@@ -108,14 +108,14 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
     digest: str,
     keeper: str = KEEPER,
     adopts: bool = False,
-) -> Applied | Denied:
+) -> AppliedPlan | Denied:
     """Does what the plan of that revision and digest showed, and nothing else.
 
     Raises `Conflict` where the realm or its people have changed since, or where the files now
     ask for something else than the plan showed; and as `plan`.
     """
 
-    def task(transaction: WriteTransaction) -> Applied | Denied:
+    def task(transaction: WriteTransaction) -> AppliedPlan | Denied:
         told = {"keeper": keeper, "plan": digest}
         refused = control.refused_in(transaction, "realm.apply", realm, **told)
         if refused is not None:
@@ -138,7 +138,7 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
             transaction.change(realm, *effects)
         if realm == CONTROL:
             control.keep_an_administrator(transaction, before)
-        return Applied(made, transaction.state.revision)
+        return AppliedPlan(made, transaction.state.revision)
 
     return service.write(actor, task, large=True)
 
@@ -181,7 +181,7 @@ def _planned(
     known = stored(realm)
     documents = reading.documents(realm.realm.name, sorted(known))
     marks = {str(id): str(body.get(MARK, "")) for id, body in documents.items()}
-    note = _Note.read(reading, realm.realm.name, keeper)
+    note = _KeeperRecord.read(reading, realm.realm.name, keeper)
     edits = tuple(_edits(wanted, known, marks, keeper, adopts))
     people = _people(realm, wanted, note, adopts)
     effects = [
@@ -281,26 +281,26 @@ class _People:
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class _KeeperRecord:
     """The roles and memberships that a keeper's files brought in."""
 
     roles: frozenset[str] = frozenset()
     members: frozenset[tuple[str, str]] = frozenset()
 
     @staticmethod
-    def read(reading: Reading, realm: str, keeper: str) -> _Note:
+    def read(reading: Reading, realm: str, keeper: str) -> _KeeperRecord:
         id = _note_id(keeper)
         body = reading.documents(realm, [id]).get(id, {})
         roles, members = body.get("roles", []), body.get("members", [])
         if not isinstance(roles, list) or not isinstance(members, list):
             raise BadInput(f"the stored state of `{keeper}` is damaged")
         pairs = frozenset((str(member), str(of)) for member, of in members)
-        return _Note(frozenset(map(str, roles)), pairs)
+        return _KeeperRecord(frozenset(map(str, roles)), pairs)
 
-    def after(self, people: _People) -> _Note:
+    def after(self, people: _People) -> _KeeperRecord:
         """The note once the people are there."""
         pairs = ((principal_text(row.member), principal_text(row.of)) for row in people.members)
-        return _Note(frozenset(role.name for role in people.roles), frozenset(pairs))
+        return _KeeperRecord(frozenset(role.name for role in people.roles), frozenset(pairs))
 
     def document(self, keeper: str) -> Document | None:
         """As it is kept."""
@@ -310,7 +310,7 @@ class _Note:
         return {MARK: keeper, "roles": sorted(self.roles), "members": members}
 
 
-def _people(realm: RealmState, wanted: Policy, note: _Note, adopts: bool) -> _People:
+def _people(realm: RealmState, wanted: Policy, note: _KeeperRecord, adopts: bool) -> _People:
     """What is new and gone, and what the keeper keeps then: what it brought in, or adopts."""
     roles, members = realm.own.principals, realm.own.memberships
     texts = {row: (principal_text(row.member), principal_text(row.of)) for row in members}

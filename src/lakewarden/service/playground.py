@@ -38,7 +38,7 @@ _NAME: Final = "playground"
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ScenarioFault:
     """What is wrong with the text, and where: line and column from 1, 0 for no place."""
 
     line: int
@@ -47,7 +47,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """What came of one case for one user. `reasons` are there for a single question."""
 
     title: str
@@ -59,15 +59,15 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScenarioRun:
     """A scenario's outcomes in its order; or mistakes, and no outcomes."""
 
     title: str
-    outcomes: tuple[Outcome, ...] = ()
-    mistakes: tuple[Mistake, ...] = ()
+    outcomes: tuple[CaseOutcome, ...] = ()
+    mistakes: tuple[ScenarioFault, ...] = ()
 
 
-def run_scenario(text: str, model: str = "") -> Run:
+def run_scenario(text: str, model: str = "") -> ScenarioRun:
     """Runs a scenario; `model` is the text of a model of one's own. Raises `LimitExceeded`."""
     for what in (text, model):
         if len(what) > MAX_CHARACTERS:
@@ -75,15 +75,15 @@ def run_scenario(text: str, model: str = "") -> Run:
     try:
         scenario = reads(text, Path(_FILE), _loader(model))
     except WardenError as error:
-        return Run("", mistakes=(_mistake(text, error),))
+        return ScenarioRun("", mistakes=(_mistake(text, error),))
     if len(scenario.facts.entities) > MAX_ENTITIES:
         raise LimitExceeded(f"more than {MAX_ENTITIES:,} entities")
     if len(scenario.cases) > MAX_CASES:
         raise LimitExceeded(f"more than {MAX_CASES} cases")
     try:
-        return Run(scenario.title, tuple(_outcomes(scenario)))
+        return ScenarioRun(scenario.title, tuple(_outcomes(scenario)))
     except WardenError as error:
-        return Run(scenario.title, mistakes=(_mistake(text, error),))
+        return ScenarioRun(scenario.title, mistakes=(_mistake(text, error),))
 
 
 def _loader(model: str) -> Loader:
@@ -94,12 +94,12 @@ def _loader(model: str) -> Loader:
     return lambda name, settings: load_system(name, settings, text)
 
 
-def _mistake(text: str, error: WardenError) -> Mistake:
+def _mistake(text: str, error: WardenError) -> ScenarioFault:
     if not isinstance(error, BadInput):
-        return Mistake(0, 0, str(error))
+        return ScenarioFault(0, 0, str(error))
     if "(at " in error.message and not error.where.removeprefix(_FILE):
         fault = syntax_fault(error.message, text)
-        return Mistake(fault.line, fault.column, fault.message)
+        return ScenarioFault(fault.line, fault.column, fault.message)
     try:
         places = positions(text)
     except ValueError:
@@ -107,18 +107,20 @@ def _mistake(text: str, error: WardenError) -> Mistake:
     where = error.where.removeprefix(_FILE).replace(": ", ".")
     where = where if where.startswith((".", "[")) or not where else f".{where}"
     fault = placed_fault(BadInput(error.message, where=where), places)
-    return Mistake(fault.line, fault.column, f"{where.lstrip('.')}: {fault.message}".lstrip(": "))
+    return ScenarioFault(
+        fault.line, fault.column, f"{where.lstrip('.')}: {fault.message}".lstrip(": ")
+    )
 
 
-def _outcomes(scenario: Scenario) -> list[Outcome]:
+def _outcomes(scenario: Scenario) -> list[CaseOutcome]:
     target = KernelTarget()
     sessions: dict[float, KernelSession] = {}
-    outcomes: list[Outcome] = []
+    outcomes: list[CaseOutcome] = []
     end = monotonic() + SECONDS
     for case in scenario.cases:
         if monotonic() > end:
             got = f"not run: the time limit of {SECONDS:g} seconds was exceeded"
-            outcomes.append(Outcome(case.title, "", False, "", got, None))
+            outcomes.append(CaseOutcome(case.title, "", False, "", got, None))
             continue
         if case.now not in sessions:
             sessions[case.now] = target.prepare(scenario.system, scenario.facts, case.now)
@@ -126,26 +128,28 @@ def _outcomes(scenario: Scenario) -> list[Outcome]:
     return outcomes
 
 
-def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[Outcome]:
-    failed = {one.user: one for one in run(replace(scenario, cases=(case,)), _Prepared(session))}
-    rows: list[Outcome] = []
+def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[CaseOutcome]:
+    failed = {
+        one.user: one for one in run(replace(scenario, cases=(case,)), _PreparedTarget(session))
+    }
+    rows: list[CaseOutcome] = []
     expected = [(user, "allow") for user in case.allow] + [(user, "deny") for user in case.deny]
     for user, word in expected:
         failure = failed.get(principal_text(user))
         got = word if failure is None else failure.got
         reasons = _reasons(scenario, session, case, user) if case.operation else None
-        rows.append(Outcome(case.title, principal_text(user), got == word, word, got, reasons))
+        rows.append(CaseOutcome(case.title, principal_text(user), got == word, word, got, reasons))
     for user in case.lists or {}:
         failure = failed.get(principal_text(user))
         listed = "as expected" if failure is None else failure.expected
         got = listed if failure is None else failure.got
         is_ok = failure is None
-        rows.append(Outcome(case.title, principal_text(user), is_ok, listed, got, None))
+        rows.append(CaseOutcome(case.title, principal_text(user), is_ok, listed, got, None))
     return rows
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _PreparedTarget:
     """A target whose world is there already."""
 
     session: KernelSession
@@ -166,7 +170,9 @@ def _reasons(
         return None
     table = session.matrix.snapshot.table.statements
     named = [table[id] for id in told.statements if id in table]
-    chains = ((one.id, question_text.reaching(session.matrix, request, one)) for one in named)
+    chains = (
+        (one.id, question_text.membership_path(session.matrix, request, one)) for one in named
+    )
     realm = RealmState(Realm(_NAME, scenario.model_name), scenario.system, session.matrix, People())
     return Reasons(
         told,

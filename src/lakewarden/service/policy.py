@@ -58,7 +58,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class PolicyContext:
     """What files are held against: a realm's name, its system, and which entities it stores."""
 
     realm: str
@@ -69,10 +69,10 @@ class About:
 def read(parts: Iterable[Part], realm: RealmState) -> Policy:
     """The policy that the files ask for together. Raises as `read_about`."""
     is_stored = realm.matrix.snapshot.coded.is_known
-    return read_about(parts, About(realm.realm.name, realm.system, is_stored))
+    return read_policy(parts, PolicyContext(realm.realm.name, realm.system, is_stored))
 
 
-def read_about(parts: Iterable[Part], about: About) -> Policy:
+def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
     """The policy that the files ask for together.
 
     Raises `BadInput` with file and field for what is malformed, said twice, or about another
@@ -115,7 +115,7 @@ def _principal(section: Section, key: str, text: str) -> Principal:
         raise BadInput(error.message, where=section.at(key)) from None
 
 
-def _check_model(section: Section, about: About) -> None:
+def _check_model(section: Section, about: PolicyContext) -> None:
     """A file that brings its model's text is for realms of exactly that text."""
     text = own.of_table(section.take("model"), section.at("model"))
     if text is not None and text != about.system.text:
@@ -138,11 +138,11 @@ def _members(section: Section) -> Iterable[MembershipRow]:
             yield MembershipRow(_principal(inner, name, text), of)
 
 
-def _check(statement: Statement, about: About, where: str) -> None:
+def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     id = statement.id
     if id.startswith(IMPLIED_ID):
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
-    if id in fixed(about.system):
+    if id in immutable_ids(about.system):
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
     if any(isinf(one or 0.0) for one in (statement.valid_from, statement.valid_until)):
         # JSON has no such number: a plan that is kept, or sent, would say something else.
@@ -160,7 +160,7 @@ IMMUTABLE_BECAUSE: Final = (
 """Why a default statement that is not editable cannot be changed."""
 
 
-def fixed(system: System) -> frozenset[str]:
+def immutable_ids(system: System) -> frozenset[str]:
     """The ids of the default statements that nobody may change."""
     defaults = system.model.defaults
     return frozenset(str(t["id"]) for t in defaults if not t.get("editable", False))
@@ -174,7 +174,7 @@ def shipped_roles(realm: RealmState) -> frozenset[Principal]:
 
 def current(realm: RealmState) -> Policy:
     """The policy that a realm has of its own."""
-    unchangeable = fixed(realm.system)
+    unchangeable = immutable_ids(realm.system)
     kept = {id: s for id, s in stored(realm).items() if id not in unchangeable}
     shipped = shipped_roles(realm)
     roles = (p for p in realm.own.principals if p.kind == ROLE and p not in shipped)

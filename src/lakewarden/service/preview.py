@@ -39,11 +39,11 @@ from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.plan import is_changed_since
 from lakewarden.service.plan_result import Edit
-from lakewarden.service.policy import fixed
+from lakewarden.service.policy import immutable_ids
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState
-from lakewarden.service.statement_reach import Reach, StatementReach
+from lakewarden.service.statement_reach import Audience, StatementReach
 from lakewarden.service.statements import stored
 
 DAYS: Final = 30
@@ -67,7 +67,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class LostUsage:
     """What was done in the last `days` and could be done no longer: acts, and whose they were.
 
     `is_whole` False: more was done than is tried here.
@@ -89,9 +89,9 @@ class Preview:
 
     revision: int
     edits: tuple[Edit, ...]
-    reach: Mapping[str, tuple[Reach, Reach]]
+    reach: Mapping[str, tuple[Audience, Audience]]
     access: Access = field(repr=False)
-    used: Used
+    used: LostUsage
     new_findings: tuple[Finding, ...]
     gone_findings: tuple[Finding, ...]
     refused: tuple[str, ...]
@@ -120,8 +120,8 @@ def preview(
     draft = drafted(found)
     with service.reading() as reading:
         check_unchanged(reading, found, at_revision)
-        before, after = found.matrix, tried(found, draft, now)
-        used = _used(reading, realm, before, after, now)
+        before, after = found.matrix, matrix_with_draft(found, draft, now)
+        used = _lost_usage(reading, realm, before, after, now)
     contexts = LintContext(before.snapshot), LintContext(after.snapshot)
     known, then = (_findings(realm, context) for context in contexts)
     edits = tuple(_edits(found, draft))
@@ -145,7 +145,7 @@ def check_unchanged(reading: Reading, found: RealmState, at_revision: int | None
         )
 
 
-def tried(found: RealmState, draft: Draft, now: float) -> Matrix:
+def matrix_with_draft(found: RealmState, draft: Draft, now: float) -> Matrix:
     """The realm's matrix with the draft in it; the same one where nothing is different."""
     changes = list(_changes(found, draft))
     if not changes:
@@ -178,10 +178,10 @@ def _changes(found: RealmState, draft: Draft) -> Iterator[Change]:
     for owner in draft.owned:
         yield OwnerChanged(owner, True)
     for principal in draft.gone:
-        yield from _gone(found, principal)
+        yield from _principal_removal(found, principal)
 
 
-def _gone(found: RealmState, principal: Principal) -> Iterator[Change]:
+def _principal_removal(found: RealmState, principal: Principal) -> Iterator[Change]:
     """Somebody who is no longer there: out of every group, and no owner of anything."""
     coded = found.matrix.snapshot.coded
     memberships = coded.memberships
@@ -212,7 +212,7 @@ def _edits(found: RealmState, draft: Draft) -> Iterator[Edit]:
 
 def _refused(found: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
     """Why a write of the draft would not be taken, as far as marks have no part in it."""
-    unchangeable = fixed(found.system)
+    unchangeable = immutable_ids(found.system)
     for edit in _edits(found, draft):
         if edit.id in unchangeable:
             yield f"the default statement `{edit.id}` cannot be changed or deleted"
@@ -222,7 +222,9 @@ def _refused(found: RealmState, draft: Draft, after: Matrix, now: float) -> Iter
             yield "this would leave no user who may grant privileges on lakewarden"
 
 
-def _used(reading: Reading, realm: str, before: Matrix, after: Matrix, now: float) -> Used:
+def _lost_usage(
+    reading: Reading, realm: str, before: Matrix, after: Matrix, now: float
+) -> LostUsage:
     since = (datetime.fromtimestamp(now, UTC) - timedelta(days=DAYS)).date().isoformat()
     acts: dict[tuple[str, str, Entity], int] = {}
     rows = list(reading.usage(realm, since)) if before is not after else []
@@ -233,14 +235,14 @@ def _used(reading: Reading, realm: str, before: Matrix, after: Matrix, now: floa
     lost = {
         key: count
         for key, count in acts.items()
-        if _may(before, key, now) and not _may(after, key, now)
+        if _is_allowed(before, key, now) and not _is_allowed(after, key, now)
     }
     people = tuple(sorted({user for user, _, _ in lost}))
     is_whole = len(acts) < MOST_USED
-    return Used(acts=sum(lost.values()), people=people, days=DAYS, is_whole=is_whole)
+    return LostUsage(acts=sum(lost.values()), people=people, days=DAYS, is_whole=is_whole)
 
 
-def _may(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> bool:
+def _is_allowed(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> bool:
     user, operation, entity = act
     if operation not in matrix.snapshot.model.operations:
         return False
@@ -249,11 +251,11 @@ def _may(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> bool:
 
 def _reach(
     edits: Sequence[Edit], before: StatementReach, after: StatementReach
-) -> dict[str, tuple[Reach, Reach]]:
+) -> dict[str, tuple[Audience, Audience]]:
     return {
         edit.id: (
-            Reach(0, 0) if edit.was is None else before.of(edit.was),
-            Reach(0, 0) if edit.now is None else after.of(edit.now),
+            Audience(0, 0) if edit.was is None else before.of(edit.was),
+            Audience(0, 0) if edit.now is None else after.of(edit.now),
         )
         for edit in edits
     }

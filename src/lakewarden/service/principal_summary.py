@@ -27,7 +27,7 @@ _OWNED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Belongs:
+class PrincipalMembership:
     """A group or role, and the memberships that lead there: the last of `path` is it.
 
     `from_directory`: the first step is a membership of the directory.
@@ -38,7 +38,7 @@ class Belongs:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class AccessCount:
     """How many entities of a type are reached in a way (`see`, `read`, `change`)."""
 
     way: str
@@ -57,9 +57,9 @@ class PrincipalSummary:
     """
 
     principal: Principal
-    belongs: tuple[Belongs, ...]
+    belongs: tuple[PrincipalMembership, ...]
     members: int
-    reached: tuple[Reached, ...]
+    reached: tuple[AccessCount, ...]
     owned: tuple[Entity, ...]
     owns: int
     statements: tuple[str, ...]
@@ -109,7 +109,7 @@ def _named(found: RealmState, text: str) -> Principal:
     return principal if principal in memberships.ids else found.system.spelled(principal)
 
 
-def _belongs(state: State, found: RealmState, start: Principal) -> list[Belongs]:
+def _belongs(state: State, found: RealmState, start: Principal) -> list[PrincipalMembership]:
     """Every group and role that the principal belongs to, by the shortest way."""
     people = state.people.get(found.realm.directory, People()).spelled(found.system)
     memberships = found.matrix.snapshot.coded.memberships
@@ -126,16 +126,16 @@ def _belongs(state: State, found: RealmState, start: Principal) -> list[Belongs]
     own = found.own.memberships
     firsts = {row.of for row in people.memberships if row.member == start}
     firsts -= {row.of for row in own if row.member == start}
-    return [Belongs(path, path[0] in firsts) for path in paths.values()]
+    return [PrincipalMembership(path, path[0] in firsts) for path in paths.values()]
 
 
-def _reached(found: RealmState, principal: Principal, now: float) -> list[Reached]:
+def _reached(found: RealmState, principal: Principal, now: float) -> list[AccessCount]:
     if principal.kind not in (USER, GROUP):
         return []
     model = found.system.model
     groups = () if principal.kind == USER else (principal,)
     asking = principal if principal.kind == USER else Principal(USER, "")
-    rows: list[Reached] = []
+    rows: list[AccessCount] = []
     for way in WAYS:
         for type in checked(sorted(model.types), every=1):
             operation = model.reaching(way, type)
@@ -144,7 +144,7 @@ def _reached(found: RealmState, principal: Principal, now: float) -> list[Reache
             request = Request(asking, operation, NO_RESOURCE, now, groups=groups)
             count = len(listing(found.matrix, request, type=type))
             if count:
-                rows.append(Reached(way, type, operation, count))
+                rows.append(AccessCount(way, type, operation, count))
     return rows
 
 

@@ -28,7 +28,7 @@ _TYPES = {str: "a text", bool: "true or false", float: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class QuestionText:
     """One question as it was written. Without a principal it is about everybody.
 
     `operation` empty: about all. `entity` None: no resource. The others are what the request
@@ -46,7 +46,7 @@ class Words:
     roles: Sequence[str] = ()
 
 
-def read(words: Words, system: System, matrix: Matrix, now: float) -> Request:
+def read(words: QuestionText, system: System, matrix: Matrix, now: float) -> Request:
     """The question; raises `BadInput` or `Unknown` naming the word.
 
     Facts about the asker are never taken from the words: attributes of the subject are those
@@ -69,11 +69,11 @@ def read(words: Words, system: System, matrix: Matrix, now: float) -> Request:
         roles = frozenset(_of_kind(system, ROLE, text, "roles") for text in words.roles)
         request = replace(request, roles=roles)
     if words.operation:
-        _check_parts(declared(matrix, system.model, words.operation), request)
+        _check_parts(operation_or_privilege(matrix, system.model, words.operation), request)
     return request
 
 
-def declared(matrix: Matrix, model: Model, operation: str) -> Operation:
+def operation_or_privilege(matrix: Matrix, model: Model, operation: str) -> Operation:
     """The operation or bare privilege; raises `Unknown`, with the nearest word if one is near."""
     try:
         return matrix.operation(operation)
@@ -118,7 +118,7 @@ def _attribute(model: Model, name: str, value: Scalar) -> Scalar:
 
 
 def remarks(
-    words: Words, request: Request, system: System, matrix: Matrix, *, stored: bool
+    words: QuestionText, request: Request, system: System, matrix: Matrix, *, stored: bool
 ) -> tuple[str, ...]:
     """What an asker should know about the words; with `stored` also what is not stored.
 
@@ -202,7 +202,7 @@ def _about_parts(operation: Operation, request: Request) -> list[str]:
     ]
 
 
-def out_of_time(matrix: Matrix, request: Request) -> tuple[str, ...]:
+def validity_notes(matrix: Matrix, request: Request) -> tuple[str, ...]:
     """Of a denial: which ALLOWs to the asker would turn it, but are over or yet to begin.
 
     All of them are needed, where several are told.
@@ -217,16 +217,18 @@ def out_of_time(matrix: Matrix, request: Request) -> tuple[str, ...]:
         if not one.applies(request.now)
     ]
     found = sorted(found, key=lambda one: (one.valid_until or inf, one.id))[-_MAX_TIMED:]
-    if not found or not _turned_by(matrix, request, found):
+    if not found or not _is_allowed_without_validity(matrix, request, found):
         return ()
     for one in list(found):
         others = [other for other in found if other is not one]
-        if others and _turned_by(matrix, request, others):
+        if others and _is_allowed_without_validity(matrix, request, others):
             found = others
     return tuple(_when(one, request.now) for one in found)
 
 
-def _turned_by(matrix: Matrix, request: Request, statements: Sequence[Statement]) -> bool:
+def _is_allowed_without_validity(
+    matrix: Matrix, request: Request, statements: Sequence[Statement]
+) -> bool:
     """Whether the request would be allowed if the statements had no beginning and no end."""
     lasting = [StatementAdded(replace(s, valid_from=None, valid_until=None)) for s in statements]
     later = apply(matrix, lasting, now=request.now, revision=matrix.revision + 1)
@@ -251,7 +253,7 @@ def _moment(time: float) -> str:
         return str(time)
 
 
-def reaching(
+def membership_path(
     matrix: Matrix, request: Request, statement: Statement
 ) -> tuple[Principal, ...] | None:
     """The shortest way over memberships from the asker to whom the statement names.

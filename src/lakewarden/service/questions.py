@@ -24,9 +24,9 @@ from lakewarden.service import control, question_text
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
-from lakewarden.service.question_text import Words
+from lakewarden.service.question_text import QuestionText
 from lakewarden.service.realm import CONTROL
-from lakewarden.service.sentence import Sentences, Word
+from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 
@@ -35,14 +35,14 @@ MAX_PAGE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuthorizedQuestion:
     """A question that its asker may put: of a realm, as words and as a request.
 
     `sees`: the asker may see all that is stored in the realm.
     """
 
     realm: RealmState
-    words: Words
+    words: QuestionText
     request: Request
     sees: bool
 
@@ -54,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldPrivileges:
     """The privileges held on an entity, and the operations allowed there; in order."""
 
     privileges: tuple[str, ...]
@@ -65,7 +65,7 @@ _NOBODY: Final = Principal(USER, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class OperationAccess:
     """Who may do an operation on an entity."""
 
     operation: str
@@ -86,7 +86,7 @@ class Reasons:
     statements: tuple[Statement, ...]
     reaching: dict[str, tuple[Principal, ...]]
     notes: tuple[str, ...] = ()
-    summary: tuple[Word, ...] = ()
+    summary: tuple[Phrase, ...] = ()
     lifters: dict[str, tuple[Principal, ...] | None] = field(default_factory=dict)
     asker: Principal = _NOBODY
 
@@ -119,12 +119,12 @@ def ask(
     state: State,
     actor: Actor,
     realm: str,
-    words: Words,
+    words: QuestionText,
     now: float,
     *,
     own: str = "decision.ask_own",
     other: str = "decision.ask",
-) -> Asked | Denied:
+) -> AuthorizedQuestion | Denied:
     """The question, if the caller may put it; without a principal it is about the caller.
 
     About oneself it is the operation `own`, and the groups of the caller's credential are
@@ -134,7 +134,7 @@ def ask(
     return _ask(Rights(state, actor, realm, now), words, own, other)
 
 
-def _ask(rights: Rights, words: Words, own: str, other: str) -> Asked | Denied:
+def _ask(rights: Rights, words: QuestionText, own: str, other: str) -> AuthorizedQuestion | Denied:
     about_self = _is_about_self(rights, words)
     refused = rights.refused(own if about_self else other)
     if refused is not None:
@@ -142,10 +142,10 @@ def _ask(rights: Rights, words: Words, own: str, other: str) -> Asked | Denied:
     found = rights.state.realm(rights.realm)
     if not about_self:
         request = question_text.read(words, found.system, found.matrix, rights.now)
-        return Asked(found, words, request, rights.sees)
+        return AuthorizedQuestion(found, words, request, rights.sees)
     words = replace(words, principal=_own_text(rights.actor, found))
     request = question_text.read(words, found.system, found.matrix, rights.now)
-    return Asked(found, words, _own(rights, found, request), rights.sees)
+    return AuthorizedQuestion(found, words, _own(rights, found, request), rights.sees)
 
 
 def _own(rights: Rights, found: RealmState, request: Request) -> Request:
@@ -159,7 +159,7 @@ def _own(rights: Rights, found: RealmState, request: Request) -> Request:
     return replace(request, groups=mine.groups)
 
 
-def _is_about_self(rights: Rights, words: Words) -> bool:
+def _is_about_self(rights: Rights, words: QuestionText) -> bool:
     if words.principal is None:
         return not words.groups
     found = rights.state.realms.get(rights.realm)
@@ -178,19 +178,19 @@ def _own_text(actor: Actor, found: RealmState) -> str:
     return own.name if own.name.startswith("urn:li:") else f"{own.kind}:{own.name}"
 
 
-def check(asked: Asked) -> Decision:
+def check(asked: AuthorizedQuestion) -> Decision:
     """The decision; who does not see the realm learns only yes or no."""
-    return _told(asked, asked.realm.matrix.decide(asked.request))
+    return _recorded(asked, asked.realm.matrix.decide(asked.request))
 
 
-def _told(asked: Asked, decision: Decision) -> Decision:
+def _recorded(asked: AuthorizedQuestion, decision: Decision) -> Decision:
     if decision.reason is Reason.NOT_STORED and not asked.sees:
         return asked.realm.matrix.snapshot.decisions[Reason.DENIED]
     return decision
 
 
 def batch(
-    state: State, actor: Actor, realm: str, rows: Sequence[Words], now: float, limit: int
+    state: State, actor: Actor, realm: str, rows: Sequence[QuestionText], now: float, limit: int
 ) -> list[Decision | WardenError] | Denied:
     """The decisions in order; a row that cannot be asked has its error in its place.
 
@@ -216,7 +216,11 @@ def batch(
 
 
 def listing(
-    asked: Asked, size: int, after: str | None = None, within: str | None = None, skip: int = 0
+    asked: AuthorizedQuestion,
+    size: int,
+    after: str | None = None,
+    within: str | None = None,
+    skip: int = 0,
 ) -> Page:
     """A page of the entities on which the operation is allowed, in the order of their places.
 
@@ -234,45 +238,51 @@ def _check_size(size: int) -> None:
         raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
 
 
-def who(state: State, actor: Actor, realm: str, words: Words, now: float) -> Asked | Denied:
+def who(
+    state: State, actor: Actor, realm: str, words: QuestionText, now: float
+) -> AuthorizedQuestion | Denied:
     """The question who may do something, if the caller may put it."""
     rights = Rights(state, actor, realm, now)
-    return rights.refused("subject.search") or _about_everybody(rights, words)
+    return rights.refused("subject.search") or _question_of_all(rights, words)
 
 
-def users(asked: Asked) -> list[Principal]:
+def users(asked: AuthorizedQuestion) -> list[Principal]:
     """The stored users who may, in order."""
     return sorted(who_may(asked.realm.matrix, asked.request))
 
 
-def held(asked: Asked) -> Held:
+def held(asked: AuthorizedQuestion) -> HeldPrivileges:
     """All that the asker holds on the entity, and may do there."""
     matrix = asked.realm.matrix
-    return Held(privileges_of(matrix, asked.request), operations_of(matrix, asked.request))
+    return HeldPrivileges(
+        privileges_of(matrix, asked.request), operations_of(matrix, asked.request)
+    )
 
 
 def access(
     state: State, actor: Actor, realm: str, entity: str | None, now: float
-) -> list[Access] | Denied:
+) -> list[OperationAccess] | Denied:
     """By operation that is asked about such an entity: who may do it there."""
     rights = Rights(state, actor, realm, now)
     refused = rights.refused("entity.access")
     if refused is not None:
         return refused
-    asked = _about_everybody(rights, Words(entity=entity))
+    asked = _question_of_all(rights, QuestionText(entity=entity))
     matrix, target = asked.realm.matrix, asked.request.target
     type = target.type if target != NO_RESOURCE else ""
     return [
-        Access(name, tuple(p.name for p in sorted(who_may(matrix, _of(asked.request, name)))))
+        OperationAccess(
+            name, tuple(p.name for p in sorted(who_may(matrix, _of(asked.request, name))))
+        )
         for name, declared in checked(asked.realm.system.model.operations.items(), every=1)
         if declared.rule_or_none(type) is not None
     ]
 
 
-def _about_everybody(rights: Rights, words: Words) -> Asked:
+def _question_of_all(rights: Rights, words: QuestionText) -> AuthorizedQuestion:
     found = rights.state.realm(rights.realm)
     request = question_text.read(words, found.system, found.matrix, rights.now)
-    return Asked(found, words, request, rights.sees)
+    return AuthorizedQuestion(found, words, request, rights.sees)
 
 
 def _of(request: Request, operation: str) -> Request:
@@ -282,7 +292,7 @@ def _of(request: Request, operation: str) -> Request:
 # Explanations
 
 
-def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
+def reasons(state: State, actor: Actor, asked: AuthorizedQuestion) -> Reasons:
     """The decision and why, as far as the caller may see.
 
     Who sees the realm is told everything. Anybody else is told of statements that reach the
@@ -293,11 +303,13 @@ def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
     named = _statements(asked, found)
     notes: tuple[str, ...] = ()
     if asked.sees and _may_read_statements(state, actor, asked):
-        notes = question_text.out_of_time(asked.realm.matrix, asked.request)
+        notes = question_text.validity_notes(asked.realm.matrix, asked.request)
     else:
-        found = _veiled(asked, found, actor)
+        found = _redacted(asked, found, actor)
         named = [_narrowed(asked, one) for one in _statements(asked, found) if is_plain(one)]
-    chains = ((s.id, question_text.reaching(asked.realm.matrix, asked.request, s)) for s in named)
+    chains = (
+        (s.id, question_text.membership_path(asked.realm.matrix, asked.request, s)) for s in named
+    )
     reaching = {id: chain for id, chain in chains if chain is not None}
     summary = Sentences(asked.realm).answer(asked.request, found, named)
     return Reasons(
@@ -312,13 +324,13 @@ def reasons(state: State, actor: Actor, asked: Asked) -> Reasons:
 
 
 def _lifters(
-    asked: Asked, found: Explanation, named: Sequence[Statement]
+    asked: AuthorizedQuestion, found: Explanation, named: Sequence[Statement]
 ) -> dict[str, tuple[Principal, ...] | None]:
     lifted = {id for way in found.ways for id in way.lifted}
     return {one.id: _who_lifts(asked, one) for one in named if one.id in lifted}
 
 
-def _who_lifts(asked: Asked, statement: Statement) -> tuple[Principal, ...] | None:
+def _who_lifts(asked: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
     """Who may hand out, and so take away, all that the statement names where it sits."""
     matrix = asked.realm.matrix
     model, scope = matrix.snapshot.model, statement.scope
@@ -330,15 +342,15 @@ def _who_lifts(asked: Asked, statement: Statement) -> tuple[Principal, ...] | No
     return tuple(sorted(who_may(matrix, question)))
 
 
-def _may_read_statements(state: State, actor: Actor, asked: Asked) -> bool:
+def _may_read_statements(state: State, actor: Actor, asked: AuthorizedQuestion) -> bool:
     name = asked.realm.realm.name
     return control.denied_in(state, actor, "statement.list", name, asked.request.now) is None
 
 
-def _veiled(asked: Asked, found: Explanation, actor: Actor) -> Explanation:
+def _redacted(asked: AuthorizedQuestion, found: Explanation, actor: Actor) -> Explanation:
     """The explanation without what the caller may not know."""
     if not found.decision.allow and not _is_visible(asked, actor):
-        return Explanation(_told(asked, _plain_denial(asked)), None, (), ())
+        return Explanation(_recorded(asked, _plain_denial(asked)), None, (), ())
     known = {asked.request.target, NO_RESOURCE, *_above(asked)}
     rule = None if found.rule is None else _pruned(found.rule, known)
     shown = () if rule is None else tuple(sorted(set(_ids(rule))))
@@ -347,14 +359,14 @@ def _veiled(asked: Asked, found: Explanation, actor: Actor) -> Explanation:
         for way in found.ways
         if not way.joins and all(need.entity in known for need in way.needs)
     )
-    return Explanation(_told(asked, found.decision), rule, shown, ways)
+    return Explanation(_recorded(asked, found.decision), rule, shown, ways)
 
 
-def _plain_denial(asked: Asked) -> Decision:
+def _plain_denial(asked: AuthorizedQuestion) -> Decision:
     return asked.realm.matrix.snapshot.decisions[Reason.DENIED]
 
 
-def _is_visible(asked: Asked, actor: Actor) -> bool:
+def _is_visible(asked: AuthorizedQuestion, actor: Actor) -> bool:
     """Whether anything is allowed to the caller on the target, so that it is no secret."""
     if asked.request.target == NO_RESOURCE or not asked.request.target.name:
         return True
@@ -365,7 +377,7 @@ def _is_visible(asked: Asked, actor: Actor) -> bool:
     return bool(operations_of(realm.matrix, own))
 
 
-def _above(asked: Asked) -> list[Entity]:
+def _above(asked: AuthorizedQuestion) -> list[Entity]:
     coded = asked.realm.matrix.snapshot.coded
     target = asked.request.target
     return list(coded.ancestors(target)) if target != NO_RESOURCE else []
@@ -388,13 +400,13 @@ def is_plain(statement: Statement) -> bool:
     return not isinstance(statement.scope, Where) and statement.constraint is None
 
 
-def _narrowed(asked: Asked, statement: Statement) -> Statement:
+def _narrowed(asked: AuthorizedQuestion, statement: Statement) -> Statement:
     """The statement, of those whom it names only the ones that the asker acts as."""
     mine = asked.realm.matrix.subject(asked.request).named
     return replace(statement, principals=statement.principals & mine)
 
 
-def _statements(asked: Asked, found: Explanation) -> list[Statement]:
+def _statements(asked: AuthorizedQuestion, found: Explanation) -> list[Statement]:
     there = stored(asked.realm)
     ids = {*found.statements, *(() if found.rule is None else _ids(found.rule))}
     return [there[id] for id in sorted(ids) if id in there]

@@ -14,7 +14,7 @@ from lakewarden.service import control, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.links import left_out
-from lakewarden.service.question_text import Words
+from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Rights
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import State
@@ -51,10 +51,10 @@ def right(state: State, actor: Actor, now: float, *operations: str) -> May:
 
 
 def right_to_ask(
-    state: State, actor: Actor, words: Words, now: float, *, own: str, other: str
+    state: State, actor: Actor, words: QuestionText, now: float, *, own: str, other: str
 ) -> May:
     """Whether the caller may ask a realm about whom the words name; see `questions.ask`."""
-    about = Words(principal=words.principal, groups=words.groups)
+    about = QuestionText(principal=words.principal, groups=words.groups)
 
     def may(realm: str) -> bool:
         try:

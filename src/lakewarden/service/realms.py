@@ -133,7 +133,9 @@ def alter(
     kept = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
     realm = replace(realm, deleted=kept)
     new = {s.id: s for s in default_statements(system, realm.deleted)}
-    transaction.change(name, RealmChanged(name, realm), *following(before, old, new))
+    transaction.change(
+        name, RealmChanged(name, realm), *default_statement_changes(before, old, new)
+    )
     return realm
 
 
@@ -141,7 +143,7 @@ def _is_default(defaults: Iterable[Mapping[str, object]], id: str) -> bool:
     return any(table["id"] == id for table in defaults)
 
 
-def following(
+def default_statement_changes(
     before: RealmState, old: Mapping[str, Statement], new: Mapping[str, Statement]
 ) -> list[StatementAdded | StatementRemoved]:
     """The changes of default statements from `old` to `new`, each by its id.

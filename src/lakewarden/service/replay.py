@@ -34,7 +34,7 @@ from lakewarden.service.effect import Effect, FeedRow, RealmChanged, decode
 from lakewarden.service.link import Links
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm, people_of
-from lakewarden.service.state import linked
+from lakewarden.service.state import links_after
 from lakewarden.service.system import System, load_system
 
 Values = dict[str, tuple[str, ...]]
@@ -170,7 +170,7 @@ class Replay:
     def take(self, row: FeedRow) -> None:
         """The next row of the feed."""
         effect = decode(row, self.systems.get(row.scope))
-        self.links = linked(self.links, [(row.scope, effect)])
+        self.links = links_after(self.links, [(row.scope, effect)])
         if not isinstance(effect, RealmChanged):
             self.scopes.setdefault(row.scope, Rows()).take(effect)
         elif effect.realm is None:

@@ -43,11 +43,11 @@ def is_taken(state: State, directory: str, name: str, reserved: Iterable[str] = 
     )
 
 
-def spoken_about(state: State, directory: str, name: str) -> Mapping[str, frozenset[str]]:
+def referenced_names(state: State, directory: str, name: str) -> Mapping[str, frozenset[str]]:
     """By realm, the names that read like this one and of which something is said there."""
     folded = folded_name(name)
     found = {
-        realm.realm.name: _spoken(realm).get(folded, frozenset())
+        realm.realm.name: _referenced(realm).get(folded, frozenset())
         for realm in _realms(state, directory)
     }
     return {realm: names for realm, names in found.items() if names}
@@ -82,15 +82,15 @@ def _stored_users(snapshot: Snapshot) -> Iterator[Principal]:
             yield from (Principal(*one) for one in also if one is not None)
 
 
-def _spoken(found: RealmState) -> Names:
+def _referenced(found: RealmState) -> Names:
     beside = found.matrix.snapshot.memos.derived
     names = beside.get(_SPOKEN)
     if not isinstance(names, dict):
-        names = beside[_SPOKEN] = _by_fold(_spoken_about(found.matrix.snapshot))
+        names = beside[_SPOKEN] = _by_fold(_referenced_in(found.matrix.snapshot))
     return names
 
 
-def _spoken_about(snapshot: Snapshot) -> Iterator[Principal]:
+def _referenced_in(snapshot: Snapshot) -> Iterator[Principal]:
     memberships = snapshot.coded.memberships
     for statement in snapshot.table.statements.values():
         yield from statement.principals

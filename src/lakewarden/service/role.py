@@ -15,14 +15,14 @@ from lakewarden.kernel.change import (
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
-from lakewarden.service.grant import Given, giving, without
+from lakewarden.service.grant import Grants, grant_changes, removal_changes
 from lakewarden.service.member import container_of, principal_of
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
 
 def create(
-    transaction: WriteTransaction, realm: str, role: Entity, owner: Principal, given: Given
+    transaction: WriteTransaction, realm: str, role: Entity, owner: Principal, given: Grants
 ) -> None:
     """Makes a role with these privileges, that nobody holds yet.
 
@@ -35,7 +35,7 @@ def create(
         EntityAdded(role, container_of(state, role)),
         PrincipalChanged(principal, True),
         OwnerChanged(OwnerRow(role, owner), True),
-        *giving(state, principal, given),
+        *grant_changes(state, principal, given),
     )
 
 
@@ -48,29 +48,29 @@ def delete(transaction: WriteTransaction, realm: str, role: Entity) -> None:
     state = transaction.realm(realm)
     principal = principal_of(state, role)
     effects: list[Change] = [
-        *(MembershipChanged(row, False) for row in holdings(state, principal)),
-        *without(state, frozenset({principal})),
+        *(MembershipChanged(row, False) for row in role_memberships(state, principal)),
+        *removal_changes(state, frozenset({principal})),
         EntityDropped(role),
         PrincipalChanged(principal, False),
     ]
     transaction.change(realm, *effects)
 
 
-def hand_out(
+def assign_roles(
     transaction: WriteTransaction, realm: str, roles: Iterable[Entity], to: Principal
 ) -> None:
     """Lets a user or group hold the roles; those held already stay held."""
-    _hold(transaction, realm, roles, to, True)
+    _set_membership(transaction, realm, roles, to, True)
 
 
-def take_back(
+def revoke_roles(
     transaction: WriteTransaction, realm: str, roles: Iterable[Entity], holder: Principal
 ) -> None:
     """Takes the roles from a user or group; those not held stay not held."""
-    _hold(transaction, realm, roles, holder, False)
+    _set_membership(transaction, realm, roles, holder, False)
 
 
-def _hold(
+def _set_membership(
     transaction: WriteTransaction, realm: str, roles: Iterable[Entity], to: Principal, present: bool
 ) -> None:
     state = transaction.realm(realm)
@@ -83,7 +83,7 @@ def _hold(
     transaction.change(realm, *(MembershipChanged(row, present) for row in changed))
 
 
-def holdings(state: RealmState, role: Principal) -> Iterable[MembershipRow]:
+def role_memberships(state: RealmState, role: Principal) -> Iterable[MembershipRow]:
     """Who holds the role, and what the role itself belongs to."""
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(role)

@@ -27,7 +27,7 @@ WAYS: Final = ("read", "see", "change")
 """The ways to reach an asset, those first that are asked most."""
 
 
-class Wanted(NamedTuple):
+class RowKey(NamedTuple):
     """A row: an operation on a type of target in a realm, and whose it is."""
 
     realm: str
@@ -38,13 +38,13 @@ class Wanted(NamedTuple):
     """Whether it had to be worked out: a row that is there takes next to no time."""
 
 
-def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) -> Iterator[Wanted]:
+def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) -> Iterator[RowKey]:
     """Makes rows of the `newest` state, one for each step, and yields which one it was.
 
     Those of `prepared` matrices are there. To stop, take no further step.
     """
     size = 0
-    for count, wanted in enumerate(_wanted(newest(), prepared)):
+    for count, wanted in enumerate(_rows_to_prepare(newest(), prepared)):
         if count >= MOST_ROWS or size >= MOST_BYTES:
             return
         row = _row(newest(), wanted)
@@ -52,7 +52,7 @@ def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) 
         yield wanted._replace(is_new=row.is_new)
 
 
-def _wanted(state: State, prepared: Container[Matrix]) -> Iterator[Wanted]:
+def _rows_to_prepare(state: State, prepared: Container[Matrix]) -> Iterator[RowKey]:
     """Way by way and realm by realm, so that what is asked most comes first."""
     changed = {
         name: realm
@@ -65,7 +65,7 @@ def _wanted(state: State, prepared: Container[Matrix]) -> Iterator[Wanted]:
             for type in sorted(realm.matrix.snapshot.coded.tree.named):
                 operation = realm.system.model.reaching(way, type)
                 if operation is not None:
-                    yield from (Wanted(name, operation, type, user) for user in users)
+                    yield from (RowKey(name, operation, type, user) for user in users)
 
 
 def _users(matrix: Matrix) -> list[Principal]:
@@ -74,17 +74,17 @@ def _users(matrix: Matrix) -> list[Principal]:
     return [principal for principal in known if principal.kind == USER]
 
 
-class _Row(NamedTuple):
+class _PreparedRow(NamedTuple):
     """A row's size in bytes, and whether it was worked out just now."""
 
     size: int = 0
     is_new: bool = False
 
 
-_NO_ROW: Final = _Row()
+_NO_ROW: Final = _PreparedRow()
 
 
-def _row(state: State, wanted: Wanted) -> _Row:
+def _row(state: State, wanted: RowKey) -> _PreparedRow:
     """Makes the row in the state, which may have none of it."""
     realm = state.realms.get(wanted.realm)
     if realm is None:
@@ -96,6 +96,8 @@ def _row(state: State, wanted: Wanted) -> _Row:
             return _NO_ROW
         known = matrix.snapshot.memos.subjects.get(wanted.user)
         is_new = known is None or known.key not in plan.rows
-        return _Row(len(matrix.entry(plan, matrix.snapshot.subject(wanted.user)).codes), is_new)
+        return _PreparedRow(
+            len(matrix.entry(plan, matrix.snapshot.subject(wanted.user)).codes), is_new
+        )
     except WardenError:
         return _NO_ROW  # whoever asks is told

@@ -95,7 +95,7 @@ def check_number(number: int, where: str) -> None:
         raise BadInput(f"expected at most {MOST} words, got {number}", where=where)
 
 
-class Sought(NamedTuple):
+class SearchQuery(NamedTuple):
     """The words of a query: all must be there. The `starting` ones may go on."""
 
     whole: tuple[str, ...]
@@ -107,7 +107,7 @@ class Sought(NamedTuple):
         return found + [[Term(kind + word, True) for kind in kinds] for word in self.starting]
 
 
-def sought(query: str) -> Sought | None:
+def parse_query(query: str) -> SearchQuery | None:
     """The words of a query; None: it asks for everything.
 
     The last word may go on, and so may every word with a star behind it; a word that is
@@ -130,15 +130,15 @@ def sought(query: str) -> Sought | None:
                 starting[last] = None
     if last:
         starting[last] = None
-    return Sought(tuple(word for word in whole if word not in starting), tuple(starting))
+    return SearchQuery(tuple(word for word in whole if word not in starting), tuple(starting))
 
 
-def whole(text: str) -> str:
+def name_term(text: str) -> str:
     """The term of a name as one; empty where it has no word."""
-    return whole_of(words(text))
+    return name_term_of(words(text))
 
 
-def whole_of(found: list[str]) -> str:
+def name_term_of(found: list[str]) -> str:
     """The same, of the name's words."""
     joined = "".join(found)[:LONGEST]
     return f"e{joined}" if joined else ""

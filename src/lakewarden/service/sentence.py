@@ -49,14 +49,14 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Phrase:
     """A part of a sentence, with the spaces that belong to it."""
 
     text: str
     ref: Ref | None = None
 
 
-def plain(words: Iterable[Word]) -> str:
+def plain(words: Iterable[Phrase]) -> str:
     """The sentence as text."""
     return "".join(word.text for word in words)
 
@@ -68,62 +68,62 @@ class Sentences:
         self._realm = found.realm.name
         self._system = found.system
 
-    def entity(self, entity: Entity) -> Word:
+    def entity(self, entity: Entity) -> Phrase:
         """The entity by the name that people call it."""
         if entity == NO_RESOURCE:
-            return Word(self._system.model.title)
+            return Phrase(self._system.model.title)
         is_urn = entity.name.startswith(_URN)
         text = entity.name if is_urn else f"{entity.type}:{entity.name}"
         called = urn_label(entity.name) if is_urn else entity.name.rpartition(":")[2]
-        return Word(called, Ref("entity", text, self._realm))
+        return Phrase(called, Ref("entity", text, self._realm))
 
-    def principal(self, principal: Principal) -> Word:
+    def principal(self, principal: Principal) -> Phrase:
         """The principal by its name."""
         text = principal_text(principal)
-        return Word(_called(principal), Ref("principal", text, self._realm))
+        return Phrase(_called(principal), Ref("principal", text, self._realm))
 
-    def privileges(self, names: Iterable[str]) -> list[Word]:
+    def privileges(self, names: Iterable[str]) -> list[Phrase]:
         """Privileges, with commas between."""
         ordered = sorted(names)
-        words = [Word(name, Ref("privilege", name, self._realm)) for name in ordered[:_SHOWN]]
+        words = [Phrase(name, Ref("privilege", name, self._realm)) for name in ordered[:_SHOWN]]
         return _row(words, len(ordered) - len(words))
 
-    def statement(self, statement: Statement) -> list[Word]:
+    def statement(self, statement: Statement) -> list[Phrase]:
         """Who may, or may not, do what on what."""
         effect = " may " if statement.effect is Effect.ALLOW else " may never "
-        words = [*self._whom(statement), Word(effect), *self.privileges(statement.privileges)]
+        words = [*self._whom(statement), Phrase(effect), *self.privileges(statement.privileges)]
         words += self._on(statement)
         if statement.constraint is not None:
-            words.append(Word(", as far as its limits go"))
+            words.append(Phrase(", as far as its limits go"))
         if not statement.active:
-            words.append(Word(" (not in force)"))
+            words.append(Phrase(" (not in force)"))
         return words
 
-    def _whom(self, statement: Statement) -> list[Word]:
+    def _whom(self, statement: Statement) -> list[Phrase]:
         named = sorted(statement.principals)
         words = [self.principal(one) for one in named[:_SHOWN]]
         if statement.owners is not None:
-            words.append(Word(_owners(statement.owners)))
+            words.append(Phrase(_owners(statement.owners)))
         if not words:
-            return [Word("nobody")]
+            return [Phrase("nobody")]
         return _row(words, len(named) - min(len(named), _SHOWN))
 
-    def _on(self, statement: Statement) -> list[Word]:
+    def _on(self, statement: Statement) -> list[Phrase]:
         match statement.scope:
             case On(entity) if entity == NO_RESOURCE:
                 return []
             case On(entity):
-                return [Word(f" on {entity.type} "), self.entity(entity)]
+                return [Phrase(f" on {entity.type} "), self.entity(entity)]
             case Matching(type=type, parts=parts):
-                return [Word(f" on every {type} like {'.'.join(parts)}")]
+                return [Phrase(f" on every {type} like {'.'.join(parts)}")]
             case Where(criteria=criteria) if criteria:
                 return self._where(criteria)
             case _:
                 declared = self._system.model.privileges
                 is_about_assets = any(declared[name].on for name in statement.privileges)
-                return [Word(" on everything")] if is_about_assets else []
+                return [Phrase(" on everything")] if is_about_assets else []
 
-    def _where(self, criteria: Sequence[Criterion]) -> list[Word]:
+    def _where(self, criteria: Sequence[Criterion]) -> list[Phrase]:
         """The type first, as `every dataset`; the other criteria behind it."""
         fields = self._system.model.fields
         types = [
@@ -131,103 +131,103 @@ class Sentences:
             for one in criteria
             if fields[one.field].origin == ("type",) and one.condition is Condition.EQUALS
         ]
-        words = [Word(" on ")]
+        words = [Phrase(" on ")]
         if types:
-            words += [Word("every "), *_row([Word(one) for one in types[0].values], 0, " or ")]
+            words += [Phrase("every "), *_row([Phrase(one) for one in types[0].values], 0, " or ")]
         else:
-            words.append(Word("everything"))
+            words.append(Phrase("everything"))
         others = [one for one in criteria if one not in types[:1]]
         for place, one in enumerate(others):
-            words.append(Word(" and " if place else " whose "))
+            words.append(Phrase(" and " if place else " whose "))
             words += self._criterion(one)
         return words
 
-    def _criterion(self, criterion: Criterion) -> list[Word]:
+    def _criterion(self, criterion: Criterion) -> list[Phrase]:
         field = criterion.field.lower().replace("_", " ")
         is_prefix = criterion.condition is Condition.STARTS_WITH
         named = criterion.values[:_SHOWN]
-        shown = [Word(value) if is_prefix else self._value(value) for value in named]
-        values = _row(shown, len(criterion.values) - len(shown), " or ") or [Word("nothing")]
-        return [Word(f"{field} {_CONDITIONS[criterion.condition]} "), *values]
+        shown = [Phrase(value) if is_prefix else self._value(value) for value in named]
+        values = _row(shown, len(criterion.values) - len(shown), " or ") or [Phrase("nothing")]
+        return [Phrase(f"{field} {_CONDITIONS[criterion.condition]} "), *values]
 
-    def _value(self, text: str) -> Word:
+    def _value(self, text: str) -> Phrase:
         if not text.startswith(_URN):
-            return Word(text)
-        return Word(urn_label(text), Ref("entity", text, self._realm))
+            return Phrase(text)
+        return Phrase(urn_label(text), Ref("entity", text, self._realm))
 
     def answer(
         self, request: Request, found: Explanation, named: Sequence[Statement]
-    ) -> list[Word]:
+    ) -> list[Phrase]:
         """The answer to a question in one sentence or two, its cause first."""
         may = " may " if found.decision.allow else " may not "
-        words = [self.principal(request.principal), Word(may), *self._act(request), Word(".")]
+        words = [self.principal(request.principal), Phrase(may), *self._act(request), Phrase(".")]
         return words + (
             self._because(found, named)
             if found.decision.allow
             else self._why_not(request, found, named)
         )
 
-    def _act(self, request: Request) -> list[Word]:
+    def _act(self, request: Request) -> list[Phrase]:
         operation = self._system.model.operation(request.operation)
         target = request.target
         if target == NO_RESOURCE:
-            return [Word(operation.title)]
+            return [Phrase(operation.title)]
         for article in (f" a {target.type}", f" an {target.type}"):
             if operation.title.endswith(article):
-                return [Word(operation.title.removesuffix(article) + " "), self.entity(target)]
-        return [Word(f"{operation.title}: "), self.entity(target)]
+                return [Phrase(operation.title.removesuffix(article) + " "), self.entity(target)]
+        return [Phrase(f"{operation.title}: "), self.entity(target)]
 
-    def _because(self, found: Explanation, named: Sequence[Statement]) -> list[Word]:
+    def _because(self, found: Explanation, named: Sequence[Statement]) -> list[Phrase]:
         allowing = [
             one for one in named if one.effect is Effect.ALLOW and one.id in found.statements
         ]
         if not allowing:
             return []
-        words = [Word(" "), *self.statement(allowing[0])]
+        words = [Phrase(" "), *self.statement(allowing[0])]
         if len(allowing) > 1:
-            words.append(Word(f", and {len(allowing) - 1} more statements add to it"))
-        return [*words, Word(".")]
+            words.append(Phrase(f", and {len(allowing) - 1} more statements add to it"))
+        return [*words, Phrase(".")]
 
     def _why_not(
         self, request: Request, found: Explanation, named: Sequence[Statement]
-    ) -> list[Word]:
+    ) -> list[Phrase]:
         if found.decision.reason is Reason.NOT_STORED:
-            return [Word(" It is not stored here, and nobody may do this on what is not there.")]
+            return [Phrase(" It is not stored here, and nobody may do this on what is not there.")]
         denying = [one for one in named if one.effect is Effect.DENY and one.id in found.statements]
         if denying:
             return [
-                Word(" A DENY stands in the way: "),
+                Phrase(" A DENY stands in the way: "),
                 *self._whom(denying[0]),
-                Word(" may never "),
+                Phrase(" may never "),
                 *self.privileges(denying[0].privileges),
                 *self._on(denying[0]),
-                Word(", and a DENY beats every ALLOW."),
+                Phrase(", and a DENY beats every ALLOW."),
             ]
         if not found.ways or not found.ways[0].needs:
             return []
         need = found.ways[0].needs[0]
-        words = [Word(" It needs "), *self.privileges([need.privilege])]
+        words = [Phrase(" It needs "), *self.privileges([need.privilege])]
         if need.entity != NO_RESOURCE:
-            words += [Word(f" on {need.entity.type} "), self.entity(need.entity)]
+            words += [Phrase(f" on {need.entity.type} "), self.entity(need.entity)]
         more = len(found.ways[0].needs) - 1
         if more:
-            words.append(Word(f", and {more} more"))
-        return [*words, Word(".")]
+            words.append(Phrase(f", and {more} more"))
+        return [*words, Phrase(".")]
 
 
-def act_words(event: Mapping[str, object]) -> list[Word]:
+def act_words(event: Mapping[str, object]) -> list[Phrase]:
     """An event of the audit trail: who did what on what, and what came of it."""
     outcome = {"allow": "", "deny": " was refused", "error": " failed at"}
     verb = outcome.get(str(event.get("outcome", "")), "")
-    words = [Word(str(event.get("actor", "") or "somebody")), Word(verb)]
+    words = [Phrase(str(event.get("actor", "") or "somebody")), Phrase(verb)]
     operation, realm = str(event.get("operation", "")), str(event.get("realm", ""))
-    words += [Word(" "), Word(operation, Ref("operation", operation, realm))]
+    words += [Phrase(" "), Phrase(operation, Ref("operation", operation, realm))]
     details = event.get("details")
     statement = details.get("statement") if isinstance(details, Mapping) else None
     if isinstance(statement, str) and statement:
-        words += [Word(" of "), Word(statement, Ref("statement", statement, _realm_of(event)))]
+        words += [Phrase(" of "), Phrase(statement, Ref("statement", statement, _realm_of(event)))]
     target = str(event.get("target", ""))
-    return [*words, Word(f" on {target}")] if target else words
+    return [*words, Phrase(f" on {target}")] if target else words
 
 
 def _realm_of(event: Mapping[str, object]) -> str:
@@ -261,13 +261,13 @@ def _type_label(text: str) -> str:
     return label.removeprefix("__system__").replace("_", " ")
 
 
-def _row(words: Sequence[Word], more: int, last: str = " and ") -> list[Word]:
+def _row(words: Sequence[Phrase], more: int, last: str = " and ") -> list[Phrase]:
     """Words in a row: `a, b and c`."""
-    row: list[Word] = []
+    row: list[Phrase] = []
     for place, word in enumerate(words):
         if place:
-            row.append(Word(last if place == len(words) - 1 and not more else ", "))
+            row.append(Phrase(last if place == len(words) - 1 and not more else ", "))
         row.append(word)
     if more:
-        row.append(Word(f"{last}{more} more"))
+        row.append(Phrase(f"{last}{more} more"))
     return row

@@ -33,7 +33,7 @@ from lakewarden.service.effect import (
     TokenChanged,
     ValueChanged,
 )
-from lakewarden.service.garbage_collection import uncollected
+from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.link import Asset, LinkChanges, Links
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import Realm, Token, people_of
@@ -148,7 +148,7 @@ NO_STARTS: Mapping[str, Start] = {}
 
 def load(reading: Reading, now: float, starts: Mapping[str, Start] = NO_STARTS) -> State:
     """Everything that is stored, compiled: from all rows, or for some realms as `starts` do."""
-    with uncollected():
+    with collection_paused():
         return _load(reading, now, starts)
 
 
@@ -166,7 +166,7 @@ def _with_all(
     opened: dict[str, RealmState] = {}
     closed: dict[str, ClosedRealm] = {}
     for realm in realms:
-        reason = fault(realm)
+        reason = model_fault(realm)
         if reason is None:
             opened[realm.name] = compiled(realm)
         else:
@@ -174,7 +174,7 @@ def _with_all(
     return _bounded(replace(state, realms=opened, closed=closed))
 
 
-def fault(realm: Realm) -> str | None:
+def model_fault(realm: Realm) -> str | None:
     """Why the text of the realm's model cannot be used; None where it can, or is shipped."""
     if realm.text is None:
         return None
@@ -212,7 +212,7 @@ def from_rows(state: State, realm: Realm, reading: Reading, now: float) -> Realm
     return compiled_realm(state, realm, reading.facts, now, reading.revision)
 
 
-def advanced(
+def after_effects(
     state: State, effects: Sequence[Scoped], rows: Rows, now: float, revision: int
 ) -> State:
     """The state after the effects, at their revision. Raises what the kernel's changes raise."""
@@ -227,10 +227,10 @@ def advanced(
     for scope, found in by_scope.items():
         if not scope.startswith("@") and scope in state.realms:
             state = _with_changes(state, scope, found, rows, now, revision)
-    return _bounded(replace(state, revision=revision, links=linked(state.links, effects)))
+    return _bounded(replace(state, revision=revision, links=links_after(state.links, effects)))
 
 
-def linked(links: Links, effects: Sequence[Scoped]) -> Links:
+def links_after(links: Links, effects: Sequence[Scoped]) -> Links:
     """The links after the effects: those that these change, and that go with an entity or realm."""
     changes = LinkChanges(links)
     for scope, effect in effects:
@@ -325,7 +325,7 @@ def _with_realms(
         if isinstance(effect, RealmChanged):
             realms.pop(effect.name, None)
             closed.pop(effect.name, None)
-            reason = None if effect.realm is None else fault(effect.realm)
+            reason = None if effect.realm is None else model_fault(effect.realm)
             if effect.realm is not None and reason is not None:
                 closed[effect.name] = ClosedRealm(effect.realm, reason)
             elif effect.realm is not None:

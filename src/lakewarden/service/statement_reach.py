@@ -19,14 +19,14 @@ from lakewarden.kernel.subject import Subject
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from lakewarden.service.questions import is_plain
 from lakewarden.service.state import State
 from lakewarden.service.visible import visible_ids
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Audience:
     """How many stored users a statement is about, and how many stored entities."""
 
     users: int
@@ -34,7 +34,7 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Reaching:
+class ApplicableStatement:
     """A statement that bears on an entity: from where, and which DENYs go before it there.
 
     `source` is the entity that the statement is on, None where it chooses by a pattern or by
@@ -57,10 +57,10 @@ class StatementReach:
         self._context = context
         self._owned_by = context.snapshot.owned_by
 
-    def of(self, statement: Statement) -> Reach:
+    def of(self, statement: Statement) -> Audience:
         """How far the statement reaches."""
         entities = self._entities(statement)
-        return Reach(len(self._users(statement, entities)), len(entities))
+        return Audience(len(self._users(statement, entities)), len(entities))
 
     def _entities(self, statement: Statement) -> BitMap:
         bearings = self._context.bearings.get(statement.id, ())
@@ -78,7 +78,7 @@ class StatementReach:
                     users |= self._context.users_of(owner)
         return users
 
-    def reaching(self, entity: Entity, id: int) -> Iterator[Reaching]:
+    def reaching(self, entity: Entity, id: int) -> Iterator[ApplicableStatement]:
         """The stored statements in force that bear on the entity of this number, by id."""
         there = {
             key: [one for one in bearings if id in self._context.ids(one.grant)]
@@ -103,7 +103,7 @@ class StatementReach:
                     for deny, privilege in denied
                     if privilege in privileges and self._meet(statement, deny)
                 }
-            yield Reaching(statement, source, source == entity, tuple(sorted(beaten)))
+            yield ApplicableStatement(statement, source, source == entity, tuple(sorted(beaten)))
 
     def _meet(self, one: Statement, other: Statement) -> bool:
         if one.owners is not None or other.owners is not None:
@@ -115,7 +115,7 @@ class StatementReach:
 
 def reaching(
     state: State, actor: Actor, realm: str, text: str, now: float
-) -> list[Reaching] | Denied:
+) -> list[ApplicableStatement] | Denied:
     """The statements that bear on an entity; for who may not list them, only what is its own.
 
     Others are told as in an explanation: of statements without criteria that reach them, and of
@@ -128,7 +128,7 @@ def reaching(
         if refused_own is not None or not actor.is_good_in(state.realm(realm).realm):
             return refused
     found = state.realm(realm)
-    entity = named(found, text)
+    entity = parse_entity(found, text)
     id = found.matrix.snapshot.coded.tree.find(entity)
     if id is None or id not in visible_ids(state, actor, realm, now):
         raise Unknown("entity", text)
@@ -139,7 +139,9 @@ def reaching(
     return _own(list(rows), found.matrix.subject(asking), id)
 
 
-def _own(rows: Sequence[Reaching], subject: Subject, id: int) -> list[Reaching]:
+def _own(
+    rows: Sequence[ApplicableStatement], subject: Subject, id: int
+) -> list[ApplicableStatement]:
     """Of the rows those that reach the subject, with nobody else named in them."""
     narrowed = {
         row.statement.id: replace(

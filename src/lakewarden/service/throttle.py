@@ -59,7 +59,7 @@ class Throttle:
         self._store.note(self._known, now + KNOWN)
 
 
-class Door:
+class AddressThrottle:
     """Counts what comes from one address with a word that has to be right: no user is named."""
 
     def __init__(self, store: Store, address: str) -> None:

@@ -48,7 +48,7 @@ class Window(NamedTuple):
 EVER: Final = Window()
 
 
-class Timed(NamedTuple):
+class TimedValue(NamedTuple):
     """A value as it is read, and what came along when it was written."""
 
     entity: Entity
@@ -133,7 +133,7 @@ def values(
     aspect: str,
     window: Window = EVER,
     limit: int = _ALL,
-) -> list[Timed]:
+) -> list[TimedValue]:
     """The values of an aspect of an entity, the newest first."""
     return [_timed(row) for row in reading.values(realm, entity, aspect, *window, limit)]
 
@@ -146,12 +146,12 @@ def of_type(
     window: Window,
     after: ValuePlace | None,
     limit: int,
-) -> list[Timed]:
+) -> list[TimedValue]:
     """A page of the values of all entities of a type, the newest first, behind a place."""
     rows = reading.values_of(realm, type, aspect, *window, after)
     return [_timed(row) for row in islice(rows, limit)]
 
 
-def _timed(row: ValueRow) -> Timed:
+def _timed(row: ValueRow) -> TimedValue:
     body: Any = row.body
-    return Timed(row.entity, row.time, row.mark, body["value"], body.get("system", {}))
+    return TimedValue(row.entity, row.time, row.mark, body["value"], body.get("system", {}))

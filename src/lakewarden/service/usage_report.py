@@ -13,7 +13,7 @@ from lakewarden.kernel.principal import USER
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import State
 
@@ -59,7 +59,7 @@ def usage(  # noqa: PLR0913 — of what, and which part
     person = found.system.principal(principal) if principal else None
     if person is not None and person.kind != USER:
         raise BadInput("expected a user", where="principal")
-    target = named(found, entity) if entity else None
+    target = parse_entity(found, entity) if entity else None
     since = (datetime.fromtimestamp(now, UTC) - timedelta(days=days - 1)).date().isoformat()
     counts: Counter[str] = Counter()
     last: dict[str, str] = {}

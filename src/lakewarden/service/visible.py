@@ -25,12 +25,12 @@ def visible_ids(state: State, actor: Actor, realm: str, now: float) -> BitMap:
     found = state.realm(realm)
     if control.denied_in(state, actor, "entity.list", realm, now) is None:
         return found.matrix.snapshot.coded.tree.stored
-    if refused_to_look(state, actor, realm, now) is not None:
+    if listing_denial(state, actor, realm, now) is not None:
         return BitMap()
-    return seen_ids(found, actor, now)
+    return rule_visible_ids(found, actor, now)
 
 
-def refused_to_look(state: State, actor: Actor, realm: str, now: float) -> Denied | None:
+def listing_denial(state: State, actor: Actor, realm: str, now: float) -> Denied | None:
     """Why the caller may know of nothing in the realm; None: of something, perhaps."""
     if control.denied_in(state, actor, "entity.list", realm, now) is None:
         return None
@@ -40,7 +40,7 @@ def refused_to_look(state: State, actor: Actor, realm: str, now: float) -> Denie
     return refused
 
 
-def seen_ids(found: RealmState, actor: Actor, now: float) -> BitMap:
+def rule_visible_ids(found: RealmState, actor: Actor, now: float) -> BitMap:
     """The ids of the stored entities that the caller may see by the rules of the realm."""
     model = found.system.model
     operations = {model.reaching(SEE, type) for type in model.types} - {None}

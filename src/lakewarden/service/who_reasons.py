@@ -10,7 +10,7 @@ from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.principal import IMPLIED, Principal
 from lakewarden.kernel.statement import Effect
 from lakewarden.service.cancellation import checked
-from lakewarden.service.questions import Asked, users
+from lakewarden.service.questions import AuthorizedQuestion, users
 from lakewarden.service.role_sets import role_sets
 
 EXPLAINED: Final = 500
@@ -30,7 +30,7 @@ class WhoReason:
     users: tuple[Principal, ...]
 
 
-def who_reasons(asked: Asked) -> list[WhoReason]:
+def who_reasons(asked: AuthorizedQuestion) -> list[WhoReason]:
     """Everybody who may, by reason; the reason of most people first."""
     matrix = asked.realm.matrix
     table = matrix.snapshot.table.statements

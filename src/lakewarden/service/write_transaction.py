@@ -15,7 +15,7 @@ from lakewarden.service.effect import Effect
 from lakewarden.service.nesting import check_nesting
 from lakewarden.service.ports import Writing
 from lakewarden.service.realm import Realm
-from lakewarden.service.state import RealmState, Scoped, State, advanced
+from lakewarden.service.state import RealmState, Scoped, State, after_effects
 
 
 class WriteTransaction:
@@ -84,7 +84,7 @@ class WriteTransaction:
         self.effects += scoped
         if not self._late:
             before, revision = self.state, self.store.revision + 1
-            self.state = advanced(before, scoped, self.store.facts, self.now, revision)
+            self.state = after_effects(before, scoped, self.store.facts, self.now, revision)
             self._check_nesting(before)
 
     def _check_nesting(self, before: State) -> None:

@@ -22,7 +22,14 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.store import schema, search_rows
 from lakewarden.store import upgrade as schemas
 from lakewarden.store.bulk import insert
-from lakewarden.store.engine import POSTGRES, SQLITE, at_once, create, one_moment, told
+from lakewarden.store.engine import (
+    POSTGRES,
+    SQLITE,
+    consistent,
+    create,
+    exclusive,
+    translated_errors,
+)
 
 PAGE_ROWS = 10_000
 _OURS = {*schema.metadata.tables, "alembic_version"}
@@ -54,13 +61,17 @@ def _saved(engine: sa.Engine, path: Path) -> str:
     with _file(path) as target:
         if engine.dialect.name != SQLITE:
             schemas.upgrade(target)
-            with told(), one_moment(engine.connect()) as source, target.begin() as fresh:
+            with (
+                translated_errors(),
+                consistent(engine.connect()) as source,
+                target.begin() as fresh,
+            ):
                 _copy(source, fresh)
-        with told(), target.begin() as connection:
+        with translated_errors(), target.begin() as connection:
             digest = rows_digest(connection)
             _SEAL.create(connection)
             connection.execute(_SEAL.insert(), {"digest": digest})
-        with told(), target.connect() as connection:
+        with translated_errors(), target.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None  # noqa: S101 — INVARIANT: it was just connected
             connection.rollback()
@@ -70,7 +81,7 @@ def _saved(engine: sa.Engine, path: Path) -> str:
 
 def _copy_file(engine: sa.Engine, path: Path) -> None:
     """SQLite's own way: page by page, as they are at one moment."""
-    with told(), engine.connect() as source:
+    with translated_errors(), engine.connect() as source:
         raw: Any = source.connection.driver_connection
         target = sqlite3.connect(path)
         try:
@@ -95,14 +106,14 @@ def restore(path: Path, url: str) -> str:
         with _file(own) as source:
             digest = _checked(source, path)
             was_newest = schemas.upgrade(source)
-            _bring_in(source, url, digest if was_newest else None)
+            _insert_rows(source, url, digest if was_newest else None)
     return digest
 
 
 def _checked(engine: sa.Engine, path: Path) -> str:
     """The digest of the file's rows, found to be the one that was written with them."""
     try:
-        with told(), engine.begin() as connection:
+        with translated_errors(), engine.begin() as connection:
             found = connection.execute(sa.select(_SEAL)).scalar_one()
             _SEAL.drop(connection)
             digest = rows_digest(connection)
@@ -113,15 +124,15 @@ def _checked(engine: sa.Engine, path: Path) -> str:
     return digest
 
 
-def _bring_in(source: sa.Engine, url: str, digest: str | None) -> None:
+def _insert_rows(source: sa.Engine, url: str, digest: str | None) -> None:
     """`digest` is that of the source's rows, where it is known."""
     target = create(url)
     try:
         schemas.upgrade(target)
         with (
-            told(),
+            translated_errors(),
             source.connect() as stored,
-            at_once(target.connect()) as fresh,
+            exclusive(target.connect()) as fresh,
             fresh.begin(),
         ):
             _check_empty(fresh)
@@ -149,7 +160,7 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
         for rows in _pages(source, sa.select(table)):
             insert(target, table, columns, rows)
         if "id" in table.c and table.c.id.identity is not None:
-            _give_on(target, table, _last_given(source, table))
+            _set_next_id(target, table, _last_given(source, table))
 
 
 def _last_given(connection: sa.Connection, table: sa.Table) -> int:
@@ -166,7 +177,7 @@ def _last_given(connection: sa.Connection, table: sa.Table) -> int:
 _SEQUENCE = sa.text("SELECT pg_get_serial_sequence(:name, 'id')")
 
 
-def _give_on(connection: sa.Connection, table: sa.Table, last: int) -> None:
+def _set_next_id(connection: sa.Connection, table: sa.Table, last: int) -> None:
     """The next id that the table gives is higher than `last`."""
     if last == 0:
         return

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from lakewarden.store.engine import driven
+from lakewarden.store.engine import translated_driver_errors
 from lakewarden.store.limits import Size
 
 Row = tuple[Any, ...]
@@ -231,7 +231,7 @@ def _sized_in_arrays(connection: sa.Connection, sql: str, rows: Sequence[Row]) -
 
 def _copy(connection: sa.Connection, sql: str, rows: Sequence[Row]) -> None:
     driver: Any = connection.connection.driver_connection
-    with driven(connection), driver.cursor() as cursor, cursor.copy(sql) as copy:
+    with translated_driver_errors(connection), driver.cursor() as cursor, cursor.copy(sql) as copy:
         for row in rows:
             copy.write_row(row)
 

@@ -151,14 +151,14 @@ def _postgres(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def at_once(connection: sa.Connection) -> sa.Connection:
+def exclusive(connection: sa.Connection) -> sa.Connection:
     """The connection, for a transaction that locks out other writers from its start."""
     if connection.dialect.name == SQLITE:
         return connection.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
     return connection
 
 
-def one_moment(connection: sa.Connection) -> sa.Connection:
+def consistent(connection: sa.Connection) -> sa.Connection:
     """The connection, for a transaction that sees one moment; SQLite's do by themselves."""
     if connection.dialect.name == POSTGRES:
         return connection.execution_options(
@@ -167,17 +167,17 @@ def one_moment(connection: sa.Connection) -> sa.Connection:
     return connection
 
 
-class Lost(Unavailable):
+class ConnectionLost(Unavailable):
     """The connection was found dead; a fresh one may do."""
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Tells the database's refusals in our words, without SQL, values or passwords.
+def translated_errors() -> Iterator[None]:
+    """Translates errors of the database, without SQL, values or passwords.
 
-    `Conflict` for a row that is there already, `Lost` for a connection that is dead, `Cancelled`
-    for what was interrupted since nobody waits for it, `Unwritable` for a disk that is full or
-    read-only, `Unavailable` for everything else.
+    `Conflict` for a row that is there already, `ConnectionLost` for a dead connection,
+    `Cancelled` for an interrupted request, `Unwritable` for a disk that is full or read-only,
+    `Unavailable` for everything else.
     """
     try:
         yield
@@ -188,7 +188,7 @@ def told() -> Iterator[None]:
         if isinstance(error, DBAPIError) and _is_unwritable(error.orig):
             raise Unwritable(f"the store cannot be written: {_reason(error)}") from None
         is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
-        kind = Lost if is_lost else Unavailable
+        kind = ConnectionLost if is_lost else Unavailable
         raise kind(f"the store does not answer: {_reason(error)}") from None
 
 
@@ -208,7 +208,7 @@ def _is_unwritable(error: object) -> bool:
 
 
 @contextmanager
-def driven(connection: sa.Connection) -> Iterator[None]:
+def translated_driver_errors(connection: sa.Connection) -> Iterator[None]:
     """Errors of the driver, where it is used directly, as SQLAlchemy would raise them."""
     errors = connection.dialect.loaded_dbapi.Error
     driver: Any = connection.connection.driver_connection

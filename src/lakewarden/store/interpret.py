@@ -61,7 +61,7 @@ def interpret(
     """
     work = _Work()
     for effect, text in zip(effects, texts, strict=True):
-        _take_apart(scope, effect, text, work)
+        _interpret_effect(scope, effect, text, work)
     found = Changed(scope, effects)
     found.forget(connection)
     changed = work.perform(connection)
@@ -94,7 +94,7 @@ class _Work:
         return total
 
 
-def _take_apart(scope: int, effect: Effect, text: str | None, work: _Work) -> None:
+def _interpret_effect(scope: int, effect: Effect, text: str | None, work: _Work) -> None:
     match effect:
         case EntityAdded(entity, parent):
             work.add(to.ADD_ENTITY, (scope, key(*entity), *entity, *_parent(parent)))
@@ -128,10 +128,10 @@ def _take_apart(scope: int, effect: Effect, text: str | None, work: _Work) -> No
             work.add(to.DROP_STATEMENT, (scope, key(id)))
             work.add(to.DROP_DOCUMENT, (scope, STATEMENT, key(id)))
         case _:
-            _take_apart_rest(scope, effect, text, work)
+            _interpret_other(scope, effect, text, work)
 
 
-def _take_apart_rest(
+def _interpret_other(
     scope: int,
     effect: (
         DocumentChanged | ValueChanged | SecretChanged | TokenChanged | RealmChanged | LinkChanged

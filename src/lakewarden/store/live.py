@@ -35,7 +35,7 @@ class SqlLive:
 
     def schemas(self, source: Source, address: str) -> Sequence[str]:
         """See `Live.schemas`."""
-        found = _asked(source, address, lambda database: database.get_schema_names())
+        found = _query(source, address, lambda database: database.get_schema_names())
         return [one for one in found if one not in _SYSTEM and not one.startswith("pg_")]
 
     def tables(self, source: Source, address: str, schema: str) -> Sequence[str]:
@@ -47,7 +47,7 @@ class SqlLive:
             is_there = schema in database.get_schema_names()
             return database.get_table_names(schema=schema) if is_there else []
 
-        return _asked(source, address, ask)
+        return _query(source, address, ask)
 
     def table(self, source: Source, address: str, schema: str, name: str) -> LiveTable | None:
         """See `Live.table`."""
@@ -61,7 +61,7 @@ class SqlLive:
             columns = database.get_columns(name, schema=schema)
             return LiveTable([_column(one, database.dialect) for one in columns], comment or None)
 
-        return _asked(source, address, ask)
+        return _query(source, address, ask)
 
 
 def _column(found: sa.engine.interfaces.ReflectedColumn, dialect: sa.Dialect) -> LiveColumn:
@@ -83,7 +83,7 @@ def _spelled(type: sa.types.TypeEngine[object], dialect: sa.Dialect) -> str:
     return text.partition(" CHARACTER SET ")[0].partition(" COLLATE ")[0].lower()
 
 
-def _asked(source: Source, address: str, ask: Callable[[sa.Inspector], T]) -> T:
+def _query(source: Source, address: str, ask: Callable[[sa.Inspector], T]) -> T:
     url = sa.URL.create(
         _DRIVERS[source.engine],
         username=source.user or None,

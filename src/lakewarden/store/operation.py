@@ -86,12 +86,12 @@ def _delete(
 
 def _add_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
     columns = [column.name for column in schema.entities.c if column.name != "id"]
-    with _named_once([(row[2], row[3]) for row in rows[:2]]):
+    with _unique_names([(row[2], row[3]) for row in rows[:2]]):
         insert(connection, schema.entities, columns, rows)
 
 
 @contextmanager
-def _named_once(entities: Sequence[tuple[str, str]]) -> Iterator[None]:
+def _unique_names(entities: Sequence[tuple[str, str]]) -> Iterator[None]:
     """Tells an entity's name that is given a second time, where there is but one to tell."""
     try:
         yield
@@ -115,7 +115,7 @@ def _move_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 def _rename_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
     renamed = [row[:4] for row in rows]
-    with _named_once([(row[4], row[1]) for row in rows[:2]]):
+    with _unique_names([(row[4], row[1]) for row in rows[:2]]):
         found = update(connection, schema.entities, ("key", "name"), ("scope", "key"), renamed)
     _check_found(connection, [row[2:] for row in rows], found)
     parents = ("parent_key", "parent_name")

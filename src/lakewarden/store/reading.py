@@ -39,7 +39,7 @@ from lakewarden.service.realm import Realm, Token
 from lakewarden.service.search_terms import Term
 from lakewarden.service.system import System
 from lakewarden.store import schema, search_engine
-from lakewarden.store.engine import driven, told
+from lakewarden.store.engine import translated_driver_errors, translated_errors
 from lakewarden.store.key import ENTITY, document_key, key, unescaped
 from lakewarden.store.limits import Size
 from lakewarden.store.operation import TOKEN_COLUMNS
@@ -64,7 +64,7 @@ class SqlReading:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        with told():
+        with translated_errors():
             counter = connection.execute(sa.select(schema.counter)).one()
         self.revision: int = counter.revision
 
@@ -385,7 +385,7 @@ class SqlReading:
     # What is searched
 
     def found(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
-        with told():
+        with translated_errors():
             return search_engine.find(self._connection, self._scope(scope), clauses)
 
     def stored(self, scope: str, ids: Sequence[int] | None = None) -> Iterator[tuple[int, Entity]]:
@@ -401,7 +401,7 @@ class SqlReading:
         self, scope: str, ids: Sequence[int] | None = None
     ) -> Iterator[tuple[int, str]]:
         number = self._scope(scope)
-        with told():
+        with translated_errors():
             if ids is None:
                 yield from search_engine.all_names(self._connection, number)
             else:
@@ -412,17 +412,17 @@ class SqlReading:
     def _scope(self, name: str) -> int:
         """The number of a scope; one that no row has where nothing was ever stored in it."""
         query = sa.select(schema.scopes.c.id).where(schema.scopes.c.name == name)
-        with told():
+        with translated_errors():
             found = self._connection.execute(query).scalar()
         return _NOWHERE if found is None else int(found)
 
     def _counter(self) -> sa.Row[Any]:
-        with told():
+        with translated_errors():
             return self._connection.execute(sa.select(schema.counter)).one()
 
     def _all(self, query: sa.Select[Any]) -> Sequence[Any]:
         check()
-        with told():
+        with translated_errors():
             return self._connection.execute(query).all()
 
     def _rows(self, table: sa.Table, scope: int, *names: str) -> Iterator[Any]:
@@ -437,16 +437,16 @@ class SqlReading:
     def _pages(self, query: sa.Select[Any]) -> Iterator[Sequence[Any]]:
         """The rows, many at a time, as the driver has them: no column of ours needs more."""
         options = {"stream_results": True}
-        with told():
+        with translated_errors():
             result = self._connection.execute(query, execution_options=options)
         try:
-            with told():
+            with translated_errors():
                 rows: Sequence[Any] = result.fetchmany(1)  # it has fetched one, to look at it
             cursor: Any = result.cursor
             while rows:
                 check()
                 yield rows
-                with told(), driven(self._connection):
+                with translated_errors(), translated_driver_errors(self._connection):
                     rows = cursor.fetchmany(PAGE_ROWS)
         finally:
             result.close()

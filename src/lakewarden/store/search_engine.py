@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from lakewarden.service.cancellation import check
 from lakewarden.service.search_terms import Term
-from lakewarden.store.engine import POSTGRES, driven
+from lakewarden.store.engine import POSTGRES, translated_driver_errors
 
 TABLE: Final = "search"
 """The index. On SQLite it has tables of its own, whose names begin alike."""
@@ -192,7 +192,7 @@ def _rows(connection: sa.Connection, sql: str, bound: tuple[Any, ...]) -> Iterat
     result = connection.exec_driver_sql(sql, bound)
     cursor: Any = result.cursor
     try:
-        with driven(connection):
+        with translated_driver_errors(connection):
             yield from _fetched(cursor)
     finally:
         result.close()

@@ -20,7 +20,14 @@ from lakewarden.service.credential import Count
 from lakewarden.service.write_health import WriteHealth
 from lakewarden.store import backup, schema, upgrade
 from lakewarden.store.bulk import Clash, insert
-from lakewarden.store.engine import POSTGRES, Lost, at_once, create, one_moment, told
+from lakewarden.store.engine import (
+    POSTGRES,
+    ConnectionLost,
+    consistent,
+    create,
+    exclusive,
+    translated_errors,
+)
 from lakewarden.store.key import check_names, key
 from lakewarden.store.limits import UNLIMITED, StoreLimits
 from lakewarden.store.reading import SqlReading
@@ -107,7 +114,7 @@ class SqlStore:
     def reading(self) -> Iterator[SqlReading]:
         """See `Store.reading`."""
         check()
-        connection, reading = _begun(self.engine, lambda fresh: SqlReading(one_moment(fresh)))
+        connection, reading = _begun(self.engine, lambda fresh: SqlReading(consistent(fresh)))
         with _closing(connection), _interrupted(connection):
             yield reading
 
@@ -118,7 +125,7 @@ class SqlStore:
             connection, writing = _begun(
                 self.engine,
                 lambda fresh: SqlWriting(
-                    fresh if late else at_once(fresh),
+                    fresh if late else exclusive(fresh),
                     late=late,
                     limits=self._limits,
                     seals=self.seals,
@@ -181,7 +188,7 @@ class SqlStore:
         of = schema.attempts.c
         query = sa.select(of.key).where(of.key == key(*names), of.ends > now)
         connection, _ = _begun(self.engine, lambda fresh: fresh)
-        with _closing(connection), told():
+        with _closing(connection), translated_errors():
             return connection.execute(query).first() is not None
 
     def try_to_write(self) -> None:
@@ -222,8 +229,8 @@ class SqlStore:
     @contextmanager
     def _changing(self) -> Iterator[sa.Connection]:
         with self.write_health.watching():
-            connection, _ = _begun(self.engine, lambda fresh: _revision(at_once(fresh)))
-            with _closing(connection), told():
+            connection, _ = _begun(self.engine, lambda fresh: _revision(exclusive(fresh)))
+            with _closing(connection), translated_errors():
                 yield connection
                 connection.commit()
 
@@ -245,7 +252,7 @@ def _interrupted(connection: sa.Connection) -> Iterator[None]:
 
 
 def _revision(connection: sa.Connection) -> int:
-    with told():
+    with translated_errors():
         return int(connection.execute(_REVISION).scalar_one())
 
 
@@ -257,12 +264,12 @@ def _begun(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.C
     """
     try:
         return _begun_once(engine, begin)
-    except Lost:
+    except ConnectionLost:
         return _begun_once(engine, begin)
 
 
 def _begun_once(engine: sa.Engine, begin: Callable[[sa.Connection], T]) -> tuple[sa.Connection, T]:
-    with told():
+    with translated_errors():
         connection = engine.connect()
     try:
         return connection, begin(connection)

@@ -31,7 +31,11 @@ def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
     Raises `Unavailable` where it has one that this release does not know; unless it `makes` the
     first one, also where there is none.
     """
-    with engines.told(), engines.at_once(engine.connect()) as connection, connection.begin():
+    with (
+        engines.translated_errors(),
+        engines.exclusive(engine.connect()) as connection,
+        connection.begin(),
+    ):
         _lock(connection)
         before = _check_known(connection)
         if before is None and not makes:
@@ -49,7 +53,11 @@ def downgrade(engine: sa.Engine, to: str) -> None:
     """Brings the database back to an older schema; what that one has no room for is lost."""
     from alembic import command
 
-    with engines.told(), engines.at_once(engine.connect()) as connection, connection.begin():
+    with (
+        engines.translated_errors(),
+        engines.exclusive(engine.connect()) as connection,
+        connection.begin(),
+    ):
         _lock(connection)
         _check_known(connection)
         command.downgrade(_config(connection), to)
@@ -57,7 +65,7 @@ def downgrade(engine: sa.Engine, to: str) -> None:
 
 def check(engine: sa.Engine) -> None:
     """Raises `Unavailable` unless the database has the newest schema."""
-    with engines.told(), engine.connect() as connection, connection.begin():
+    with engines.translated_errors(), engine.connect() as connection, connection.begin():
         found = _check_known(connection)
     newest = _newest()
     if found != newest:

@@ -17,7 +17,7 @@ from lakewarden.service.credential import Credential
 from lakewarden.service.effect import DocumentChanged, Effect, Encoded, ValueChanged
 from lakewarden.store import schema
 from lakewarden.store.bulk import Clash, delete, insert
-from lakewarden.store.engine import SQLITE, at_once, told
+from lakewarden.store.engine import SQLITE, exclusive, translated_errors
 from lakewarden.store.feed import encoded
 from lakewarden.store.interpret import interpret
 from lakewarden.store.key import check_names, escaped, key
@@ -71,10 +71,10 @@ class SqlWriting(SqlReading):
     def lock(self) -> None:
         self._check_open()
         if not self._is_locked:
-            with told():
+            with translated_errors():
                 if self._is_on_sqlite and self._is_late:
                     self._connection.rollback()  # from reading one cannot turn to writing
-                    at_once(self._connection)
+                    exclusive(self._connection)
                 counter = self._counted(sa.select(schema.counter).with_for_update())
             self.revision = counter.revision
             self._is_locked = True
@@ -84,7 +84,7 @@ class SqlWriting(SqlReading):
         if effects and (self._is_on_sqlite or any(map(_is_put, effects))):
             self.lock()
         for start in range(0, len(effects), CHUNK_EFFECTS):
-            with told():
+            with translated_errors():
                 changed = self._apply(self._numbered(scope), effects[start : start + CHUNK_EFFECTS])
             self._changed[scope] = self._changed.get(scope, Size()).plus(changed)
 
@@ -124,7 +124,7 @@ class SqlWriting(SqlReading):
         self.lock()
         entity, kind, value, expires = credential
         check_names(*entity, kind, value)
-        with told():
+        with translated_errors():
             row = (self._numbered(scope), key(*entity), kind, *entity, value, expires)
             insert(
                 self._connection, schema.credentials, _CREDENTIAL, [row], Clash.REPLACE, _OF_ENTITY
@@ -133,7 +133,7 @@ class SqlWriting(SqlReading):
     def drop_credentials(self, scope: str, entity: Entity, kind: str | None = None) -> None:
         self._check_open()
         self.lock()
-        with told():
+        with translated_errors():
             row = (self._numbered(scope), key(*entity))
             if kind is None:
                 delete(self._connection, schema.credentials, _OF_ENTITY[:2], [row])
@@ -142,7 +142,7 @@ class SqlWriting(SqlReading):
 
     def commit(self, events: Sequence[AuditEvent]) -> int:
         self.lock()
-        with told():
+        with translated_errors():
             self._add_totals()
             counter = self._counted(sa.select(schema.counter))
             revision = int(counter.revision) + bool(self._count)

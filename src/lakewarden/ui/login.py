@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from lakewarden.http import sign_in as signing
 from lakewarden.http.exchange import Exchange, Refused, Reply
-from lakewarden.http.sign_in import NotBelieved, Proof, TooMany
+from lakewarden.http.sign_in import InvalidCredentials, SignInCredentials, TooManyAttempts
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.registry import registry
 from lakewarden.service.credential import PASSWORD
@@ -45,17 +45,17 @@ def sign_in(exchange: Exchange) -> Reply:
     to = own_path(fields.get("to", ""))
     sent = Sent(_way(fields), fields.get("user", "").strip(), fields.get("place", ""))
     try:
-        proof = Proof(
+        proof = SignInCredentials(
             user=sent.user,
             password=fields.get("password", ""),
             token=fields.get("token", "").strip(),
             **_place(sent.place),
         )
         issued = signing.sign_in(exchange, proof)
-    except TooMany as error:
+    except TooManyAttempts as error:
         fault = f"too many attempts; wait {error.seconds} seconds"
         return _reply(exchange, 429, to, sent.failed(fault), {"Retry-After": str(error.seconds)})
-    except NotBelieved as error:
+    except InvalidCredentials as error:
         return _reply(exchange, 401, to, sent.failed(str(error)))
     except BadInput as error:
         return _reply(exchange, 400, to, sent.failed(error.message, error.where))

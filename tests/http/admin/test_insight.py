@@ -8,7 +8,7 @@ import pytest
 
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from tests.http.admin.api import Api
 from tests.http.admin.conftest import HIDDEN, TABLE, state
 
@@ -22,7 +22,7 @@ def matrix(api: Api, **body: object) -> Any:
 
 def allowed(api: Api, user: str, entity: str) -> bool:
     found = api.service.state.realm("gravitino")
-    target = named(found, entity)
+    target = parse_entity(found, entity)
     now = api.service.clock()
     return found.matrix.decide(Request(Principal(USER, user), LOAD, target, now)).allow
 

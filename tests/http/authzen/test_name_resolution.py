@@ -162,7 +162,7 @@ _ENTITIES = st.one_of(
 def test_a_sole_realm_is_the_only_one_that_fits(named: Entity) -> None:
     """What the short way leans on: no realm that it leaves out could be meant."""
     realms = [one for name, one in sorted(WORLD.realms.items()) if name != "_server"]
-    sole = name_resolution.sole(realms, named.type, look(named.name))
+    sole = name_resolution.only_realm(realms, named.type, look(named.name))
     fitting = [one for one in realms if name_resolution._fits(one, named.type, named.name)]
     if sole is not None:
         assert fitting in ([sole], [])

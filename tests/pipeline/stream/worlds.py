@@ -8,7 +8,7 @@ from itertools import count as count_from
 from lakewarden.kernel.change import Change, StatementAdded
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import Facts
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.system import System
 from lakewarden.testing.changes import change
 from lakewarden.testing.worlds import Size, make
@@ -24,7 +24,7 @@ def fill(estate: Estate, seed: int) -> None:
     while True:
         facts = possible(estate.system, make(estate.system, seed, SIZE).facts)
         try:
-            if isinstance(bring(estate.service, ADMIN, LAKE, estate.system, facts), Brought):
+            if isinstance(load_rows(estate.service, ADMIN, LAKE, estate.system, facts), LoadResult):
                 return
         except WardenError:
             pass  # a world with a cycle

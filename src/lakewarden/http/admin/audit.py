@@ -27,7 +27,7 @@ from lakewarden.http.admin.endpoint import (
     seconds,
     token_after,
 )
-from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.words import REALM
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput
@@ -170,7 +170,7 @@ def _row(row: Entry) -> AuditRowResponse:
         digest=row.digest,
         event=row.event,
         seal=row.seal,
-        words=words_given(act_words(row.event)),
+        words=sentence_parts(act_words(row.event)),
     )
 
 
@@ -215,7 +215,7 @@ def happened(exchange: Exchange) -> HandlerResult:
             was=row.was,
             now=row.now,
             first=row.is_first,
-            words=words_given(row.words),
+            words=sentence_parts(row.words),
         )
         for row in page.rows
     ]

@@ -20,8 +20,8 @@ from lakewarden.http.admin.bodies import (
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, place_of, token_after
 from lakewarden.http.admin.links import LinkEnd, end_of
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.questions import told, words_of
-from lakewarden.http.admin.statements import given
+from lakewarden.http.admin.questions import explanation_response, words_of
+from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.admin.words import EntityText, RealmName, Word, described
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.listing import Page
@@ -32,13 +32,13 @@ from lakewarden.service import cross_realm
 from lakewarden.service.asset_access import (
     MAX_PAGE,
     AssetAccess,
-    By,
-    Path,
+    AssetPath,
+    PathGrants,
     PersonAccess,
     asset_access,
 )
 from lakewarden.service.control import Denied
-from lakewarden.service.cross_realm import Answers, Silent, Unit
+from lakewarden.service.cross_realm import CrossRealmAnswers, InapplicableRealm, RealmQuestion
 from lakewarden.service.questions import Reasons
 from lakewarden.service.realm_selection import MAX_REALMS
 from lakewarden.service.state import State
@@ -210,10 +210,12 @@ def who(exchange: Exchange, body: CrossRealmWhoQuestion) -> HandlerResult:
     state, actor, now = exchange.state, exchange.actor, exchange.now
     words = words_of(body, body.operation)
     found = cross_realm.who(state, actor, words, now, body.realms, body.home)
-    return found if isinstance(found, Denied) else users_given(state, found)
+    return found if isinstance(found, Denied) else users_response(state, found)
 
 
-def users_given(state: State, found: Answers[tuple[Principal, ...]]) -> CrossRealmUsers:
+def users_response(
+    state: State, found: CrossRealmAnswers[tuple[Principal, ...]]
+) -> CrossRealmUsers:
     """The answers to `who`, as a body."""
     return CrossRealmUsers(
         realms=[
@@ -222,9 +224,9 @@ def users_given(state: State, found: Answers[tuple[Principal, ...]]) -> CrossRea
         ],
         union=[
             PersonRealms(person=name, realms=list(realms))
-            for name, realms in cross_realm.union(state, found).items()
+            for name, realms in cross_realm.realms_by_person(state, found).items()
         ],
-        **_rest(found.silent, found.left_out),
+        **_common_parts(found.silent, found.left_out),
     )
 
 
@@ -241,10 +243,10 @@ def listing(exchange: Exchange, body: CrossRealmListQuestion) -> HandlerResult:
         size=body.limit,
         after=places,
     )
-    return found if isinstance(found, Denied) else listing_given(found)
+    return found if isinstance(found, Denied) else listing_response(found)
 
 
-def listing_given(found: Answers[Page]) -> CrossRealmListing:
+def listing_response(found: CrossRealmAnswers[Page]) -> CrossRealmListing:
     """The answers to `list`, as a body."""
     return CrossRealmListing(
         realms=[
@@ -257,7 +259,7 @@ def listing_given(found: Answers[Page]) -> CrossRealmListing:
             for one in found.each
         ],
         total=sum(one.found.total for one in found.each),
-        **_rest(found.silent, found.left_out),
+        **_common_parts(found.silent, found.left_out),
     )
 
 
@@ -265,23 +267,25 @@ def explain(exchange: Exchange, body: CrossRealmExplainQuestion) -> HandlerResul
     """Why may somebody do something in several realms, or why not?"""
     words = words_of(body, body.operation)
     state, actor, now = exchange.state, exchange.actor, exchange.now
-    found = cross_realm.explained(state, actor, words, now, body.realms, body.home)
-    return found if isinstance(found, Denied) else reasons_given(found)
+    found = cross_realm.explain(state, actor, words, now, body.realms, body.home)
+    return found if isinstance(found, Denied) else explanations_response(found)
 
 
-def reasons_given(found: Answers[Reasons]) -> CrossRealmExplanations:
+def explanations_response(found: CrossRealmAnswers[Reasons]) -> CrossRealmExplanations:
     """The answers to `explain`, as a body."""
     return CrossRealmExplanations(
         allow=any(one.found.found.decision.allow for one in found.each),
         realms=[
-            ExplanationPart(**_part(one.unit, ()), explanation=told(one.found, one.notes))
+            ExplanationPart(
+                **_part(one.unit, ()), explanation=explanation_response(one.found, one.notes)
+            )
             for one in found.each
         ],
-        **_rest(found.silent, found.left_out),
+        **_common_parts(found.silent, found.left_out),
     )
 
 
-def _part(unit: Unit, notes: tuple[str, ...]) -> dict[str, Any]:
+def _part(unit: RealmQuestion, notes: tuple[str, ...]) -> dict[str, Any]:
     entity = None if unit.entity is None else written(unit.entity)
     return {
         "realm": unit.realm,
@@ -291,7 +295,9 @@ def _part(unit: Unit, notes: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _rest(silent: tuple[Silent, ...], left_out: tuple[str, ...]) -> dict[str, Any]:
+def _common_parts(
+    silent: tuple[InapplicableRealm, ...], left_out: tuple[str, ...]
+) -> dict[str, Any]:
     told_of = [RealmNotApplicable(realm=one.realm, why=one.why) for one in silent]
     return {"silent": told_of, "left_out": list(left_out)}
 
@@ -312,10 +318,10 @@ def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
     )
     if isinstance(found, Denied):
         return found
-    return reach_given(found, token_after(found.after, *question))
+    return reach_response(found, token_after(found.after, *question))
 
 
-def reach_given(found: AssetAccess, page: NextPage) -> ReachResponse:
+def reach_response(found: AssetAccess, page: NextPage) -> ReachResponse:
     """Who reaches an asset, as a body."""
     return ReachResponse(
         assets=[end_of(asset) for asset in found.assets],
@@ -328,7 +334,7 @@ def reach_given(found: AssetAccess, page: NextPage) -> ReachResponse:
     )
 
 
-def _path(path: Path) -> dict[str, Any]:
+def _path(path: AssetPath) -> dict[str, Any]:
     end = end_of(path.asset)
     return {
         "realm": end.realm,
@@ -342,11 +348,11 @@ def _person(one: PersonAccess) -> PersonWithAccess:
     return PersonWithAccess(person=one.person, by=[_by(path, by) for path, by in one.paths])
 
 
-def _by(path: Path, by: By) -> GrantedPath:
+def _by(path: AssetPath, by: PathGrants) -> GrantedPath:
     return GrantedPath(
         **_path(path),
         told=by.told,
-        statements=[given(one.statement) for one in by.grants],
+        statements=[statement_response(one.statement) for one in by.grants],
         reaching=[
             StatementPath(statement=one.statement.id, over=[principal_text(p) for p in one.over])
             for one in by.grants

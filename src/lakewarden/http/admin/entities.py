@@ -18,7 +18,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import entities
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import Stored
+from lakewarden.service.entities import EntityRecord
 
 _TYPE = Parameter("type", "only entities of this type")
 _WITHIN = Parameter("within", "only entities below this entity", pattern=ENTITY)
@@ -59,7 +59,7 @@ def load(exchange: Exchange) -> HandlerResult:
     """One entity and what it carries."""
     name, text = exchange.params["realm"], exchange.one("entity")
     found = entities.load(exchange.state, exchange.actor, name, text, exchange.now)
-    return found if isinstance(found, Denied) else _given(found)
+    return found if isinstance(found, Denied) else _response(found)
 
 
 def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
@@ -70,7 +70,7 @@ def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
     made = exchange.write(
         lambda transaction: entities.put(transaction, name, body.entity, body.parent, pairs)
     )
-    return made if isinstance(made, Denied) else _given(made)
+    return made if isinstance(made, Denied) else _response(made)
 
 
 def drop(exchange: Exchange) -> HandlerResult:
@@ -79,7 +79,7 @@ def drop(exchange: Exchange) -> HandlerResult:
     return exchange.write(lambda transaction: entities.drop(transaction, name, text))
 
 
-def _given(found: Stored) -> EntityResponse:
+def _response(found: EntityRecord) -> EntityResponse:
     return EntityResponse(
         entity=written(found.entity),
         type=found.entity.type,

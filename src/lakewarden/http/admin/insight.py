@@ -9,14 +9,14 @@ from msgspec import UNSET, Meta, UnsetType
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody, SentencePart
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
 from lakewarden.http.admin.loading import LIMIT
-from lakewarden.http.admin.preview import PreviewRequest, trial
+from lakewarden.http.admin.preview import PreviewRequest, draft_matrix
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.words import EntityText, PrincipalText, Word
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service.access_matrix import MOST, access_matrix
-from lakewarden.service.compare import Part, compare
+from lakewarden.service.compare import ComparedEntities, compare
 from lakewarden.service.control import Denied
 from lakewarden.service.principal_summary import summary
 
@@ -162,7 +162,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
         within=body.within,
         rows=body.limit_rows,
         columns=body.limit_columns,
-        against=None if body.against is UNSET else trial(exchange, body.against),
+        against=None if body.against is UNSET else draft_matrix(exchange, body.against),
     )
     if isinstance(found, Denied):
         return found
@@ -219,7 +219,7 @@ def compared(exchange: Exchange, body: CompareQuestion) -> HandlerResult:
     )
 
 
-def _part(part: Part) -> ComparisonPart:
+def _part(part: ComparedEntities) -> ComparisonPart:
     return ComparisonPart(
         entities=part.entities,
         inside=[
@@ -227,7 +227,7 @@ def _part(part: Part) -> ComparisonPart:
                 within=None if one.within is None else written(one.within),
                 entities=one.entities,
                 sample=written(one.sample),
-                why=words_given(one.why),
+                why=sentence_parts(one.why),
             )
             for one in part.inside
         ],

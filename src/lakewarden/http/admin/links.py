@@ -103,7 +103,7 @@ def listed(exchange: Exchange) -> HandlerResult:
         return found
     shown, page = cut_of(exchange, found.links, lambda one: _place(one[0]), realm, entity)
     return LinksResponse(
-        links=[_given(one, keeper) for one, keeper in shown],
+        links=[_response(one, keeper) for one, keeper in shown],
         left_out=list(found.left_out),
         total=len(found.links),
         page=page,
@@ -145,7 +145,7 @@ def put(exchange: Exchange, body: LinkRequest) -> HandlerResult:
     """Links two entities."""
     one, other = ((end.realm, end.entity) for end in (body.one, body.other))
     made = exchange.write(lambda transaction: links.put(transaction, one, other, body.keeper))
-    return made if isinstance(made, Denied) else _given(made, body.keeper)
+    return made if isinstance(made, Denied) else _response(made, body.keeper)
 
 
 def remove(exchange: Exchange) -> HandlerResult:
@@ -159,7 +159,7 @@ def load(exchange: Exchange, body: LinkRows) -> HandlerResult:
     """Brings in the links that rules found."""
     rows = [((a, one), (b, other)) for a, one, b, other in body.links]
     found = exchange.write(
-        lambda transaction: links.bring(transaction, rows, body.keeper, prune=body.prune)
+        lambda transaction: links.load_links(transaction, rows, body.keeper, prune=body.prune)
     )
     if isinstance(found, Denied):
         return found
@@ -177,7 +177,7 @@ def end_of(asset: Asset) -> LinkEnd:
     return LinkEnd(realm=asset.realm, entity=written(asset.entity))
 
 
-def _given(of: Link, keeper: str) -> LinkResponse:
+def _response(of: Link, keeper: str) -> LinkResponse:
     return LinkResponse(one=end_of(of.one), other=end_of(of.other), keeper=keeper)
 
 

@@ -31,7 +31,7 @@ from lakewarden.service import lint
 from lakewarden.service.control import Denied
 from lakewarden.service.lint import MAX_REASON, Dismissal
 from lakewarden.service.lint_history import FirstSeen, first_seen, new_since
-from lakewarden.service.policy import fixed
+from lakewarden.service.policy import immutable_ids
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
 _SEVERITY: Final = Parameter(
@@ -127,13 +127,13 @@ def linted(exchange: Exchange) -> HandlerResult:
         seen: Mapping[str, FirstSeen] = {}
         if exchange.one("fields") and shown:
             seen = first_seen(reading, name, shown, rules, exchange.now)
-    unchangeable = fixed(exchange.state.realm(name).system)
+    unchangeable = immutable_ids(exchange.state.realm(name).system)
     return Findings(
         total=len(chosen),
         page=page,
         rules=len(rules),
         findings=[
-            finding_given(
+            finding_response(
                 one, unchangeable, dismissed.get(one.fingerprint), seen.get(one.fingerprint)
             )
             for one in shown
@@ -156,7 +156,7 @@ def _chosen(
     ]
 
 
-def finding_given(
+def finding_response(
     one: Finding,
     unchangeable: frozenset[str],
     dismissed: Dismissal | None = None,
@@ -197,7 +197,7 @@ def _fingerprint(exchange: Exchange) -> str:
     return text
 
 
-def dismissed(exchange: Exchange, body: DismissalRequest) -> HandlerResult:
+def dismiss(exchange: Exchange, body: DismissalRequest) -> HandlerResult:
     """Leaves a finding as it is for a time."""
     realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
     until = body.until.timestamp()
@@ -206,7 +206,7 @@ def dismissed(exchange: Exchange, body: DismissalRequest) -> HandlerResult:
     )
 
 
-def undismissed(exchange: Exchange) -> HandlerResult:
+def undismiss(exchange: Exchange) -> HandlerResult:
     """Ends a dismissal."""
     realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
     return exchange.write(lambda transaction: lint.undismiss(transaction, realm, fingerprint))
@@ -234,7 +234,7 @@ ENDPOINTS = (
         "PUT",
         _LINT + "/dismissals/{fingerprint}",
         "realm.alter",
-        dismissed,
+        dismiss,
         "dismiss a finding until a given time",
         request=DismissalRequest,
     ),
@@ -242,7 +242,7 @@ ENDPOINTS = (
         "DELETE",
         _LINT + "/dismissals/{fingerprint}",
         "realm.alter",
-        undismissed,
+        undismiss,
         "end a dismissal",
     ),
 )

@@ -28,7 +28,7 @@ from lakewarden.models import own
 from lakewarden.names.canonical import check_segment, check_text
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
-from lakewarden.service.load import Brought, bring
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.system import System, load_system
 
 LIMIT: Final = 32 * 1024 * 1024
@@ -78,14 +78,14 @@ def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     system = load_system(body.model, body.settings, text)
     facts = _facts(body, system)
     before = exchange.state.revision
-    found = bring(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
+    found = load_rows(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
     if isinstance(found, Denied):
         return found
     exchange.state = exchange.service.state
     return _loaded(found, before)
 
 
-def _loaded(found: Brought, before: int) -> LoadResponse:
+def _loaded(found: LoadResult, before: int) -> LoadResponse:
     is_new = bool(found.gap.effects)
     return LoadResponse(
         new=is_new,

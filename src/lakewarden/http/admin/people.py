@@ -139,19 +139,19 @@ def remove_password(exchange: Exchange) -> HandlerResult:
     return gone if isinstance(gone, Denied) else None
 
 
-def enter(exchange: Exchange, body: DirectoryMembership) -> HandlerResult:
+def add_member(exchange: Exchange, body: DirectoryMembership) -> HandlerResult:
     """Makes somebody a member of a group of a directory."""
     name = exchange.params["directory"]
     member, of = people.read_person(body.member), people.read_person(body.of)
-    return exchange.write(lambda transaction: people.enter(transaction, name, member, of))
+    return exchange.write(lambda transaction: people.add_member(transaction, name, member, of))
 
 
-def leave(exchange: Exchange) -> HandlerResult:
+def remove_member(exchange: Exchange) -> HandlerResult:
     """Ends a membership of a directory."""
     name = exchange.params["directory"]
     member = people.read_person(exchange.one("member"))
     of = people.read_person(exchange.one("of"))
-    return exchange.write(lambda transaction: people.leave(transaction, name, member, of))
+    return exchange.write(lambda transaction: people.remove_member(transaction, name, member, of))
 
 
 # A realm's own
@@ -184,19 +184,20 @@ def remove_own(exchange: Exchange) -> HandlerResult:
     return _write(exchange, lambda transaction, realm: people.remove_own(transaction, realm, text))
 
 
-def enter_own(exchange: Exchange, body: Membership) -> HandlerResult:
+def add_own_member(exchange: Exchange, body: Membership) -> HandlerResult:
     """Makes a member of a group or role of a realm."""
     member, of = body.member, body.of
     return _write(
-        exchange, lambda transaction, realm: people.enter_own(transaction, realm, member, of)
+        exchange, lambda transaction, realm: people.add_own_member(transaction, realm, member, of)
     )
 
 
-def leave_own(exchange: Exchange) -> HandlerResult:
+def remove_own_member(exchange: Exchange) -> HandlerResult:
     """Ends a membership that a realm has of its own."""
     member, of = exchange.one("member"), exchange.one("of")
     return _write(
-        exchange, lambda transaction, realm: people.leave_own(transaction, realm, member, of)
+        exchange,
+        lambda transaction, realm: people.remove_own_member(transaction, realm, member, of),
     )
 
 
@@ -308,7 +309,7 @@ ENDPOINTS = (
         "PUT",
         _DIRECTORY + "/memberships",
         "membership.add",
-        enter,
+        add_member,
         "add a member to a group",
         request=DirectoryMembership,
     ),
@@ -316,7 +317,7 @@ ENDPOINTS = (
         "DELETE",
         _DIRECTORY + "/memberships",
         "membership.remove",
-        leave,
+        remove_member,
         "remove a member from a group",
         query=(_MEMBER, _OF),
     ),
@@ -358,7 +359,7 @@ ENDPOINTS = (
         "PUT",
         _REALM + "/memberships",
         "membership.add",
-        enter_own,
+        add_own_member,
         "add a member to a group or role of a realm",
         request=Membership,
     ),
@@ -366,7 +367,7 @@ ENDPOINTS = (
         "DELETE",
         _REALM + "/memberships",
         "membership.remove",
-        leave_own,
+        remove_own_member,
         "remove a member from a group or role of a realm",
         query=(_MEMBER, _OF),
     ),

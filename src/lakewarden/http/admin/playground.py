@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lakewarden.http.admin.bodies import ExplanationResponse, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
-from lakewarden.http.admin.questions import told
+from lakewarden.http.admin.questions import explanation_response
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Conflict
-from lakewarden.service.playground import Outcome, run_scenario
+from lakewarden.service.playground import CaseOutcome, run_scenario
 
 
 class ScenarioRequest(RequestBody, kw_only=True):
@@ -58,14 +58,14 @@ def run(exchange: Exchange, body: ScenarioRequest) -> HandlerResult:
     )
 
 
-def _case(one: Outcome) -> CaseResponse:
+def _case(one: CaseOutcome) -> CaseResponse:
     return CaseResponse(
         title=one.title,
         user=one.user,
         ok=one.is_ok,
         expected=one.expected,
         got=one.got,
-        explanation=None if one.reasons is None else told(one.reasons, ()),
+        explanation=None if one.reasons is None else explanation_response(one.reasons, ()),
     )
 
 

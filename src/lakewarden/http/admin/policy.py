@@ -213,7 +213,7 @@ def load(exchange: Exchange) -> HandlerResult:
     return given
 
 
-def planned(exchange: Exchange, body: PlanRequest) -> HandlerResult:
+def plan_files(exchange: Exchange, body: PlanRequest) -> HandlerResult:
     """What the files would change."""
     made = plan.plan(
         exchange.service,
@@ -227,12 +227,12 @@ def planned(exchange: Exchange, body: PlanRequest) -> HandlerResult:
         return made
     if exchange.state.revision != made.revision:
         exchange.state = exchange.service.state
-    given = _given(made)
+    given = _response(made)
     _check_moments(one for edit in given.statements for one in (edit.was, edit.now) if one)
     return given
 
 
-def applied(exchange: Exchange, body: ApplyRequest) -> HandlerResult:
+def apply_files(exchange: Exchange, body: ApplyRequest) -> HandlerResult:
     """Does what the plan showed."""
     done = plan.apply_plan(
         exchange.service,
@@ -247,7 +247,7 @@ def applied(exchange: Exchange, body: ApplyRequest) -> HandlerResult:
     exchange.state = exchange.service.state
     if isinstance(done, Denied):
         return done
-    return ApplyResponse(plan=_given(done.plan), applied=done.revision)
+    return ApplyResponse(plan=_response(done.plan), applied=done.revision)
 
 
 def _parts(body: PlanRequest) -> list[Part]:
@@ -268,7 +268,7 @@ def read_text(sent: PolicyText) -> Part:
     return sent.name, parse(sent.body, form, sent.name)
 
 
-def _given(made: Plan) -> PlanResponse:
+def _response(made: Plan) -> PlanResponse:
     return msgspec.convert(made.table(), PlanResponse)
 
 
@@ -296,7 +296,7 @@ ENDPOINTS = (
         "POST",
         _REALM + "/plan",
         "realm.plan",
-        planned,
+        plan_files,
         "plan the changes of policy files",
         request=PlanRequest,
         response=PlanResponse,
@@ -306,7 +306,7 @@ ENDPOINTS = (
         "POST",
         _REALM + "/apply",
         "realm.apply",
-        applied,
+        apply_files,
         "apply a plan",
         request=ApplyRequest,
         response=ApplyResponse,

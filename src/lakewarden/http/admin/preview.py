@@ -20,10 +20,10 @@ from lakewarden.http.admin.bodies import (
     StatementRequest,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
-from lakewarden.http.admin.lint import FindingResponse, finding_given
+from lakewarden.http.admin.lint import FindingResponse, finding_response
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.policy import AccessDifference, PolicyText, Written, read_text
-from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.statements import statement_table
 from lakewarden.http.admin.words import EntityText, PrincipalText
 from lakewarden.http.exchange import Exchange
@@ -36,13 +36,13 @@ from lakewarden.kernel.statement_file import read_statements, write_statement
 from lakewarden.registry import registry
 from lakewarden.service import lint, policy
 from lakewarden.service.control import Denied
-from lakewarden.service.entities import named
+from lakewarden.service.entities import parse_entity
 from lakewarden.service.plan_access import access_table
 from lakewarden.service.plan_result import Edit
-from lakewarden.service.preview import Draft, Preview, check_unchanged, preview, tried
+from lakewarden.service.preview import Draft, Preview, check_unchanged, matrix_with_draft, preview
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import RealmState
-from lakewarden.service.statement_reach import Reach
+from lakewarden.service.statement_reach import Audience
 from lakewarden.service.statements import MAX_ID
 
 
@@ -140,7 +140,7 @@ class PreviewResponse(ResponseBody, kw_only=True):
     refused: list[str]
 
 
-def previewed(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
+def preview_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     """What a draft would change."""
     realm = exchange.params["realm"]
     made = preview(
@@ -150,10 +150,12 @@ def previewed(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
         lambda found: read_draft(found, body),
         at_revision=body.at_revision,
     )
-    return made if isinstance(made, Denied) else _given(exchange.service.state.realm(realm), made)
+    return (
+        made if isinstance(made, Denied) else _response(exchange.service.state.realm(realm), made)
+    )
 
 
-def linted(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
+def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     """What the policy advisor would find."""
     name, rules = exchange.params["realm"], tuple(RULES.values())
     found = lint.linted(
@@ -162,21 +164,21 @@ def linted(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
         name,
         exchange.now,
         rules,
-        trial(exchange, body),
+        draft_matrix(exchange, body),
     )
     if isinstance(found, Denied):
         return found
-    unchangeable = policy.fixed(exchange.state.realm(name).system)
-    return DraftFindings(findings=[finding_given(one, unchangeable) for one in found])
+    unchangeable = policy.immutable_ids(exchange.state.realm(name).system)
+    return DraftFindings(findings=[finding_response(one, unchangeable) for one in found])
 
 
-def trial(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
+def draft_matrix(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
     """Makes the matrix of a realm with the draft in it; raises what `preview` raises."""
 
     def make(found: RealmState) -> Matrix:
         with exchange.service.reading() as reading:
             check_unchanged(reading, found, body.at_revision)
-        return tried(found, read_draft(found, body), exchange.now)
+        return matrix_with_draft(found, read_draft(found, body), exchange.now)
 
     return make
 
@@ -244,13 +246,13 @@ def _principal(found: RealmState, text: str) -> Principal:
 
 def _owners(found: RealmState, rows: Iterable[OwnerDraft]) -> list[OwnerRow]:
     return [
-        OwnerRow(named(found, row.entity), _principal(found, row.principal), row.ownership)
+        OwnerRow(parse_entity(found, row.entity), _principal(found, row.principal), row.ownership)
         for row in rows
     ]
 
 
-def _given(found: RealmState, made: Preview) -> PreviewResponse:
-    sentences, unchangeable = Sentences(found), policy.fixed(found.system)
+def _response(found: RealmState, made: Preview) -> PreviewResponse:
+    sentences, unchangeable = Sentences(found), policy.immutable_ids(found.system)
     return PreviewResponse(
         revision=made.revision,
         changes=[_edit(edit, sentences, made.reach[edit.id]) for edit in made.edits],
@@ -261,21 +263,21 @@ def _given(found: RealmState, made: Preview) -> PreviewResponse:
             days=made.used.days,
             whole=made.used.is_whole,
         ),
-        lint_new=[finding_given(one, unchangeable) for one in made.new_findings],
-        lint_gone=[finding_given(one, unchangeable) for one in made.gone_findings],
+        lint_new=[finding_response(one, unchangeable) for one in made.new_findings],
+        lint_gone=[finding_response(one, unchangeable) for one in made.gone_findings],
         refused=list(made.refused),
     )
 
 
-def _edit(edit: Edit, sentences: Sentences, reach: tuple[Reach, Reach]) -> PreviewEdit:
+def _edit(edit: Edit, sentences: Sentences, reach: tuple[Audience, Audience]) -> PreviewEdit:
     was, now = edit.was, edit.now
     reach_was, reach_now = (StatementReachResponse(**asdict(one)) for one in reach)
     return PreviewEdit(
         id=edit.id,
         was=None if was is None else write_statement(was),
         now=None if now is None else write_statement(now),
-        words_was=[] if was is None else words_given(sentences.statement(was)),
-        words_now=[] if now is None else words_given(sentences.statement(now)),
+        words_was=[] if was is None else sentence_parts(sentences.statement(was)),
+        words_now=[] if now is None else sentence_parts(sentences.statement(now)),
         reach_was=reach_was,
         reach_now=reach_now,
     )
@@ -286,7 +288,7 @@ ENDPOINTS = (
         "POST",
         "/realms/{realm}/preview",
         "realm.plan",
-        previewed,
+        preview_draft,
         "preview the effect of a change",
         request=PreviewRequest,
         response=PreviewResponse,
@@ -296,7 +298,7 @@ ENDPOINTS = (
         "POST",
         "/realms/{realm}/lint",
         "realm.lint",
-        linted,
+        lint_draft,
         "list the lint findings after a change",
         request=PreviewRequest,
         response=DraftFindings,

@@ -9,7 +9,7 @@ import msgspec
 
 from lakewarden.http.admin.bodies import FieldError, MissingPrivilege, Problem
 from lakewarden.http.exchange import Exchange, Refused, Reply
-from lakewarden.http.sign_in import NotBelieved, TooMany
+from lakewarden.http.sign_in import InvalidCredentials, TooManyAttempts
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import (
     BadInput,
@@ -54,9 +54,9 @@ def status_of(error: Exception) -> int:
     match error:
         case Refused(status=status):
             return status
-        case NotBelieved():
+        case InvalidCredentials():
             return 401
-        case TooMany():
+        case TooManyAttempts():
             return 429
         case Unknown(kind=kind) if kind in _NAMED:
             return 404
@@ -81,7 +81,7 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
     if isinstance(error, BadInput):
         faults = [FieldError(path=error.where, message=error.message)]
     headers = {"Retry-After": "1"} if status == 503 else {}
-    if isinstance(error, TooMany):
+    if isinstance(error, TooManyAttempts):
         headers = {"Retry-After": str(error.seconds)}
     title = _STARTING if isinstance(error, Starting) else None
     return _reply(status, str(error), exchange, headers, title, errors=faults)

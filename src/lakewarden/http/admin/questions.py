@@ -38,8 +38,8 @@ from lakewarden.http.admin.bodies import (
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, cut, place_of, token_after
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.sentences import words_given
-from lakewarden.http.admin.statements import given
+from lakewarden.http.admin.sentences import sentence_parts
+from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.advice import Way
 from lakewarden.kernel.errors import WardenError
@@ -49,7 +49,7 @@ from lakewarden.kernel.request import Decision
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import control, questions, vocabulary
 from lakewarden.service.control import Denied
-from lakewarden.service.question_text import Words
+from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Reasons
 from lakewarden.service.who_reasons import WhoReason, who_reasons
 
@@ -57,9 +57,9 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _SAMPLE = 20
 
 
-def words_of(body: TargetQuestion, operation: str = "") -> Words:
+def words_of(body: TargetQuestion, operation: str = "") -> QuestionText:
     """The question that a body asks."""
-    words = Words(
+    words = QuestionText(
         operation=operation,
         entity=body.entity,
         targets=body.targets,
@@ -72,7 +72,7 @@ def words_of(body: TargetQuestion, operation: str = "") -> Words:
     return words
 
 
-def _asked(exchange: Exchange, words: Words) -> questions.Asked | Denied:
+def _asked(exchange: Exchange, words: QuestionText) -> questions.AuthorizedQuestion | Denied:
     realm = exchange.params["realm"]
     return questions.ask(exchange.state, exchange.actor, realm, words, exchange.now)
 
@@ -201,10 +201,12 @@ def explain(exchange: Exchange, body: Question) -> HandlerResult:
     )
     if isinstance(asked, Denied):
         return asked
-    return told(questions.reasons(exchange.state, exchange.actor, asked), asked.notes)
+    return explanation_response(
+        questions.reasons(exchange.state, exchange.actor, asked), asked.notes
+    )
 
 
-def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
+def explanation_response(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
     """The explanation as a body."""
     found = reasons.found
     return ExplanationResponse(
@@ -215,12 +217,12 @@ def told(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
         statements=list(found.statements),
         ways=[_way(way, reasons) for way in found.ways],
         notes=[*notes, *reasons.notes],
-        named=[given(statement) for statement in reasons.statements],
+        named=[statement_response(statement) for statement in reasons.statements],
         reaching=[
             StatementPath(statement=id, over=[principal_text(one) for one in chain])
             for id, chain in sorted(reasons.reaching.items())
         ],
-        summary=words_given(reasons.summary),
+        summary=sentence_parts(reasons.summary),
     )
 
 

@@ -43,7 +43,7 @@ def whoami(exchange: Exchange) -> HandlerResult:
 def listed(exchange: Exchange) -> HandlerResult:
     """The realms that the caller may see."""
     found = realms.listed(exchange.state, exchange.actor, exchange.now)
-    return Realms(realms=[_given(exchange, realm) for realm in found])
+    return Realms(realms=[_response(exchange, realm) for realm in found])
 
 
 def load(exchange: Exchange) -> HandlerResult:
@@ -51,7 +51,7 @@ def load(exchange: Exchange) -> HandlerResult:
     found = realms.load(exchange.state, exchange.actor, exchange.params["realm"], exchange.now)
     if isinstance(found, Denied):
         return found
-    given = _given(exchange, found)
+    given = _response(exchange, found)
     text = found.realm.text
     given.model_text = None if text is None else text.text
     return given
@@ -69,7 +69,7 @@ def create(exchange: Exchange, body: NewRealm) -> HandlerResult:
         text=text,
     )
     made = exchange.write(lambda transaction: realms.create(transaction, realm))
-    return made if isinstance(made, Denied) else _made(exchange, realm.name)
+    return made if isinstance(made, Denied) else _realm_response(exchange, realm.name)
 
 
 def _model(body: NewRealm) -> tuple[str, ModelText | None]:
@@ -91,7 +91,7 @@ def alter(exchange: Exchange, body: RealmChange) -> HandlerResult:
     changed = exchange.write(
         lambda transaction: realms.alter(transaction, name, settings=settings, spellings=spellings)
     )
-    return changed if isinstance(changed, Denied) else _made(exchange, name)
+    return changed if isinstance(changed, Denied) else _realm_response(exchange, name)
 
 
 def upgrade(exchange: Exchange, body: ModelUpgrade) -> HandlerResult:
@@ -112,11 +112,11 @@ def drop(exchange: Exchange) -> HandlerResult:
     return exchange.write(lambda transaction: realms.drop(transaction, name))
 
 
-def _made(exchange: Exchange, name: str) -> RealmResponse:
-    return _given(exchange, exchange.state.realm(name))
+def _realm_response(exchange: Exchange, name: str) -> RealmResponse:
+    return _response(exchange, exchange.state.realm(name))
 
 
-def _given(exchange: Exchange, found: RealmState) -> RealmResponse:
+def _response(exchange: Exchange, found: RealmState) -> RealmResponse:
     """The realm; what is in it only for whoever may see that."""
     realm, model = found.realm, found.system.model
     given = RealmResponse(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lakewarden.http.admin.bodies import Reference, SentencePart
-from lakewarden.service.sentence import Word
+from lakewarden.service.sentence import Phrase
 
 
-def words_given(words: Iterable[Word]) -> list[SentencePart]:
+def sentence_parts(words: Iterable[Phrase]) -> list[SentencePart]:
     """The parts of a sentence, with what they name."""
     return [
         SentencePart(

@@ -7,7 +7,7 @@ from lakewarden.http.admin.bodies import SessionResponse, SessionRow, Sessions, 
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, WithCookie, moment
 from lakewarden.http.admin.words import NAME
 from lakewarden.http.exchange import LOGINS, Exchange
-from lakewarden.http.sign_in import Proof
+from lakewarden.http.sign_in import SignInCredentials
 from lakewarden.service import control, session
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import SERVER, Denied
@@ -23,16 +23,18 @@ _ALL = Parameter("all", "`true`: of all users", choices=("true", "false"))
 def load(exchange: Exchange) -> HandlerResult:
     """Who is signed in."""
     own = session.of(exchange.state, exchange.actor)
-    return _given(exchange, exchange.actor, own, sign_in.csrf_of(exchange))
+    return _response(exchange, exchange.actor, own, sign_in.csrf_of(exchange))
 
 
 def create(exchange: Exchange, body: SignIn) -> HandlerResult:
     """Signs in: the answer has the cookie."""
-    proof = Proof(body.user, body.password, body.token, body.realm, body.directory or "")
+    proof = SignInCredentials(
+        body.user, body.password, body.token, body.realm, body.directory or ""
+    )
     issued = sign_in.sign_in(exchange, proof)
     token = issued.token
     actor = Actor(token.user, token.directory, token.realm)
-    given = _given(exchange, actor, token, session.csrf_of(issued.text))
+    given = _response(exchange, actor, token, session.csrf_of(issued.text))
     return WithCookie(given, sign_in.cookie(exchange, issued))
 
 
@@ -60,7 +62,7 @@ def revoke(exchange: Exchange) -> HandlerResult:
     return exchange.write(lambda transaction: session.revoke(transaction, id, directory))
 
 
-def _given(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) -> SessionResponse:
+def _response(exchange: Exchange, actor: Actor, own: Token | None, csrf: str) -> SessionResponse:
     return SessionResponse(
         user=actor.user,
         directory=actor.directory,

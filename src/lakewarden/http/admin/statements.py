@@ -32,7 +32,7 @@ from lakewarden.http.admin.endpoint import (
     words_of,
 )
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.sentences import words_given
+from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.words import ENTITY
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Unknown
@@ -40,9 +40,9 @@ from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
-from lakewarden.service.policy import IMMUTABLE_BECAUSE, fixed
+from lakewarden.service.policy import IMMUTABLE_BECAUSE, immutable_ids
 from lakewarden.service.sentence import Sentences
-from lakewarden.service.statement_reach import Reaching, StatementReach
+from lakewarden.service.statement_reach import ApplicableStatement, StatementReach
 from lakewarden.service.system import System
 
 _TO = Parameter("to", "only statements that name this principal, `kind:name`")
@@ -75,7 +75,7 @@ _MARK = Parameter("mark", "the mark of the statement, if it has one")
 def listed(exchange: Exchange) -> HandlerResult:
     """The statements of a realm: by id, or by title."""
     name = exchange.params["realm"]
-    near: dict[str, Reaching] = {}
+    near: dict[str, ApplicableStatement] = {}
     if exchange.one("reaching"):
         bearing = _reaching(exchange, name)
         if isinstance(bearing, Denied):
@@ -103,12 +103,12 @@ def _by_title(one: Statement) -> tuple[str, str]:
     return (one.title or one.id).casefold(), one.id
 
 
-def _reaching(exchange: Exchange, realm: str) -> list[Reaching] | Denied:
+def _reaching(exchange: Exchange, realm: str) -> list[ApplicableStatement] | Denied:
     text, now = exchange.one("reaching"), exchange.now
     return statement_reach.reaching(exchange.state, exchange.actor, realm, text, now)
 
 
-def _is_whole(near: Mapping[str, Reaching]) -> bool:
+def _is_whole(near: Mapping[str, ApplicableStatement]) -> bool:
     """Whether the caller is told everything about statements, and not its own part alone."""
     return not any(one.is_own for one in near.values())
 
@@ -118,7 +118,7 @@ def _chosen(
     realm: str,
     found: Sequence[Statement],
     asked: Mapping[str, str],
-    near: Mapping[str, Reaching],
+    near: Mapping[str, ApplicableStatement],
 ) -> list[Statement]:
     """Those of the statements that the query's filters keep."""
     state = exchange.state.realm(realm)
@@ -145,7 +145,7 @@ def _chosen(
     if asked["active"]:
         keeps.append(lambda one: one.active is (asked["active"] == "true"))
     if asked["editable"]:
-        unchangeable = fixed(system)
+        unchangeable = immutable_ids(system)
         keeps.append(lambda one: (one.id not in unchangeable) is (asked["editable"] == "true"))
     if asked["ends_before"]:
         end = seconds(exchange, "ends_before", inf)
@@ -184,7 +184,7 @@ def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
     name, id = exchange.params["realm"], exchange.params["id"]
     table = {"id": id, **statement_table(body)}
     made = exchange.write(lambda transaction: statements.put(transaction, name, table, body.mark))
-    return made if isinstance(made, Denied) else given(made)
+    return made if isinstance(made, Denied) else statement_response(made)
 
 
 def statement_table(body: StatementRequest) -> dict[str, Any]:
@@ -205,13 +205,13 @@ def remove(exchange: Exchange) -> HandlerResult:
 
 
 def _rows(
-    exchange: Exchange, shown: Sequence[Statement], near: Mapping[str, Reaching]
+    exchange: Exchange, shown: Sequence[Statement], near: Mapping[str, ApplicableStatement]
 ) -> list[StatementRow]:
     """The statements with all that the API tells the caller of them."""
     realm = exchange.params["realm"]
     found = exchange.state.realm(realm)
     fields = words_of(exchange, "fields", _FIELDS)
-    sentences, unchangeable = Sentences(found), fixed(found.system)
+    sentences, unchangeable = Sentences(found), immutable_ids(found.system)
     if not _is_whole(near):
         fields = frozenset()
     marks = _marks(exchange, realm, [one.id for one in shown]) if _is_whole(near) else {}
@@ -222,8 +222,8 @@ def _rows(
     rows: list[StatementRow] = []
     for one in shown:
         row = StatementRow(
-            **structs.asdict(given(one)),
-            words=words_given(sentences.statement(one)),
+            **structs.asdict(statement_response(one)),
+            words=sentence_parts(sentences.statement(one)),
             mark=marks.get(one.id, ""),
             editable=one.id not in unchangeable,
             immutable_because=IMMUTABLE_BECAUSE if one.id in unchangeable else "",
@@ -247,7 +247,7 @@ def _changed(exchange: Exchange, realm: str, shown: Sequence[Statement]) -> dict
     }
 
 
-def given(statement: Statement) -> StatementResponse:
+def statement_response(statement: Statement) -> StatementResponse:
     """The statement as the API shows it."""
     table = write_statement(statement)
     for key in ("valid_from", "valid_until"):

@@ -35,7 +35,7 @@ def create(exchange: Exchange, body: NewToken) -> HandlerResult:
     )
     if isinstance(made, Denied):
         return made
-    return TokenIssued(**structs.asdict(_given(made.token)), token=made.text)
+    return TokenIssued(**structs.asdict(_response(made.token)), token=made.text)
 
 
 def listed(exchange: Exchange) -> HandlerResult:
@@ -46,7 +46,7 @@ def listed(exchange: Exchange) -> HandlerResult:
     found = token.listed(exchange.state, actor, directory, user, exchange.now)
     if isinstance(found, Denied):
         return found
-    return Tokens(tokens=[_given(one) for one in found])
+    return Tokens(tokens=[_response(one) for one in found])
 
 
 def revoke(exchange: Exchange) -> HandlerResult:
@@ -56,7 +56,7 @@ def revoke(exchange: Exchange) -> HandlerResult:
     return exchange.write(lambda transaction: token.revoke(transaction, id, directory))
 
 
-def _given(found: Token) -> TokenResponse:
+def _response(found: Token) -> TokenResponse:
     return TokenResponse(
         id=found.id,
         user=found.user,

@@ -36,7 +36,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.service import cross_realm
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
-from lakewarden.service.cross_realm import Silent, Unit
+from lakewarden.service.cross_realm import InapplicableRealm, RealmQuestion
 from lakewarden.service.realm_selection import May, RealmSelection, right, selected_realms
 from lakewarden.service.state import RealmState
 
@@ -47,7 +47,7 @@ Who = Callable[[RealmState, Request], Iterable[str]]
 """The names of the stored principals of the question's kind for whom the answer is yes."""
 
 
-def among_kind(kind: str) -> tuple[str, ...]:
+def group_search_notes(kind: str) -> tuple[str, ...]:
     """What is left out of a search for groups or roles; nothing of one for users."""
     if kind == USER:
         return ()
@@ -85,7 +85,7 @@ class CrossRealmSearch:
         self._evaluator = evaluator
         self._question = question
         self._names = names or None
-        self._silent: list[Silent] = []
+        self._silent: list[InapplicableRealm] = []
         self._among = RealmSelection((), (), frozenset())
 
     def _choose(self, may: May, operation: str) -> RealmSelection:
@@ -101,12 +101,14 @@ class CrossRealmSearch:
         self._among = selection
         return selection
 
-    def _units(self, among: RealmSelection, action: str) -> list[Unit]:
+    def _units(self, among: RealmSelection, action: str) -> list[RealmQuestion]:
         """The question's parts, about the resource and what is linked to it."""
         question = self._question
         is_none = question.type == question.id == name_resolution.PLATFORM
         text = None if is_none else f"{question.type}:{question.id}"
-        spread = cross_realm.spread(self._exchange.state, among, action, text, question.realm)
+        spread = cross_realm.split_by_realm(
+            self._exchange.state, among, action, text, question.realm
+        )
         self._silent = list(spread.silent)
         return list(spread.units)
 
@@ -182,7 +184,7 @@ class CrossRealmSearch:
             if operation is None:
                 raise Unknown("operation or privilege", action)
         except Unknown as error:
-            self._silent.append(Silent(realm.realm.name, str(error)))
+            self._silent.append(InapplicableRealm(realm.realm.name, str(error)))
             return None
         return operation
 
@@ -264,7 +266,7 @@ class CrossRealmSearch:
             "silent": silent,
             "left_out": list(self._among.left_out),
         }
-        if notes := among_kind(self._question.kind):
+        if notes := group_search_notes(self._question.kind):
             context["notes"] = list(notes)
         about = {"next_token": token, "count": len(results), "total": total}
         return msgspec.json.encode({"page": about, "context": context, "results": results})

@@ -220,7 +220,7 @@ class Evaluator:
         if type == name_resolution.PLATFORM:
             return None
         if named is None and self.prefix is None:
-            return name_resolution.sole(self.caller.realms(self._now), type, look)
+            return name_resolution.only_realm(self.caller.realms(self._now), type, look)
         try:
             return self.realm(named, type, "", "")
         except WardenError:
@@ -273,7 +273,7 @@ class Evaluator:
         if own and realm.realm.name == CONTROL:
             return self.caller.rights_request(request), own
         groups = self.caller.groups if own else ()
-        if groups or not request_context.brings_nothing(question, realm):
+        if groups or not request_context.has_no_parts(question, realm):
             trusted = self.caller.may("decision.ask", realm.realm.name, now)
             request = request_context.with_parts(
                 request, question, realm, trusted=trusted, groups=groups

@@ -84,7 +84,7 @@ def _only(fitting: Sequence[RealmState], type: str, id: str, action: str) -> Rea
         raise Unknown("resource", f"{type}/{id}")
     if len(fitting) == 1:
         return fitting[0]
-    knowing = [realm for realm in fitting if not action or knows(realm, action, type, id)]
+    knowing = [realm for realm in fitting if not action or has_action(realm, action, type, id)]
     if not knowing:
         raise Unknown("operation or privilege", action)
     if len(knowing) > 1:
@@ -104,7 +104,7 @@ def _fits(realm: RealmState, type: str, id: str) -> bool:
     return True
 
 
-def knows(realm: RealmState, action: str, type: str, id: str) -> bool:
+def has_action(realm: RealmState, action: str, type: str, id: str) -> bool:
     """Whether the realm's model has the action; `platform/platform`: as one without a resource."""
     model = realm.system.model
     declared = model.operations.get(action)
@@ -113,7 +113,7 @@ def knows(realm: RealmState, action: str, type: str, id: str) -> bool:
     return type != PLATFORM or id != PLATFORM or NONE in declared.rules
 
 
-def sole(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | None:
+def only_realm(realms: Sequence[RealmState], type: str, look: Look) -> RealmState | None:
     """The one realm in which a name of this type and look is possible, or None.
 
     INVARIANT: no other realm fits such a type and id (`realm_of`); whether this one does is

@@ -49,7 +49,7 @@ _OURS: Final = frozenset(
 """What no attribute can be called here."""
 
 
-def brings_nothing(question: Question, realm: RealmState) -> bool:
+def has_no_parts(question: Question, realm: RealmState) -> bool:
     """Whether the question has no part that could bear on the decision beside its names."""
     if not _KEYS.isdisjoint(question.context):
         return False

@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from lakewarden.http.authzen import name_resolution, request_context
-from lakewarden.http.authzen.cross_realm_search import CrossRealmSearch, among_kind, realms_of
+from lakewarden.http.authzen.cross_realm_search import (
+    CrossRealmSearch,
+    group_search_notes,
+    realms_of,
+)
 from lakewarden.http.authzen.errors import Forbidden
 from lakewarden.http.authzen.evaluation import OK, Evaluation, fresh
 from lakewarden.http.authzen.evaluator import Evaluator
@@ -118,7 +122,7 @@ def _subjects(evaluator: Evaluator, question: Question, page: PageRequest, now: 
     trusted = evaluator.caller.may("decision.ask", name, now)
     request = request_context.with_parts(request, question, realm, trusted=trusted, groups=())
     names = sorted(_who(realm, request))
-    notes = among_kind(question.kind)
+    notes = group_search_notes(question.kind)
     return _page_of(names, page, lambda name: {"type": question.kind, "id": name}, notes)
 
 

@@ -16,7 +16,7 @@ from lakewarden.kernel.principal import IMPLIED, ROLE
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.pipeline.index.index import Index
 from lakewarden.pipeline.index.task_context import TaskContext
-from lakewarden.service.policy import About, Part, Policy, fixed, read_about
+from lakewarden.service.policy import Part, Policy, PolicyContext, immutable_ids, read_policy
 from lakewarden.service.system import System
 
 
@@ -41,9 +41,9 @@ def policy_of(parts: Sequence[Part], index: Index, look: Look) -> Policy:
         named.add(entity)
         return True
 
-    read_about(parts, About(index.realm, index.system, remember))
+    read_policy(parts, PolicyContext(index.realm, index.system, remember))
     known = {entity for entity, place in look(named).items() if place.stored}
-    return read_about(parts, About(index.realm, index.system, known.__contains__))
+    return read_policy(parts, PolicyContext(index.realm, index.system, known.__contains__))
 
 
 def after(
@@ -54,7 +54,7 @@ def after(
     Statements with an id that is there already are replaced. `only`: those of which the policy
     says nothing go, but for those that nobody may change. Roles and memberships are added.
     """
-    remaining = {s.id: s for s in stated if not only or s.id in fixed(system)}
+    remaining = {s.id: s for s in stated if not only or s.id in immutable_ids(system)}
     statements_by_id = {**remaining, **policy.statements}
     implied = [s for s in before.statements if s.id.startswith(IMPLIED_ID)]
     memberships = _acting(before.memberships, policy)

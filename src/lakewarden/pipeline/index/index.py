@@ -46,7 +46,7 @@ from lakewarden.pipeline.index.own_rows import own_rows
 from lakewarden.pipeline.parquet_output import put_columns
 from lakewarden.pipeline.product import Input, Manifest, check_files, read_manifest, sha256_of
 from lakewarden.pipeline.version_folder import folder_of
-from lakewarden.service.garbage_collection import uncollected
+from lakewarden.service.garbage_collection import collection_paused
 from lakewarden.service.state import People
 from lakewarden.service.system import System, load_system
 
@@ -188,7 +188,7 @@ def snapshot(index: Index, *, people: People | None = None, revision: int = 0) -
     With `people`, as if they had been in the directory in place of its own. Raises `BadInput`
     where a part of the index does not belong to the others.
     """
-    with uncollected():
+    with collection_paused():
         coded = _coded(index, people)
         statements = {s.id: s for s in (*index.statements(), *implied(coded))}
         grants = table(statements, index.system.model, coded.memberships, index.now)

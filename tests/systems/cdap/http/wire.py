@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, urlsplit
 
-from lakewarden.app.routing import Found, Table
+from lakewarden.app.routing import RouteMatch, Table
 from lakewarden.http.exchange import Exchange, Reply, Services
 from lakewarden.kernel.change import MembershipChanged, PrincipalChanged
 from lakewarden.kernel.principal import MASTER, SERVICE_ADMINS, USER, Principal
@@ -138,7 +138,7 @@ class Wire:
         try:
             segments = split_path(parts.path, encoded_slash=True)
             found = self.table.find(method, segments, self.service.state)
-            if not isinstance(found, Found):
+            if not isinstance(found, RouteMatch):
                 return self.dialect.missing(method, parts.path, found.allowed)
             query = parse_qs(parts.query, keep_blank_values=True)
             exchange = Exchange(

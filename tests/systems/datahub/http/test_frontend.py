@@ -132,8 +132,8 @@ def test_the_cookie_is_for_https_alone_where_that_is_served(tmp_path: Path) -> N
     [
         ({"password": "short1"}, "8 to 256"),
         ({"password": "aaaabbbb"}, "different characters"),
-        ({"password": "Password123"}, "easily guessed"),
-        ({"password": ANA}, "easily guessed"),
+        ({"password": "Password123"}, "too weak"),
+        ({"password": ANA}, "too weak"),
         ({"password": "   "}, "empty"),
         ({"email": "nobody"}, "email"),
         ({"fullName": " "}, "empty"),

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, quote, urlsplit
 
-from lakewarden.app.routing import Found, Table
+from lakewarden.app.routing import RouteMatch, Table
 from lakewarden.http.exchange import Exchange, Reply, Services
 from lakewarden.kernel.change import MembershipChanged
 from lakewarden.kernel.entity import Entity
@@ -98,7 +98,7 @@ class Wire:
         try:
             segments = split_path(parts.path, encoded_slash=True)
             found = self.table.find(method, segments, self.service.state)
-            if not isinstance(found, Found):
+            if not isinstance(found, RouteMatch):
                 return self.dialect.missing(method, parts.path, found.allowed)
             query = parse_qs(parts.query, keep_blank_values=True)
             exchange = Exchange(

@@ -18,7 +18,7 @@ from lakewarden.kernel.relations import AttributeRow, EntityRow, Facts
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.pipeline.ingest.exchange import Exchange
 from lakewarden.service.actor import SYSTEM
-from lakewarden.service.load import gap
+from lakewarden.service.load import load_difference
 from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.ingest.file import rows
 from tests.systems.gravitino.http.court import (
@@ -186,7 +186,9 @@ def loaded(court: Wire) -> Wire:
         ],
         attributes=attributes,
     )
-    effects = gap(Facts(entities=[EntityRow(lake, None)]), facts, state.system.model, prune=False)
+    effects = load_difference(
+        Facts(entities=[EntityRow(lake, None)]), facts, state.system.model, prune=False
+    )
     court.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects.effects))
     return court
 

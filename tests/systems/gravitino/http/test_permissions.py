@@ -6,7 +6,7 @@ import json
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.statement import Effect
-from lakewarden.service.grant import Word
+from lakewarden.service.grant import GrantedPrivilege
 from lakewarden.service.system import load_system
 from lakewarden.systems.gravitino.http.securable import objects_body
 from tests.systems.gravitino.http.court import (
@@ -184,8 +184,11 @@ def test_privileges_of_databases_are_neither_taken_nor_shown(court: Wire) -> Non
         assert refused(court, verb, allow("INSERT_ROWS"), "table/c.s.t") == ILLEGAL
     table, column = Entity("table", "ml:c.s.t"), Entity("column", "ml:c.s.t.a")
     held = {
-        table: {Word("INSERT_ROWS", Effect.ALLOW), Word("SELECT_TABLE", Effect.ALLOW)},
-        column: {Word("UPDATE_ROWS", Effect.ALLOW)},
+        table: {
+            GrantedPrivilege("INSERT_ROWS", Effect.ALLOW),
+            GrantedPrivilege("SELECT_TABLE", Effect.ALLOW),
+        },
+        column: {GrantedPrivilege("UPDATE_ROWS", Effect.ALLOW)},
     }
     given = {entity: frozenset(words) for entity, words in held.items()}
     (shown,) = objects_body(given, load_system("gravitino").model)

@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from lakewarden.app.routing import Found
+from lakewarden.app.routing import RouteMatch
 from lakewarden.names.canonical import split_path
 from tests.systems.gravitino.http.court import FORBIDDEN, ML, PERMISSIONS, allow, hold, on
 from tests.systems.gravitino.http.small_lake import COLUMNS, REL, S, T, fill
@@ -404,7 +404,7 @@ def test_a_row_opens_to_whom_it_names_and_to_nobody_else(
     route = wire.table.find(
         case.method, split_path(f"/api/{path}".partition("?")[0]), wire.service.state
     )
-    assert isinstance(route, Found)
+    assert isinstance(route, RouteMatch)
     assert route.route.operation == operation
     assert wire.bad(case.method, path, case.body, user=case.denied) == FORBIDDEN
     if case.by == ADMIN:

@@ -15,7 +15,7 @@ from typing import Final
 from pyroaring import BitMap
 
 from lakewarden.http.exchange import Exchange
-from lakewarden.http.guard import Ask, Guard, Missing, filter_of
+from lakewarden.http.guard import Guard, Missing, Requirement, filter_of
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.request import Request
 from lakewarden.service.state import RealmState
@@ -25,7 +25,7 @@ from lakewarden.systems.cdap.http.errors import Failure, not_found
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM
 from lakewarden.systems.cdap.settings import CdapSettings
 
-__all__ = ["Ask", "filter_of"]
+__all__ = ["Requirement", "filter_of"]
 
 _STORED = frozenset(cdap.TYPES) - {"instance", "kerberosprincipal", "system_service"}
 """The types whose entities are there only if they were created."""

@@ -17,7 +17,7 @@ from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store, programs, runs
-from lakewarden.systems.cdap.http.authorization import Ask, allow, require, write_all
+from lakewarden.systems.cdap.http.authorization import Requirement, allow, require, write_all
 from lakewarden.systems.cdap.http.bodies import Body, Json, ok, present, read
 from lakewarden.systems.cdap.http.errors import Failure, bad
 from lakewarden.systems.cdap.http.history import shown
@@ -172,7 +172,9 @@ def _write(
         except Failure as failure:
             return failure
 
-    asks = [Ask(operation, program) for program in dict.fromkeys(one.program for one in items)]
+    asks = [
+        Requirement(operation, program) for program in dict.fromkeys(one.program for one in items)
+    ]
     return ok(write_all(exchange, asks, perform_each, ahead=True))
 
 

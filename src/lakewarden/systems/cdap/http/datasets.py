@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import creating, dataset_types, deployment, object_store, owners
 from lakewarden.systems.cdap.http.authorization import (
-    Ask,
+    Requirement,
     allow,
     is_stored,
     listed,
@@ -64,11 +64,13 @@ def create(exchange: Exchange) -> Reply:
     dataset = entity(exchange, "dataset")
     body = read_optional(exchange, DatasetBody)
 
-    def asks(transaction: WriteTransaction) -> Iterator[Ask]:
+    def asks(transaction: WriteTransaction) -> Iterator[Requirement]:
         state = transaction.realm(exchange.realm)
-        yield Ask("dataset.create", dataset)
+        yield Requirement("dataset.create", dataset)
         if body.type_name and body.type_name not in BUILT_IN_TYPES:
-            yield Ask("dataset_type.use", deployment.type_entity(state, dataset, body.type_name))
+            yield Requirement(
+                "dataset_type.use", deployment.type_entity(state, dataset, body.type_name)
+            )
         yield from owners.asks(owners.effective(state, dataset, body.principal))
 
     def add_dataset(transaction: WriteTransaction) -> None:

@@ -24,7 +24,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import (
-    Ask,
+    Requirement,
     contents,
     event,
     filter_of,
@@ -93,7 +93,7 @@ def _begin(
 ) -> Failure | None:
     """Asks the operation itself; a refusal is recorded, and raises `Failure` 404."""
     state = transaction.realm(exchange.realm)
-    request = question(exchange, state, Ask(operation, within), transaction.now)
+    request = question(exchange, state, Requirement(operation, within), transaction.now)
     refused = refusal(exchange, state, request)
     if refused is not None:
         transaction.record(event(exchange, request, "deny", refused.message))
@@ -109,7 +109,7 @@ def judge(
     """Which of the entities the operation's filter lets go."""
     if not is_on(exchange) or not entities:
         return Judged(list(entities), [])
-    filter_request = question(exchange, state, Ask(filter_of(state, operation)), now)
+    filter_request = question(exchange, state, Requirement(filter_of(state, operation)), now)
     passing = set(filtered(state.matrix, filter_request, entities))
     denied = [
         replace(filter_request, target=one) for at, one in enumerate(entities) if at not in passing
@@ -136,7 +136,7 @@ def record(
     state = transaction.realm(exchange.realm)
     filter = filter_of(state, operation)
     for entity in judged.allowed:
-        request = question(exchange, state, Ask(filter, entity), transaction.now)
+        request = question(exchange, state, Requirement(filter, entity), transaction.now)
         transaction.record(event(exchange, request, "allow", f"by `{operation}`"))
     for request in judged.denied:
         text = refusal_text(state.matrix, request)

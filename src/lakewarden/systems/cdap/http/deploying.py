@@ -16,7 +16,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import artifacts, deployment, object_store, owners
-from lakewarden.systems.cdap.http.authorization import Ask, is_stored, write_all
+from lakewarden.systems.cdap.http.authorization import Requirement, is_stored, write_all
 from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Body, Json, convert, present, read, said
 from lakewarden.systems.cdap.http.errors import bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import (
@@ -102,7 +102,7 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
         body.description,
     )
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
         state = transaction.realm(exchange.realm)
         operation = "application.redeploy" if is_stored(state, app) else "application.deploy"
         return _asks(state, plan, operation)
@@ -136,7 +136,7 @@ def deploy_file(exchange: Exchange) -> Reply:
         None,
     )
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
         state = transaction.realm(exchange.realm)
         required = list(_asks(state, plan, "application.deploy_with_artifact"))
         if is_stored(state, app):
@@ -174,7 +174,7 @@ def update(exchange: Exchange) -> Reply:
             body.description,
         )
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
         return _asks(transaction.realm(exchange.realm), planned(transaction), "application.update")
 
     write_all(
@@ -183,7 +183,7 @@ def update(exchange: Exchange) -> Reply:
     return said("Update complete.")
 
 
-def _asks(state: RealmState, plan: Plan, operation: str) -> Sequence[Ask]:
+def _asks(state: RealmState, plan: Plan, operation: str) -> Sequence[Requirement]:
     """The operation itself, the owner, and each thing that the deployment would create."""
     owner = owners.effective(state, plan.app, plan.principal)
     return [
@@ -193,9 +193,9 @@ def _asks(state: RealmState, plan: Plan, operation: str) -> Sequence[Ask]:
     ]
 
 
-def _ask(plan: Plan, operation: str) -> Ask:
+def _ask(plan: Plan, operation: str) -> Requirement:
     targets = {} if plan.artifact is None else {"artifact": plan.artifact}
-    return Ask(operation, plan.app, {"targets": targets})
+    return Requirement(operation, plan.app, {"targets": targets})
 
 
 def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> None:

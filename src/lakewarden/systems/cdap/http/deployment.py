@@ -26,7 +26,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import creating, object_store, owners, scheduled
-from lakewarden.systems.cdap.http.authorization import Ask, contents, is_stored
+from lakewarden.systems.cdap.http.authorization import Requirement, contents, is_stored
 from lakewarden.systems.cdap.http.bodies import Body, convert
 from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, Said
 from lakewarden.systems.cdap.http.errors import conflict, not_found
@@ -107,7 +107,7 @@ def read_contents(application: Entity, config: str) -> Contents:
     )
 
 
-def asks(state: RealmState, wanted: Contents, owner: str | None) -> Sequence[Ask]:
+def asks(state: RealmState, wanted: Contents, owner: str | None) -> Sequence[Requirement]:
     """What is asked for what the deployment would create.
 
     Of the effective owner, as whom it is created; of the caller where there is none, or where
@@ -115,7 +115,7 @@ def asks(state: RealmState, wanted: Contents, owner: str | None) -> Sequence[Ask
     """
     gives = object_store.HOLDS in state.matrix.operation(CONTENTS).effects
     who = None if gives else owners.person(state, owner)
-    new = [Ask(CONTENTS, entity, who=who) for entity in _new(state, wanted)]
+    new = [Requirement(CONTENTS, entity, who=who) for entity in _new(state, wanted)]
     return [*new, *_types_in_use(state, wanted, who)]
 
 
@@ -127,12 +127,14 @@ def _new(state: RealmState, wanted: Contents) -> Iterator[Entity]:
             yield entity
 
 
-def _types_in_use(state: RealmState, wanted: Contents, who: Principal | None) -> Iterator[Ask]:
+def _types_in_use(
+    state: RealmState, wanted: Contents, who: Principal | None
+) -> Iterator[Requirement]:
     """What is asked of custom types of new datasets, beside those that come along."""
     brought = set(wanted.modules.values())
     for dataset, type in wanted.datasets.items():
         if not is_stored(state, dataset) and type not in brought and type not in BUILT_IN_TYPES:
-            yield Ask("dataset_type.use", type_entity(state, dataset, type), who=who)
+            yield Requirement("dataset_type.use", type_entity(state, dataset, type), who=who)
 
 
 def type_entity(state: RealmState, dataset: Entity, type: str) -> Entity:

@@ -20,7 +20,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store, owners
 from lakewarden.systems.cdap.http.authorization import (
-    Ask,
+    Requirement,
     allow,
     contents,
     event,
@@ -105,10 +105,10 @@ def create(exchange: Exchange) -> Reply:
         raise bad(f"expected both of `{PRINCIPAL}` and `{KEYTAB}`, or neither")
     targets = Parts(targets={"instance": instance(exchange)})
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
         if is_stored(transaction.realm(exchange.realm), new):
-            return [Ask("namespace.recreate", new, targets)]
-        return [Ask("namespace.create", new, targets), *owners.asks(_text(owner))]
+            return [Requirement("namespace.recreate", new, targets)]
+        return [Requirement("namespace.create", new, targets), *owners.asks(_text(owner))]
 
     def add_namespace(transaction: WriteTransaction) -> str:
         if is_stored(transaction.realm(exchange.realm), new):
@@ -155,7 +155,9 @@ def delete(exchange: Exchange) -> Reply:
 
     def delete_namespace(transaction: WriteTransaction) -> Failure | None:
         state = transaction.realm(exchange.realm)
-        deletion = question(exchange, state, Ask("namespace.delete", target), transaction.now)
+        deletion = question(
+            exchange, state, Requirement("namespace.delete", target), transaction.now
+        )
         refused = refusal(exchange, state, deletion)
         judged = judge(
             exchange, state, "namespace.delete", contents(state, target), transaction.now

@@ -15,7 +15,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.service.state import RealmState
 from lakewarden.systems.cdap import names as cdap
-from lakewarden.systems.cdap.http.authorization import Ask
+from lakewarden.systems.cdap.http.authorization import Requirement
 from lakewarden.systems.cdap.http.ids import SYSTEM, namespace_of
 from lakewarden.systems.cdap.http.refusals import of_another_owner
 
@@ -44,9 +44,9 @@ def effective(state: RealmState, entity: Entity, given: str | None) -> str | Non
     return given or of_namespace(state, namespace_of(entity))
 
 
-def asks(owner: str | None) -> Sequence[Ask]:
+def asks(owner: str | None) -> Sequence[Requirement]:
     """What is asked besides a creation with this owner."""
-    return [] if owner is None else [Ask("principal.use", principal_entity(owner))]
+    return [] if owner is None else [Requirement("principal.use", principal_entity(owner))]
 
 
 def person(state: RealmState, owner: str | None) -> Principal | None:

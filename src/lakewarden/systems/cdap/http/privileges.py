@@ -19,7 +19,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http.authorization import (
-    Ask,
+    Requirement,
     allow,
     is_stored,
     question,
@@ -64,12 +64,12 @@ def grant(exchange: Exchange) -> Reply:
     actions = _actions(state, body.actions)
     target = _named(anchor)
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
-        first = Ask("privilege.grant", target)
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+        first = Requirement("privilege.grant", target)
         if isinstance(anchor, Entity) and is_stored(transaction.realm(exchange.realm), anchor):
             return [first]
         otherwise = not_found(anchor) if isinstance(anchor, Entity) else None
-        return [first, Ask("privilege.grant_ahead", target, otherwise=otherwise)]
+        return [first, Requirement("privilege.grant_ahead", target, otherwise=otherwise)]
 
     def write_grant(transaction: WriteTransaction) -> None:
         pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
@@ -119,7 +119,7 @@ def allow_about(exchange: Exchange, operation: str, principal: Principal) -> Rea
 
 def acts_as(exchange: Exchange, state: RealmState, principal: Principal) -> frozenset[Principal]:
     """The principal with its groups and roles; the caller's own also with those that it brings."""
-    request = question(exchange, state, Ask("privilege.list"), exchange.now)
+    request = question(exchange, state, Requirement("privilege.list"), exchange.now)
     groups = request.groups if principal == request.principal else ()
     memberships = state.matrix.snapshot.coded.memberships
     principals = (memberships.principals[id] for id in memberships.acts_as(principal, groups))

@@ -14,8 +14,8 @@ from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.names.canonical import MAX_USER_CHARACTERS, check_identifier
-from lakewarden.service.grant import without
-from lakewarden.service.role import holdings
+from lakewarden.service.grant import removal_changes
+from lakewarden.service.role import role_memberships
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http.authorization import allow, write
@@ -46,8 +46,8 @@ def drop(exchange: Exchange) -> Reply:
         state = _require(transaction, exchange, role)
         transaction.change(
             exchange.realm,
-            *(MembershipChanged(row, False) for row in holdings(state, role)),
-            *without(state, frozenset({role})),
+            *(MembershipChanged(row, False) for row in role_memberships(state, role)),
+            *removal_changes(state, frozenset({role})),
             PrincipalChanged(role, False),
         )
 

@@ -19,7 +19,7 @@ from lakewarden.names.canonical import MAX_USER_CHARACTERS, WORD, quoted
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import (
-    Ask,
+    Requirement,
     allow,
     is_stored,
     listed,
@@ -142,9 +142,9 @@ def _set(exchange: Exchange, operation: str, status: str) -> Reply:
     app, name = application(exchange), exchange.params["schedule"]
     allow(exchange, "schedule.list", app)
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
         schedule = one_of(app, schedules_in(transaction, exchange.realm, app), name)
-        return [Ask(operation, started_by(app, schedule))]
+        return [Requirement(operation, started_by(app, schedule))]
 
     def set_status(transaction: WriteTransaction) -> None:
         known = schedules_in(transaction, exchange.realm, app)

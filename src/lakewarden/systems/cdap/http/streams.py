@@ -18,7 +18,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import creating, object_store, owners, stream_events
 from lakewarden.systems.cdap.http.authorization import (
-    Ask,
+    Requirement,
     allow,
     is_stored,
     listed,
@@ -104,9 +104,9 @@ def create(exchange: Exchange) -> Reply:
     body = read_optional(exchange, StreamBody)
     said = Said(body.properties(), body.description, body.principal)
 
-    def asks(transaction: WriteTransaction) -> Sequence[Ask]:
+    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
         owner = owners.effective(transaction.realm(exchange.realm), stream, body.principal)
-        return [Ask("stream.create", stream), *owners.asks(owner)]
+        return [Requirement("stream.create", stream), *owners.asks(owner)]
 
     def create_stream(transaction: WriteTransaction) -> None:
         if is_stored(transaction.realm(exchange.realm), stream):

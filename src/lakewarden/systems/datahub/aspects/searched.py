@@ -15,7 +15,14 @@ from functools import lru_cache
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.service.search_terms import Indexed, field_term, value_term, whole, whole_of, words
+from lakewarden.service.search_terms import (
+    Indexed,
+    field_term,
+    name_term,
+    name_term_of,
+    value_term,
+    words,
+)
 from lakewarden.systems.datahub.aspects import edges
 from lakewarden.systems.datahub.aspects.fields import untagged
 
@@ -94,9 +101,9 @@ def by_name(entity: Entity) -> Indexed:
     name = _label(entity, inner)
     own = words(name)
     terms = {f"n{word}": None for word in own}
-    terms[whole_of(own)] = None
+    terms[name_term_of(own)] = None
     if "." in name:
-        terms[whole(name.rpartition(".")[2])] = None
+        terms[name_term(name.rpartition(".")[2])] = None
     if name != inner:
         split = inner.rpartition if entity.type in _OUTER else inner.partition
         before, _, after = split(f",{name}")
@@ -190,9 +197,9 @@ def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
     for name in names:
         for word in words(name):
             terms[f"n{word}"] = None
-        terms[whole(name)] = None
+        terms[name_term(name)] = None
         if "." in name:
-            terms[whole(name.rpartition(".")[2])] = None
+            terms[name_term(name.rpartition(".")[2])] = None
     _add(terms, words(inner))
     terms.pop("", None)
     return terms

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from lakewarden.http.exchange import Exchange
-from lakewarden.http.guard import Ask
+from lakewarden.http.guard import Requirement
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
@@ -76,7 +76,9 @@ def check_open(names: Iterable[str]) -> None:
 
 def question(exchange: Exchange, operation: str, target: Entity) -> Request:
     """The caller's question."""
-    return GUARD.question(exchange, exchange.realm_state, Ask(operation, target), exchange.now)
+    return GUARD.question(
+        exchange, exchange.realm_state, Requirement(operation, target), exchange.now
+    )
 
 
 def switches(exchange: Exchange) -> Switches:
@@ -157,7 +159,7 @@ def record_allowed(
 ) -> None:
     """Records an act that is allowed in the audit trail."""
     state = transaction.realm(exchange.realm)
-    request = GUARD.question(exchange, state, Ask(operation, target), transaction.now)
+    request = GUARD.question(exchange, state, Requirement(operation, target), transaction.now)
     reason = GUARD.reason(exchange)
     transaction.record(GUARD.event(exchange, request, "allow", reason, details))
 

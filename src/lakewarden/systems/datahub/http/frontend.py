@@ -25,7 +25,7 @@ from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.names.canonical import MAX_USER_CHARACTERS
 from lakewarden.service import session
 from lakewarden.service.password import LONGEST, Hashing, check_strength
-from lakewarden.service.throttle import Door, Throttle
+from lakewarden.service.throttle import AddressThrottle, Throttle
 from lakewarden.service.token import Issued
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
@@ -69,7 +69,7 @@ def sign_up(exchange: Exchange) -> Reply:
     body, hashing = fields(exchange), _hashing(exchange)
     form, word = _form(body), _filled(body, "inviteToken")
     password = _filled(body, "password")
-    door = Door(exchange.service.store, exchange.address)
+    door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
@@ -87,7 +87,7 @@ def sign_up(exchange: Exchange) -> Reply:
 
 
 def _check_invited(
-    exchange: Exchange, form: Form, word: str, door: Door, reserved: tuple[str, ...]
+    exchange: Exchange, form: Form, word: str, door: AddressThrottle, reserved: tuple[str, ...]
 ) -> None:
     """Refuses whoever is not invited, or not by this name, before a password is hashed.
 
@@ -115,7 +115,7 @@ def reset(exchange: Exchange) -> Reply:
     body, hashing = fields(exchange), _hashing(exchange)
     word, email = _filled(body, "resetToken"), _filled(body, "email").strip()
     password = _filled(body, "password")
-    door = Door(exchange.service.store, exchange.address)
+    door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)

@@ -18,7 +18,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service import timeseries
 from lakewarden.service.effect import ValuePlace
-from lakewarden.service.timeseries import FIRST, LAST, Timed, Window
+from lakewarden.service.timeseries import FIRST, LAST, TimedValue, Window
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.aspects.record_names import is_timed
@@ -75,7 +75,7 @@ def _time(body: Fields, key: str, otherwise: int) -> int:
     return time
 
 
-def _enveloped(one: Timed) -> dict[str, object]:
+def _enveloped(one: TimedValue) -> dict[str, object]:
     text = msgspec.json.encode(one.value).decode()
     content = {"contentType": "application/json", "value": text}
     return {"aspect": content, "systemMetadata": one.system}
@@ -93,7 +93,7 @@ def scroll(exchange: Exchange) -> Reply:
     count = page_size(exchange)
     times = {key: milliseconds(exchange, key) for key in ("startTimeMillis", "endTimeMillis")}
     window, after = _window(Fields(times, "query")), _place(exchange.one("scrollId"))
-    shown: list[Timed] = []
+    shown: list[TimedValue] = []
     is_over = False
     with exchange.service.reading() as reading:
         while len(shown) < count and not is_over:
@@ -113,12 +113,12 @@ def scroll(exchange: Exchange) -> Reply:
     return ok({"scrollId": None if is_over else _scroll_id(after), "results": results})
 
 
-def _readable(exchange: Exchange, values: Sequence[Timed]) -> list[Entity]:
+def _readable(exchange: Exchange, values: Sequence[TimedValue]) -> list[Entity]:
     entities = list(dict.fromkeys(one.entity for one in values))
     return related(exchange, "timeseries.read", entities)
 
 
-def _generic(one: Timed, exchange: Exchange) -> dict[str, object]:
+def _generic(one: TimedValue, exchange: Exchange) -> dict[str, object]:
     body: dict[str, object] = {
         "urn": one.entity.name,
         "messageId": one.value.get("messageId") or one.mark,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
-from lakewarden.service.timeseries import Timed
+from lakewarden.service.timeseries import TimedValue
 from lakewarden.systems.datahub.aspects.fields import Fields, untagged
 
 _WITHIN: Final = ("partitionSpec", "eventGranularity")
@@ -103,7 +103,7 @@ _TESTS: Final[Mapping[str, Test]] = {
 }
 
 
-def in_order(values: Sequence[Timed], sort: Fields | None) -> list[Timed]:
+def in_order(values: Sequence[TimedValue], sort: Fields | None) -> list[TimedValue]:
     """The values by a field, those without it last; None: as they are. Raises `BadInput`."""
     if sort is None:
         return list(values)
@@ -115,8 +115,8 @@ def in_order(values: Sequence[Timed], sort: Fields | None) -> list[Timed]:
     return [*sorted(have, key=_key(field), reverse=order == "DESCENDING"), *rest]
 
 
-def _key(field: str) -> Callable[[Timed], tuple[float, str]]:
-    def key(one: Timed) -> tuple[float, str]:
+def _key(field: str) -> Callable[[TimedValue], tuple[float, str]]:
+    def key(one: TimedValue) -> tuple[float, str]:
         text = _texts(one.value, field)[0]
         number = _number(text)
         return (0.0, text) if number is None else (number, "")

@@ -13,7 +13,7 @@ from typing import Final
 from pyroaring import BitMap
 
 from lakewarden.service.cancellation import checked
-from lakewarden.service.search_terms import Term, field_term, value_term, whole
+from lakewarden.service.search_terms import Term, field_term, name_term, value_term
 from lakewarden.systems.datahub.aspects import searched
 from lakewarden.systems.datahub.aspects.facts import PROPERTY
 from lakewarden.systems.datahub.search.index import Index
@@ -185,7 +185,7 @@ class Criteria:
         fits = comparison(criterion)
         among = self._among
         if criterion.condition in IS_EQUAL | {Condition.IEQUAL}:
-            terms = [whole(value) for value in criterion.values]
+            terms = [name_term(value) for value in criterion.values]
             if all(terms):
                 among = self._texts().having([[Term(term) for term in terms]]) & among
         names = self._texts().names(among)

@@ -20,7 +20,7 @@ from pyroaring import BitMap
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.cancellation import check
-from lakewarden.service.search_terms import Kind, Sought, Term, sought, whole
+from lakewarden.service.search_terms import Kind, SearchQuery, Term, name_term, parse_query
 from lakewarden.systems.datahub.search.criteria import Criteria
 from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.search.question import URN, Order, Question
@@ -69,7 +69,7 @@ class Search:
     @cached_property
     def parts(self) -> Sequence[BitMap]:
         """The results, in parts of which each comes behind the one before."""
-        wanted = sought(self._question.query)
+        wanted = parse_query(self._question.query)
         if wanted is None:
             return [self._filtered(self.among)]
         if self._question.query.strip().startswith(URN):
@@ -78,7 +78,7 @@ class Search:
             return []
         matching = self._filtered(self._having(wanted))
         named = matching & self._named(wanted)
-        one = whole(self._question.query.rstrip("*"))
+        one = name_term(self._question.query.rstrip("*"))
         exact = named & self._texts().having([[Term(one)]]) if one and named else BitMap()
         return [exact, named - exact, matching - named]
 
@@ -175,12 +175,12 @@ class Search:
         ids = (index.get(urn) for index in self._index.tree.named.values())
         return BitMap([id for id in ids if id is not None])
 
-    def _having(self, wanted: Sought) -> BitMap:
+    def _having(self, wanted: SearchQuery) -> BitMap:
         if self._question.named:
             return self._named(wanted)
         return self._texts().having(wanted.clauses(Kind.NAME, Kind.TEXT))
 
-    def _named(self, wanted: Sought) -> BitMap:
+    def _named(self, wanted: SearchQuery) -> BitMap:
         return self._texts().having(wanted.clauses(Kind.NAME))
 
 

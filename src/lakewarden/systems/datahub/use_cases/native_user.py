@@ -176,7 +176,7 @@ def may_claim(
         return False
     if reserved_names.is_taken(state, directory, name, nobodys):
         return False
-    said = reserved_names.spoken_about(state, directory, name)
+    said = reserved_names.referenced_names(state, directory, name)
     return not said or (invited and said == {realm_state.realm.name: {name}})
 
 

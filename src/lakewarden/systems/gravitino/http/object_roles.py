@@ -12,7 +12,7 @@ from typing import Final
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE
-from lakewarden.service.grant import takers
+from lakewarden.service.grant import grantees
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import allow, visible
 from lakewarden.systems.gravitino.http.bodies import ok
@@ -26,7 +26,7 @@ def list_roles(exchange: Exchange) -> Reply:
     params = exchange.params
     target = object_of(params["metalake"], params["type"], params["name"])
     state = allow(exchange, "object.roles.list", target, missing=no_such_object)
-    roles = sorted(Entity(ROLE, one.name) for one in takers(state, target) if one.kind == ROLE)
+    roles = sorted(Entity(ROLE, one.name) for one in grantees(state, target) if one.kind == ROLE)
     shown = visible(exchange, "object.roles.list", roles, target)
     return ok(names=[gravitino.full_name(role) for role in shown])
 

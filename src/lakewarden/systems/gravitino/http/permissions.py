@@ -68,7 +68,7 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
     if not 1 <= len(names) <= MOST:
         raise illegal(f"body: expected 1 to {MOST} role names, got {len(names)}")
     roles = [gravitino.entity(metalake.name, "role", name) for name in names]
-    act = role.hand_out if verb == "grant" else role.take_back
+    act = role.assign_roles if verb == "grant" else role.revoke_roles
 
     def change_memberships(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
@@ -122,16 +122,16 @@ def _change(
     transaction: WriteTransaction,
     target: Entity,
     on: Entity,
-    words: Sequence[grant.Word],
+    words: Sequence[grant.GrantedPrivilege],
     verb: str,
 ) -> None:
     state = transaction.realm(exchange.realm)
     principal = principal_of(state, target)
     if verb == "revoke":
-        grant.take(transaction, exchange.realm, principal, on, words)
+        grant.revoke_privileges(transaction, exchange.realm, principal, on, words)
         return
-    check_conflicts(state.system.model, {*words, *grant.given_on(state, principal, on)}, on)
-    grant.give(transaction, exchange.realm, principal, {on: frozenset(words)})
+    check_conflicts(state.system.model, {*words, *grant.privileges_on(state, principal, on)}, on)
+    grant.grant_privileges(transaction, exchange.realm, principal, {on: frozenset(words)})
 
 
 def override(exchange: Exchange) -> Reply:
@@ -142,7 +142,7 @@ def override(exchange: Exchange) -> Reply:
     def replace_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
         given = given_by(state, exchange.params["metalake"], bodies)
-        grant.replace_all(transaction, exchange.realm, principal_of(state, target), given)
+        grant.replace_grants(transaction, exchange.realm, principal_of(state, target), given)
         body = touched(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 

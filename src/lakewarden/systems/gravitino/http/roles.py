@@ -87,7 +87,7 @@ def delete(exchange: Exchange) -> Reply:
 
 def role_body(state: RealmState, target: Entity, document: Json) -> Json:
     """A role as replies show it."""
-    given = grant.given(state, principal_of(state, target))
+    given = grant.grants_of(state, principal_of(state, target))
     return {
         "name": gravitino.full_name(target),
         "properties": document.get("properties") or {},

@@ -18,7 +18,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.statement import Effect
 from lakewarden.names.canonical import lower_word, quoted
-from lakewarden.service.grant import Given, Word, spelling_of
+from lakewarden.service.grant import GrantedPrivilege, Grants, spelling_of
 from lakewarden.service.state import RealmState
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import is_stored
@@ -61,7 +61,7 @@ def illegal_object(message: str) -> Failure:
     return illegal(message, "IllegalMetadataObjectException")
 
 
-def words_of(bodies: Sequence[PrivilegeBody], model: Model) -> list[Word]:
+def words_of(bodies: Sequence[PrivilegeBody], model: Model) -> list[GrantedPrivilege]:
     """The privileges that bodies name, in order; raises `Failure` 400 for none, or unknown ones."""
     if not bodies:
         raise illegal("expected at least one privilege")
@@ -70,7 +70,7 @@ def words_of(bodies: Sequence[PrivilegeBody], model: Model) -> list[Word]:
     return [_word(body, model) for body in bodies]
 
 
-def _word(body: PrivilegeBody, model: Model) -> Word:
+def _word(body: PrivilegeBody, model: Model) -> GrantedPrivilege:
     name = lower_word(body.name).upper()
     try:
         privilege = model.privilege(name)
@@ -79,10 +79,12 @@ def _word(body: PrivilegeBody, model: Model) -> Word:
     if not privilege.grantable or _FOREIGN in privilege.flags:
         raise illegal(f"unknown privilege {quoted(body.name)}")
     condition = word(body.condition, [effect.value for effect in Effect], "condition")
-    return Word(name, Effect(condition))
+    return GrantedPrivilege(name, Effect(condition))
 
 
-def check_bindings(model: Model, words: Iterable[Word], on: Entity, catalog: str | None) -> None:
+def check_bindings(
+    model: Model, words: Iterable[GrantedPrivilege], on: Entity, catalog: str | None
+) -> None:
     """Raises `Failure` 400 for a privilege that an object of this type cannot hold.
 
     `catalog` is the type of the catalog that the object is, or lies in; None where that is not
@@ -104,13 +106,13 @@ def check_bindings(model: Model, words: Iterable[Word], on: Entity, catalog: str
             )
 
 
-def check_conflicts(model: Model, words: Iterable[Word], on: Entity) -> None:
+def check_conflicts(model: Model, words: Iterable[GrantedPrivilege], on: Entity) -> None:
     """Raises `Failure` 400 where one object would hold a privilege in two ways.
 
     Two ways are ALLOW and DENY, and the older name beside the present one.
     """
     spelling = spelling_of(model)
-    seen: dict[str, Word] = {}
+    seen: dict[str, GrantedPrivilege] = {}
     for one in sorted(words, key=lambda one: (one.privilege, one.effect.value)):
         other = seen.setdefault(spelling(one.privilege), one)
         if other != one:
@@ -120,11 +122,11 @@ def check_conflicts(model: Model, words: Iterable[Word], on: Entity) -> None:
             )
 
 
-def _said(one: Word) -> str:
+def _said(one: GrantedPrivilege) -> str:
     return f"{one.effect.name} `{one.privilege}`"
 
 
-def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> Given:
+def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> Grants:
     """What the bodies give on which objects, checked; raises `Failure` 400.
 
     The objects are there, none is named twice, each has at least one privilege and none of
@@ -132,7 +134,7 @@ def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> 
     """
     if len(bodies) > MOST:
         raise illegal(f"{len(bodies)} objects, at most {MOST} are allowed")
-    words_by_object: dict[Entity, frozenset[Word]] = {}
+    words_by_object: dict[Entity, frozenset[GrantedPrivilege]] = {}
     for body in bodies:
         on = object_of(metalake, body.type, body.full_name)
         if on in words_by_object:
@@ -151,7 +153,7 @@ def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> 
     return words_by_object
 
 
-def check_held(state: RealmState, on: Entity, words: Iterable[Word]) -> None:
+def check_held(state: RealmState, on: Entity, words: Iterable[GrantedPrivilege]) -> None:
     """Raises `Failure` 400 for a privilege that this very object cannot hold."""
     catalog = catalog_type(state, on) if on.type in ("catalog", "schema") else None
     check_bindings(state.system.model, words, on, catalog)
@@ -175,7 +177,7 @@ def said_of(bodies: Sequence[ObjectBody]) -> list[str]:
     ]
 
 
-def objects_body(given: Given, model: Model) -> list[Json]:
+def objects_body(given: Grants, model: Model) -> list[Json]:
     """What a role was given, as its reply shows it: by object, privileges by name.
 
     Privileges for which Gravitino has no word are left out, as its clients would fail on them.
@@ -191,6 +193,6 @@ def objects_body(given: Given, model: Model) -> list[Json]:
     ]
 
 
-def _privileges(words: Iterable[Word]) -> list[Json]:
+def _privileges(words: Iterable[GrantedPrivilege]) -> list[Json]:
     pairs = sorted((one.privilege.lower(), one.effect.value) for one in words)
     return [{"name": name, "condition": condition} for name, condition in pairs]

@@ -15,7 +15,7 @@ from lakewarden.systems.gravitino.ingest.mysql_grants import (
     OnTable,
 )
 
-Ask = Callable[[str], Sequence[Mapping[str, Any]]]
+Requirement = Callable[[str], Sequence[Mapping[str, Any]]]
 """Asks the server and gives the rows by column."""
 
 Edges = Mapping[Account, frozenset[Account]]
@@ -36,7 +36,7 @@ _WORDS: Final = {
 
 
 def read(
-    ask: Ask, name: str, schemas: Sequence[str], leaves: Mapping[tuple[str, str], str]
+    ask: Requirement, name: str, schemas: Sequence[str], leaves: Mapping[tuple[str, str], str]
 ) -> Mysql:
     """Accounts, roles and grants of the server that `ask` asks; notes call it `name`."""
     is_mariadb = "mariadb" in str(ask("select version() as v")[0]["v"]).lower()
@@ -68,14 +68,14 @@ def read(
     )
 
 
-def _notes(ask: Ask, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _notes(ask: Requirement, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for what, question in counts.items():
         count = ask(question)[0]["found"]
         if count:
             yield name, f"grants on {what}: {count}"
 
 
-def _mariadb(ask: Ask) -> dict[Account, Known]:
+def _mariadb(ask: Requirement) -> dict[Account, Known]:
     states = {
         _account(row): json.loads(row["Priv"])
         for row in ask("select Host, User, Priv from mysql.global_priv")
@@ -97,7 +97,7 @@ def _mariadb(ask: Ask) -> dict[Account, Known]:
     return accounts
 
 
-def _mysql(ask: Ask) -> dict[Account, Known]:
+def _mysql(ask: Requirement) -> dict[Account, Known]:
     granted = _edges(
         (Account(row["TO_USER"], row["TO_HOST"]), Account(row["FROM_USER"], row["FROM_HOST"]))
         for row in ask("select * from mysql.role_edges")

@@ -12,7 +12,7 @@ from lakewarden.kernel.change import EntityDropped, MembershipChanged, Principal
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.service.grant import without
+from lakewarden.service.grant import removal_changes
 from lakewarden.service.member import is_elsewhere
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -35,7 +35,7 @@ def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
     transaction.change(
         realm,
         *(MembershipChanged(row, False) for row in _members(state, sets)),
-        *without(state, roles),
+        *removal_changes(state, roles),
         *(PrincipalChanged(principal, False) for principal in sorted(set(gone))),
     )
     transaction.change(realm, EntityDropped(container))

@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 from pyroaring import BitMap
 
 from lakewarden.http.exchange import Exchange
-from lakewarden.http.guard import Ask
+from lakewarden.http.guard import Requirement
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.principal import Principal
@@ -36,7 +36,7 @@ from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases.aspect_guard import Switches
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
-__all__ = ["Ask"]
+__all__ = ["Requirement"]
 
 T = TypeVar("T")
 
@@ -85,12 +85,12 @@ def write(
     The act is audited with it, `told` as its details (never a secret); a refusal is audited
     too, and raises `Failure` 403. The task's own errors leave nothing behind.
     """
-    return write_all(call, lambda _: (Ask(operation, target),), task, told)
+    return write_all(call, lambda _: (Requirement(operation, target),), task, told)
 
 
 def write_all(
     call: Call,
-    asks: Callable[[WriteTransaction], Sequence[Ask]],
+    asks: Callable[[WriteTransaction], Sequence[Requirement]],
     task: Callable[[WriteTransaction], T],
     told: Mapping[str, object] | None = None,
 ) -> T:
@@ -100,7 +100,7 @@ def write_all(
     transaction. It names one thing at least.
     """
 
-    def wanted(transaction: WriteTransaction) -> Sequence[Ask]:
+    def wanted(transaction: WriteTransaction) -> Sequence[Requirement]:
         found = asks(transaction)
         if not found:
             raise bad("expected something to be changed")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service import timeseries
-from lakewarden.service.timeseries import EVER, FIRST, LAST, Timed, Window
+from lakewarden.service.timeseries import EVER, FIRST, LAST, TimedValue, Window
 from lakewarden.systems.datahub.aspects import usage
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.graphql import authorization, timed
@@ -45,11 +45,11 @@ _UNITS: Final = {
 }
 
 
-def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) -> list[Timed]:
+def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) -> list[TimedValue]:
     """The values of a dataset; for all those beside it as well, of which each is asked about."""
     group = call.group(dataset)
 
-    def find() -> Mapping[Entity, list[Timed]]:
+    def find() -> Mapping[Entity, list[TimedValue]]:
         allowed = [one for one in group if authorization.may_at_all(call, _MAY_SEE[aspect], one)]
         realm = call.exchange.realm
         call.start_list()

@@ -127,7 +127,7 @@ def _move(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, level.aspect, value)
 
 
-def _moving(asks: str | page_edit.Ask, *types: str) -> page_edit.PageEdit:
+def _moving(asks: str | page_edit.Requirement, *types: str) -> page_edit.PageEdit:
     level = LEVELS[types[0]]
     reads = {level.parent: page_edit.reference(level.parent_type)}
     return page_edit.change(

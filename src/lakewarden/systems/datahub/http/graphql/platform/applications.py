@@ -14,7 +14,7 @@ from lakewarden.systems.datahub.http import viewing
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -55,9 +55,11 @@ _KIND: Final = Kind(
 """The right to manage applications is asked about their type."""
 
 
-def _asks_creation(_: AspectChanges, application: Entity, input: Input) -> list[Ask]:
-    of_domain = [Ask("domain.edit", application)] if input.get("domainUrn") is not None else []
-    return [Ask(_MANAGE, Entity(_TYPE, "")), *of_domain]
+def _asks_creation(_: AspectChanges, application: Entity, input: Input) -> list[Requirement]:
+    of_domain = (
+        [Requirement("domain.edit", application)] if input.get("domainUrn") is not None else []
+    )
+    return [Requirement(_MANAGE, Entity(_TYPE, "")), *of_domain]
 
 
 def _put_domain(changes: AspectChanges, application: Entity, input: Input) -> None:
@@ -93,8 +95,8 @@ def _unset(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> No
         changes.merge(asset, _ON_ASSETS, applications=urns)
 
 
-def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Ask]:
-    return [Ask("applications.edit", asset) for asset in assets]
+def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Requirement]:
+    return [Requirement("applications.edit", asset) for asset in assets]
 
 
 def _assets(properties: Record, info: Info) -> int:

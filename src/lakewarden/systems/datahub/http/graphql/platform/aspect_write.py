@@ -20,7 +20,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, created, provided
@@ -108,7 +108,7 @@ Read = Callable[[Call, str, Input], Any]
 Entities = Callable[[Call, Input], Sequence[Entity]]
 """Reads what a mutation is about, the first being what it returns; raises `Failure` 400."""
 
-Asks = Callable[[AspectChanges, Entity, Input], Sequence[Ask]]
+Asks = Callable[[AspectChanges, Entity, Input], Sequence[Requirement]]
 """What a mutation asks of an entity, where that depends on what is stored."""
 
 Change = Callable[[AspectChanges, Entity, Input], None]
@@ -128,7 +128,7 @@ class AspectWrite:
     """
 
     entities: Entities
-    asks: Callable[[AspectChanges, Sequence[Entity], Input], Sequence[Ask]]
+    asks: Callable[[AspectChanges, Sequence[Entity], Input], Sequence[Requirement]]
     write: Callable[[AspectChanges, Sequence[Entity], Input], None]
     reads: Mapping[str, Read] = field(default_factory=dict)
     audited_as: str = ""
@@ -186,9 +186,11 @@ def mutation(
 ) -> AspectWrite:
     """A mutation of one entity; an operation is asked about `about`, None: the entity itself."""
 
-    def asked(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> Sequence[Ask]:
+    def asked(
+        changes: AspectChanges, entities: Sequence[Entity], input: Input
+    ) -> Sequence[Requirement]:
         if isinstance(asks, str):
-            return [Ask(asks, entities[0] if about is None else about)]
+            return [Requirement(asks, entities[0] if about is None else about)]
         return asks(changes, entities[0], input)
 
     return AspectWrite(

@@ -11,7 +11,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
@@ -49,10 +49,12 @@ def _entities(_: Call, input: Input) -> list[Entity]:
     return [assertion, asset, *(column(asset, one) for one in paths)]
 
 
-def _asks_upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> list[Ask]:
+def _asks_upsert(
+    changes: AspectChanges, entities: Sequence[Entity], input: Input
+) -> list[Requirement]:
     assertion, asset, *_ = entities
     before = _asks(changes, assertion, input) if changes.is_there(assertion) else []
-    return [*before, Ask(_EDIT, asset)]
+    return [*before, Requirement(_EDIT, asset)]
 
 
 def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
@@ -89,10 +91,10 @@ def _platform(_: Call, argument: str, input: Input) -> Entity:
     return calls.entity(urn or f"urn:li:dataPlatform:{name}", "dataPlatform")
 
 
-def _asks(changes: AspectChanges, assertion: Entity, _: Input) -> list[Ask]:
+def _asks(changes: AspectChanges, assertion: Entity, _: Input) -> list[Requirement]:
     """A change is asked about the assertion's asset, or about itself if it has none."""
     asset = about(changes.value(assertion, ASPECT))
-    return [Ask(_EDIT, assertion if asset is None else dataset_of(asset))]
+    return [Requirement(_EDIT, assertion if asset is None else dataset_of(asset))]
 
 
 def _report(changes: AspectChanges, assertion: Entity, input: Input) -> None:

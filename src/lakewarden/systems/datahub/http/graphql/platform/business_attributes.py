@@ -10,7 +10,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure
 from lakewarden.systems.datahub.http.graphql.pages import columns
@@ -79,8 +79,10 @@ def _datasets(columns: Iterable[Entity]) -> list[Entity]:
     return list(dict.fromkeys(one for one in parents if one is not None))
 
 
-def _asks(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Ask]:
-    return [Ask("column.business_attribute.edit", dataset) for dataset in _datasets(columns)]
+def _asks(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Requirement]:
+    return [
+        Requirement("column.business_attribute.edit", dataset) for dataset in _datasets(columns)
+    ]
 
 
 def _add(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import assertion_output, shapes
@@ -46,11 +46,11 @@ def _entities(call: Call, input: Input) -> list[Entity]:
     return [_of_datasets(call).get(dataset) or new(_TYPE, input.get("id")), dataset]
 
 
-def _asks(changes: AspectChanges, entities: Sequence[Entity], _: Input) -> list[Ask]:
+def _asks(changes: AspectChanges, entities: Sequence[Entity], _: Input) -> list[Requirement]:
     contract, dataset = entities
     before = shapes.entity(changes.value(contract, _ASPECT).get("entity"), "dataset")
-    moved = [] if before is None or before == dataset else [Ask(_EDIT, before)]
-    return [*moved, Ask(_EDIT, dataset)]
+    moved = [] if before is None or before == dataset else [Requirement(_EDIT, before)]
+    return [*moved, Requirement(_EDIT, dataset)]
 
 
 def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -49,25 +49,29 @@ def _updated(_: Call, input: Input) -> list[Entity]:
     return [calls.entity(input["urn"], _TYPE), *new_ends]
 
 
-def _asks_create(_: AspectChanges, entities: Sequence[Entity], __: Input) -> list[Ask]:
-    return [Ask(_EDIT, dataset) for dataset in entities[1:]]
+def _asks_create(_: AspectChanges, entities: Sequence[Entity], __: Input) -> list[Requirement]:
+    return [Requirement(_EDIT, dataset) for dataset in entities[1:]]
 
 
-def _asks_update(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> list[Ask]:
+def _asks_update(
+    changes: AspectChanges, entities: Sequence[Entity], input: Input
+) -> list[Requirement]:
     before, text = [], []
     if input.get("properties") is not None:
         before = _asks_change(changes, entities[0], input)
     if input.get("editableProperties") is not None:
-        text = [Ask("docs.edit", entities[0])]
+        text = [Requirement("docs.edit", entities[0])]
     return [*before, *_asks_create(changes, entities, input), *text]
 
 
-def _asks_change(changes: AspectChanges, relationship: Entity, _: Input) -> list[Ask]:
+def _asks_change(changes: AspectChanges, relationship: Entity, _: Input) -> list[Requirement]:
     """A change is asked about both ends, or about itself where it does not say them."""
     value = changes.value(relationship, _ASPECT)
     ends = dict.fromkeys(shapes.entity(value.get(end), "dataset") for end in _ENDS)
     datasets = [end for end in ends if end is not None]
-    return [Ask(_EDIT, end) for end in datasets] or [Ask("entity.update", relationship)]
+    return [Requirement(_EDIT, end) for end in datasets] or [
+        Requirement("entity.update", relationship)
+    ]
 
 
 def _create(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:

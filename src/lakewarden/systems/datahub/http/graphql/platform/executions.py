@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
@@ -91,8 +91,8 @@ def _cancel(changes: AspectChanges, request: Entity, input: Input) -> None:
 
 
 def _executing(entities: Entities, write: Change) -> AspectWrite:
-    def asks(_: AspectChanges, __: Entity, input: Input) -> list[Ask]:
-        return [Ask("ingestion.execute", input[_SOURCE_URN])]
+    def asks(_: AspectChanges, __: Entity, input: Input) -> list[Requirement]:
+        return [Requirement("ingestion.execute", input[_SOURCE_URN])]
 
     reads = {_SOURCE_URN: reference(SOURCE)}
     return mutation(entities, asks, write, reads=reads, audited_as="run")

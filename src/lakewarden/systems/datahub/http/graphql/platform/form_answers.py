@@ -12,7 +12,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import forms, property_values, shapes
@@ -36,10 +36,10 @@ def _answered(_: Call, input: Input) -> list[Entity]:
     return [form, asset, *columns]
 
 
-def _asks(_: AspectChanges, entities: Sequence[Entity], input: Input) -> Sequence[Ask]:
+def _asks(_: AspectChanges, entities: Sequence[Entity], input: Input) -> Sequence[Requirement]:
     _form, asset, *columns = entities
     if input["type"] == "OWNERSHIP":
-        return [Ask("owners.edit", asset)]
+        return [Requirement("owners.edit", asset)]
     return property_values.asks(columns[0] if columns else asset)
 
 
@@ -159,7 +159,7 @@ RESOLVERS: Final[Resolvers] = {
         "submitFormPrompt": AspectWrite(_answered, _asks, _submit, audited_as="form"),
         "verifyForm": mutation(
             by_urn(forms.TYPE, of="formUrn"),
-            lambda _, __, input: [Ask("properties.edit", input["entityUrn"])],
+            lambda _, __, input: [Requirement("properties.edit", input["entityUrn"])],
             _verify,
             reads={"entityUrn": reference()},
             audited_as="form",

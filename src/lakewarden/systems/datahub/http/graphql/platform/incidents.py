@@ -12,7 +12,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.paging import page
@@ -55,11 +55,11 @@ def _assets(call: Call, _: str, input: Input) -> list[Entity]:
     return _assets_of(call, {_ASSETS: input[_ASSETS]})
 
 
-def _asks(assets: Iterable[Entity]) -> list[Ask]:
-    return [Ask(_EDIT, dataset_of(asset)) for asset in assets]
+def _asks(assets: Iterable[Entity]) -> list[Requirement]:
+    return [Requirement(_EDIT, dataset_of(asset)) for asset in assets]
 
 
-def _asks_change(changes: AspectChanges, incident: Entity, input: Input) -> list[Ask]:
+def _asks_change(changes: AspectChanges, incident: Entity, input: Input) -> list[Requirement]:
     """A change is asked about its assets, or about itself where it has none, and about new ones."""
     assets = shapes.entities(changes.value(incident, _ASPECT).get("entities"))
     return _asks([*(assets or [incident]), *(input.get(_ASSETS) or ())])

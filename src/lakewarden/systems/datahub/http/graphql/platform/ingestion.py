@@ -13,7 +13,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
@@ -47,9 +47,9 @@ _FIELDS: Final = ("name", "type", "urn")
 _EXPECTED: Final = "expected one of `name`, `type`, `urn`"
 
 
-def _asks_update(changes: AspectChanges, source: Entity, _: Input) -> list[Ask]:
+def _asks_update(changes: AspectChanges, source: Entity, _: Input) -> list[Requirement]:
     is_there = changes.is_there(source)
-    return [Ask("entity.update" if is_there else "entity.create", source)]
+    return [Requirement("entity.update" if is_there else "entity.create", source)]
 
 
 def _put(changes: AspectChanges, source: Entity, input: Input) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
@@ -81,7 +81,7 @@ def _update(_: object, info: Info, input: Input) -> object:
         for edge in added:
             _put(changes, edge, is_there=True)
 
-    row = AspectWrite(lambda *_: ends, lambda *_: [Ask(_EDIT, end) for end in ends], write)
+    row = AspectWrite(lambda *_: ends, lambda *_: [Requirement(_EDIT, end) for end in ends], write)
     return row(None, info, input=input)
 
 

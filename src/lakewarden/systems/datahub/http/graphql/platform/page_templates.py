@@ -11,7 +11,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform import personal, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
@@ -67,7 +67,7 @@ def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> As
         urn = input.get("urn")
         return [new(kind.type, None) if urn is None else calls.entity(urn, kind.type)]
 
-    def asks(changes: AspectChanges, entity: Entity, input: Input) -> Sequence[Ask]:
+    def asks(changes: AspectChanges, entity: Entity, input: Input) -> Sequence[Requirement]:
         before = _asks_change(changes, entity, kind) if changes.is_there(entity) else []
         return [*before, *personal.creating(input["scope"], _MANAGE)]
 
@@ -80,7 +80,7 @@ def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> As
     return mutation(entities, asks, upsert, audited_as="page")
 
 
-def _asks_change(changes: AspectChanges, entity: Entity, kind: Kind) -> Sequence[Ask]:
+def _asks_change(changes: AspectChanges, entity: Entity, kind: Kind) -> Sequence[Requirement]:
     value = changes.value(entity, kind.aspect)
     scope = shapes.mapping(value.get("visibility")).get("scope")
     return personal.changing(shapes.text(scope), value.get("created"), _MANAGE)

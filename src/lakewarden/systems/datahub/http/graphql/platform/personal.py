@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 
 GLOBAL: Final = "GLOBAL"
@@ -20,20 +20,20 @@ SCOPES: Final = (PERSONAL, GLOBAL)
 _NOBODY: Final = Entity("corpuser", "")
 
 
-def creating(scope: str, shared: str) -> list[Ask]:
+def creating(scope: str, shared: str) -> list[Requirement]:
     """What making something asks; `shared` is the operation for what is everybody's."""
-    return [Ask("personal.create") if scope == PERSONAL else Ask(shared)]
+    return [Requirement("personal.create") if scope == PERSONAL else Requirement(shared)]
 
 
-def changing(scope: object, created: object, shared: str) -> list[Ask]:
+def changing(scope: object, created: object, shared: str) -> list[Requirement]:
     """What changing or deleting it asks, by the scope and the stamp that are stored.
 
     What is not stored, or does not say whose it is, takes the right to what is everybody's.
     """
     if scope != PERSONAL:
-        return [Ask(shared)]
+        return [Requirement(shared)]
     maker = shapes.entity(shapes.mapping(created).get("actor"), "corpuser")
-    return [Ask("personal.change", maker or _NOBODY)]
+    return [Requirement("personal.change", maker or _NOBODY)]
 
 
 def is_own(value: Mapping[str, Any], actor: Entity) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -36,11 +36,11 @@ _URNS: Final = "structuredPropertyUrns"
 _NUMBER: Final = "urn:li:dataType:datahub.number"
 
 
-def asks(asset: Entity) -> list[Ask]:
+def asks(asset: Entity) -> list[Requirement]:
     """What a change of an asset's properties asks."""
     if asset.type == COLUMN and dataset_of(asset).type == "dataset":
-        return [Ask("column.properties.edit", dataset_of(asset))]
-    return [Ask("properties.edit", asset)]
+        return [Requirement("column.properties.edit", dataset_of(asset))]
+    return [Requirement("properties.edit", asset)]
 
 
 def _upsert(changes: AspectChanges, asset: Entity, input: Input) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import call as calls
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.platform import shapes
@@ -59,7 +59,9 @@ def _update(_: object, info: Info, input: Input) -> Mapping[str, Any]:
 
     if own:
         steps = [_step(id) for id in own]
-        AspectWrite(lambda *_: steps, lambda *_: [Ask("me.settings.set")], write)(None, info)
+        AspectWrite(lambda *_: steps, lambda *_: [Requirement("me.settings.set")], write)(
+            None, info
+        )
     return {"results": [{"id": id, "succeeded": id in own} for id in states]}
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
-from lakewarden.systems.datahub.http.graphql.authorization import Ask
+from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
 from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
@@ -64,11 +64,11 @@ _KIND: Final = Kind(
 )
 
 
-def _asks_creation(_: AspectChanges, __: Entity, input: Input) -> Sequence[Ask]:
+def _asks_creation(_: AspectChanges, __: Entity, input: Input) -> Sequence[Requirement]:
     return personal.creating(input["viewType"], _MANAGE)
 
 
-def _asks_change(changes: AspectChanges, view: Entity, _: Input) -> Sequence[Ask]:
+def _asks_change(changes: AspectChanges, view: Entity, _: Input) -> Sequence[Requirement]:
     value = changes.value(view, ASPECT)
     return personal.changing(value.get("type"), value.get("created"), _MANAGE)
 

@@ -12,7 +12,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
-from lakewarden.service.search_terms import Sought, sought, words
+from lakewarden.service.search_terms import SearchQuery, parse_query, words
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.searched import URN, fields, name_in_urn, shown_name
 from lakewarden.systems.datahub.http import viewing
@@ -182,7 +182,9 @@ def hits(
     flags = input.get("searchFlags") or {}
     visible = set(authorization.visible(call, entities))
     call.together(visible)
-    wanted = sought(wanted_question.query) if flags.get("skipHighlighting") is not True else None
+    wanted = (
+        parse_query(wanted_question.query) if flags.get("skipHighlighting") is not True else None
+    )
     extra = [str(name) for name in flags.get("fetchExtraFields") or ()]
     stated = call.aspects(visible) if wanted or extra else {}
 
@@ -212,7 +214,7 @@ def _texts_by_field(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, lis
     return {"urn": [entity.name], "name": [shown_name(entity, aspects)], **fields(aspects)}
 
 
-def _matched(entity: Entity, aspects: Mapping[str, Any], wanted: Sought) -> list[Shown]:
+def _matched(entity: Entity, aspects: Mapping[str, Any], wanted: SearchQuery) -> list[Shown]:
     return [
         {"name": field, "value": text, "entity": _entity(text)}
         for field, texts in sorted(_texts_by_field(entity, aspects).items())
@@ -221,7 +223,7 @@ def _matched(entity: Entity, aspects: Mapping[str, Any], wanted: Sought) -> list
     ]
 
 
-def _has_some(own: list[str], wanted: Sought) -> bool:
+def _has_some(own: list[str], wanted: SearchQuery) -> bool:
     return any(word in wanted.whole or word.startswith(wanted.starting) for word in own)
 
 

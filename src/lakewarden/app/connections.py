@@ -135,47 +135,47 @@ class Connections:
 
     def busy(self, connection: Closable) -> None:
         """A request is under way."""
-        known = self._open.get(connection)
-        if known is not None:
-            self._forget_idle(connection, known)
+        tracked = self._open.get(connection)
+        if tracked is not None:
+            self._forget_idle(connection, tracked)
 
     def idle(self, connection: Closable) -> None:
         """No request is under way: from now on it is the last that is closed for another."""
-        known = self._open.get(connection)
-        if known is None:
+        tracked = self._open.get(connection)
+        if tracked is None:
             return
-        idle = self._idle[known.is_reserve]
+        idle = self._idle[tracked.is_reserve]
         if connection in idle:  # a request was answered where it was parsed
             idle.move_to_end(connection)
-            if not known.is_reserve:
-                self._idle_of_address[known.address].move_to_end(connection)
+            if not tracked.is_reserve:
+                self._idle_of_address[tracked.address].move_to_end(connection)
             return
         idle[connection] = None
-        if not known.is_reserve:
-            self._idle_of_address.setdefault(known.address, OrderedDict())[connection] = None
+        if not tracked.is_reserve:
+            self._idle_of_address.setdefault(tracked.address, OrderedDict())[connection] = None
 
     def closed(self, connection: Closable) -> None:
         """It is gone; one that was closed here is told again without harm."""
-        known = self._open.pop(connection, None)
-        if known is None:
+        tracked = self._open.pop(connection, None)
+        if tracked is None:
             return
-        self._forget_idle(connection, known)
-        self._in_reserve -= known.is_reserve
-        if not known.is_reserve:
-            left = self._of_address[known.address] - 1
+        self._forget_idle(connection, tracked)
+        self._in_reserve -= tracked.is_reserve
+        if not tracked.is_reserve:
+            left = self._of_address[tracked.address] - 1
             if left:
-                self._of_address[known.address] = left
+                self._of_address[tracked.address] = left
             else:
-                del self._of_address[known.address]
+                del self._of_address[tracked.address]
         metrics.CONNECTIONS.set(len(self._open))
 
-    def _forget_idle(self, connection: Closable, known: _TrackedConnection) -> None:
-        self._idle[known.is_reserve].pop(connection, None)
-        of_address = self._idle_of_address.get(known.address)
-        if of_address is not None and not known.is_reserve:
+    def _forget_idle(self, connection: Closable, tracked: _TrackedConnection) -> None:
+        self._idle[tracked.is_reserve].pop(connection, None)
+        of_address = self._idle_of_address.get(tracked.address)
+        if of_address is not None and not tracked.is_reserve:
             of_address.pop(connection, None)
             if not of_address:
-                del self._idle_of_address[known.address]
+                del self._idle_of_address[tracked.address]
 
     def _count(self, why: CloseReason) -> None:
         metrics.CONNECTIONS_CLOSED.labels(why.value).inc()

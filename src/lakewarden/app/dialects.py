@@ -23,10 +23,10 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
     A dialect of another package that claims a path which somebody has is left out and logged.
     """
     given = settings or Settings()
-    known = registry()
+    systems_registry = registry()
     spoken = [
         (system, dialect(given.systems.get(system.name)))
-        for system, dialect in known.having("dialect")
+        for system, dialect in systems_registry.having("dialect")
     ]
     own = [dialect for system, dialect in spoken if system.is_own]
     dialects: list[Dialect] = [*own, AuthZen(), Admin()]
@@ -36,10 +36,10 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
         if not system.is_own:
             clash = _clash(system, dialect, dialects)
             if clash:
-                known.problems[system.name] = clash
+                systems_registry.problems[system.name] = clash
             else:
                 dialects.insert(len(own), dialect)
-    for name, why in known.problems.items():
+    for name, why in systems_registry.problems.items():
         log.get().error("system not loaded", system=name, why=why)
     return tuple(dialects)
 

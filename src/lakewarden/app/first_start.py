@@ -119,8 +119,8 @@ def _memberships(realm: RealmState, wanted: Iterable[tuple[str, Principal]]) -> 
 
 
 def _changed(realm: Realm, settings: Settings) -> list[Effect]:
-    wanted = configured(realm, settings)
-    return [] if wanted == realm else [RealmChanged(realm.name, wanted)]
+    stored_realm = configured(realm, settings)
+    return [] if stored_realm == realm else [RealmChanged(realm.name, stored_realm)]
 
 
 def configured(realm: Realm, settings: Settings) -> Realm:

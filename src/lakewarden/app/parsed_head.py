@@ -90,25 +90,25 @@ class HeadCache:
         heads.check_address(path, query, limits.url_bytes)
         head = heads.read(headers, limits.header_bytes)
         self._origin.check(method, head.headers)
-        found = self._find(method, path, state)
-        if isinstance(found, NoRoute):
-            return found
+        match = self._find(method, path, state)
+        if isinstance(match, NoRoute):
+            return match
         heads.check_encoding(head.headers)
         fields = heads.query_of(query)
         credentials = header.read(head.authorization)
         if isinstance(credentials, Nothing):
-            credentials = self._session(method, found, head.headers)
+            credentials = self._session(method, match, head.headers)
         parsed = ParsedHead(
-            found=found,
+            found=match,
             headers=head.headers,
             credentials=credentials,
             query=fields,
             wish=_wish(head.headers, fields),
             size=head.size,
-            path="/" + "/".join(found.segments),
-            body_limit=found.route.body_limit or limits.body_bytes,
-            takes_body=heads.is_accepted(head.headers, found.route),
-            rate_class=found.route.counts_as,
+            path="/" + "/".join(match.segments),
+            body_limit=match.route.body_limit or limits.body_bytes,
+            takes_body=heads.is_accepted(head.headers, match.route),
+            rate_class=match.route.counts_as,
         )
         if head.size <= MOST_BYTES and state is self._state:
             if len(self._kept) >= MOST_KEPT:
@@ -116,16 +116,16 @@ class HeadCache:
             self._kept[method, path, query, tuple(headers)] = parsed
         return parsed
 
-    def _session(self, method: str, found: RouteMatch, headers: Mapping[str, str]) -> Credentials:
+    def _session(self, method: str, match: RouteMatch, headers: Mapping[str, str]) -> Credentials:
         """The session that a cookie carries, on the routes that take one.
 
         That of the pages counts for our own API and, below `/r/REALM`, for the dialects of the
         systems; but for reading our own API a request has to confirm it. Where one signs in,
         what is left of an old session does not count.
         """
-        route, is_own = found.route, found.dialect.name == ADMIN
+        route, is_own = match.route, match.dialect.name == ADMIN
         of_pages: Credentials = Nothing()
-        below_realm = found.realm is not None and bool(found.dialect.models)
+        below_realm = match.realm is not None and bool(match.dialect.models)
         if (is_own or below_realm) and not route.public:
             of_pages = cookie.read_pages(headers, self._public_url)
         if isinstance(of_pages, Session):
@@ -145,9 +145,9 @@ class HeadCache:
             escaped = path.upper()
             if b"%2F" not in escaped and b"%5C" not in escaped:
                 raise
-            found = self._table.find(method, split_path(path, encoded_slash=True), state)
-            if isinstance(found, RouteMatch) and found.route.encoded_slash:
-                return found
+            match = self._table.find(method, split_path(path, encoded_slash=True), state)
+            if isinstance(match, RouteMatch) and match.route.encoded_slash:
+                return match
             raise
 
 

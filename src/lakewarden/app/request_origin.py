@@ -50,12 +50,12 @@ class RequestOrigin:
         """Refuses a name that is not ours. Without one, it is a program of HTTP/1.0."""
         if host is None:
             return
-        found = _HOST.fullmatch(host)
-        if found is None:
+        match = _HOST.fullmatch(host)
+        if match is None:
             raise Refused(400, "the header `Host` is malformed")
         if not self._hosts or ANY in self._hosts:
             return
-        name = found["name"].lower()
+        name = match["name"].lower()
         if name in self._hosts or host.lower() in self._hosts:
             return
         if self._addresses and _is_address(name):

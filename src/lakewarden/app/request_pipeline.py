@@ -227,9 +227,9 @@ class RequestPipeline:
         self, context: RequestContext, parsed: ParsedHead, own: dict[bytes, bytes]
     ) -> None:
         """Notes what the head says; raises `Refused` where the headers are too large together."""
-        found = parsed.found
-        context.dialect, context.realm = found.dialect, found.realm
-        context.operation = found.route.operation
+        match = parsed.found
+        context.dialect, context.realm = match.dialect, match.realm
+        context.operation = match.route.operation
         context.rate_class = parsed.rate_class
         context.forwarded = parsed.headers.get("x-forwarded-for")
         if own:
@@ -294,13 +294,13 @@ class RequestPipeline:
         self, context: RequestContext, parsed: ParsedHead, state: State, now: float
     ) -> Actor | Unauthenticated:
         """The caller, and which realm it reaches; both on the same state."""
-        found = parsed.found
-        context.realm = name = found.realm or top_realm(found.dialect, state)
+        match = parsed.found
+        context.realm = name = match.realm or top_realm(match.dialect, state)
         realm = None if name is None else state.realms.get(name)
         context.model = "" if realm is None else realm.realm.model
         # A dialect that speaks for all realms looks at the realm that the body names.
-        is_open = found.realm is None and not found.dialect.models
-        trusted_proxies = self._parts.trusted_proxies.get(found.dialect.name)
+        is_open = match.realm is None and not match.dialect.models
+        trusted_proxies = self._parts.trusted_proxies.get(match.dialect.name)
         credentials = parsed.credentials
         if context.certificate:
             names, principals = context.certificate, self._parts.principals
@@ -312,17 +312,17 @@ class RequestPipeline:
             state,
             now,
             realm=None if is_open or realm is None else realm.realm,
-            anonymous=found.dialect.anonymous,
-            dialect=found.dialect.name,
+            anonymous=match.dialect.anonymous,
+            dialect=match.dialect.name,
         )
         if isinstance(actor, Unauthenticated):
-            if not found.route.public or not isinstance(parsed.credentials, Nothing):
+            if not match.route.public or not isinstance(parsed.credentials, Nothing):
                 return actor
             actor = self._parts.authenticator.stranger
-        if found.realm is not None and realm is None:
+        if match.realm is not None and realm is None:
             # As for a realm of strangers, so that nobody learns which of the two it is.
             return Unauthenticated(NOT_GOOD_HERE)
-        return named(actor, context.request_id, found.dialect.name)
+        return named(actor, context.request_id, match.dialect.name)
 
     def _count(self, context: RequestContext, parsed: ParsedHead, actor: Actor | None) -> None:
         """Counts the request for its caller, or its address; raises `RateLimited`."""

@@ -87,9 +87,9 @@ class Table:
         realm, segments = _realm(segments)
         if realm is not None:
             speaking = dialects_of(self.dialects, state.realms.get(realm))
-            found = self._among(speaking, method, segments, realm)
-            if isinstance(found, RouteMatch) or found.allowed:
-                return found
+            match = self._among(speaking, method, segments, realm)
+            if isinstance(match, RouteMatch) or match.allowed:
+                return match
         return self._among(self.dialects, method, segments, realm)
 
     def _among(

@@ -101,8 +101,8 @@ def shared_revision_of(database: str, *, host_only: bool = False) -> MappedRevis
 
 def sqlite_file(database: str) -> Path | None:
     """The file of a SQLite store; None for another one."""
-    found = _SQLITE.match(database)
-    return None if found is None else Path(database[found.end() :]).resolve()
+    match = _SQLITE.match(database)
+    return None if match is None else Path(database[match.end() :]).resolve()
 
 
 def place_of(database: str, *, host_only: bool = False) -> Path | None:

@@ -97,17 +97,17 @@ class Authenticator:
             home = DIRECTORY if realm is None else realm.directory
             user, unproven = self.open_to[dialect], self._simple or OPEN
             return Actor(user, home, credential=ANONYMOUS, unproven=unproven)
-        found = self._believed(credentials, state, now, realm, anonymous)
-        if isinstance(found, Actor) and _has_built_in_power(found):
+        actor = self._believed(credentials, state, now, realm, anonymous)
+        if isinstance(actor, Actor) and _has_built_in_power(actor):
             return Unauthenticated("this name is reserved")
-        if isinstance(found, Actor) and realm is not None and not found.is_good_in(realm):
+        if isinstance(actor, Actor) and realm is not None and not actor.is_good_in(realm):
             return Unauthenticated(NOT_GOOD_HERE)
-        return found
+        return actor
 
     def holder_of(self, text: str, state: State, now: float) -> Actor | None:
         """Who brings a token, for who exchanges it; None for nobody."""
-        found = self.authenticate(Bearer(text), state, now, realm=None)
-        return found if isinstance(found, Actor) else None
+        actor = self.authenticate(Bearer(text), state, now, realm=None)
+        return actor if isinstance(actor, Actor) else None
 
     @property
     def stranger(self) -> Actor:

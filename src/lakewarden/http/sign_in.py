@@ -122,16 +122,16 @@ def _authenticated(exchange: Exchange, proof: SignInCredentials) -> Actor:
 def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     """A session of a user of a realm whose system keeps passwords."""
     hashing = exchange.services.passwords
-    found = exchange.state.realms.get(proof.realm)
-    system = None if found is None else registry().shipping(found.realm.model)
-    if hashing is None or found is None or system is None or not system.passwords:
+    realm_state = exchange.state.realms.get(proof.realm)
+    system = None if realm_state is None else registry().shipping(realm_state.realm.model)
+    if hashing is None or realm_state is None or system is None or not system.passwords:
         raise BadInput("expected a realm whose users have passwords", where="realm")
     passwords = system.load(system.passwords)
     throttle = Throttle(exchange.service.store, proof.realm, proof.user, exchange.address)
     _wait(throttle.begin(exchange.now))
-    user = _known(passwords.known, found, proof.user)
+    user = _known(passwords.known, realm_state, proof.user)
     with exchange.service.reading() as reading:
-        hashed = passwords.password_of(reading, found, user) if user else None
+        hashed = passwords.password_of(reading, realm_state, user) if user else None
     # Of whoever has no password the work is done all the same.
     is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
     if not is_right or hashed is None:
@@ -176,9 +176,9 @@ def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issu
     return issued
 
 
-def _known(known: object, found: RealmState, name: str) -> str | None:
+def _known(known: object, realm_state: RealmState, name: str) -> str | None:
     try:
-        return str(known(found, name)) if callable(known) else None
+        return str(known(realm_state, name)) if callable(known) else None
     except (BadInput, Unknown):
         return None
 

@@ -100,25 +100,25 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
     for name, number in (("limit_rows", rows), ("limit_columns", columns)):
         if not 1 <= number <= MOST:
             raise BadInput(f"expected 1 to {MOST}, got {number}", where=f"body.{name}")
-    found = state.realm(realm)
-    matrix = found.matrix
+    realm_state = state.realm(realm)
+    matrix = realm_state.matrix
     then = None
     if against is not None:
         refused = control.denied_in(state, actor, "realm.plan", realm, now)
         if refused is not None:
             return refused
-        then = against(found)
+        then = against(realm_state)
     declared = matrix.operation(operation)
     wanted = type or declared.type
     if wanted is None:
         expected = ", ".join(sorted(declared.rules))
         raise BadInput(f"expected one of: {expected}", where="body.type")
-    found.system.model.check_type(wanted)
+    realm_state.system.model.check_type(wanted)
     declared.rule(wanted)
     ids = matrix.snapshot.of_type(wanted)
     if within is not None:
         tree = matrix.snapshot.coded.tree
-        id = tree.find(parse_entity(found, within))
+        id = tree.find(parse_entity(realm_state, within))
         ids = ids & (tree.below(BitMap([id])) if id is not None else BitMap())
     both = (matrix,) if then is None else (matrix, then)
     plans = [one.plan(declared, wanted) for one in both]

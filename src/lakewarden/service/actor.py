@@ -71,8 +71,8 @@ class Actor(msgspec.Struct, frozen=True):
     ) -> Request:
         """The caller's own question, with the groups that came with the request."""
         groups = tuple(system.spelled(Principal(GROUP, name)) for name in self.groups)
-        asked = Request(self.principal(realm, system), operation, target, now)
-        return replace(asked, groups=groups) if groups else asked
+        question_request = Request(self.principal(realm, system), operation, target, now)
+        return replace(question_request, groups=groups) if groups else question_request
 
 
 SYSTEM = Actor("system", credential="system")

@@ -181,21 +181,21 @@ class _PathExplainer:
         rights = self._rights.get(realm)
         if rights is None:
             rights = self._rights[realm] = Rights(self._state, self._actor, realm, self._now)
-        found = self._state.realm(realm)
+        realm_state = self._state.realm(realm)
         if rights.refused("explain.ask") is not None:
-            own = self._actor.principal(found.realm, found.system)
-            is_own = principal == own and self._actor.is_good_in(found.realm)
+            own = self._actor.principal(realm_state.realm, realm_state.system)
+            is_own = principal == own and self._actor.is_good_in(realm_state.realm)
             if not is_own or rights.refused("explain.ask_own") is not None:
                 return PathGrants(told=False)
         request = Request(principal, path.operation, path.asset.entity, self._now)
         words = QuestionText(operation=path.operation)
-        asked = AuthorizedQuestion(found, words, request, rights.sees)
-        return _by(asked, questions.reasons(self._state, self._actor, asked))
+        question = AuthorizedQuestion(realm_state, words, request, rights.sees)
+        return _by(question, questions.reasons(self._state, self._actor, question))
 
 
-def _by(asked: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
+def _by(question: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
     grants = tuple(
-        StatementGrant(statement, _over(asked, reasons, statement))
+        StatementGrant(statement, _over(question, reasons, statement))
         for statement in reasons.statements
         if statement.effect is Effect.ALLOW and statement.id in reasons.found.statements
     )
@@ -207,16 +207,16 @@ def _by(asked: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
 
 
 def _over(
-    asked: AuthorizedQuestion, reasons: Reasons, statement: Statement
+    question: AuthorizedQuestion, reasons: Reasons, statement: Statement
 ) -> tuple[Principal, ...] | None:
     found = reasons.reaching.get(statement.id)
     if found is not None:
         return found
-    mine = asked.realm.matrix.subject(asked.request).named
+    mine = question.realm.matrix.subject(question.request).named
     for implied in (ALL_USERS, ANY_GROUP):
         if implied in mine:
-            request = replace(asked.request, principal=implied, groups=())
-            chain = question_text.membership_path(asked.realm.matrix, request, statement)
+            request = replace(question.request, principal=implied, groups=())
+            chain = question_text.membership_path(question.realm.matrix, request, statement)
             if chain is not None:
                 return (implied, *chain)
     return None

@@ -123,7 +123,7 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
     return Part(tuple(entries), at if at < head else None)
 
 
-def _backwards(reading: Reading, wanted: Filter, size: int, before: int) -> Part:
+def _backwards(reading: Reading, row_filter: Filter, size: int, before: int) -> Part:
     """The last rows before one, the newest first; looked for a piece at a time."""
     entries: list[Entry] = []
     least = max(0, before - 1 - _MOST_LOOKED_AT)
@@ -133,7 +133,7 @@ def _backwards(reading: Reading, wanted: Filter, size: int, before: int) -> Part
         for row in reversed(list(reading.audit(start, at - 1 - start))):
             at = row.seq
             entry = _entry(row)
-            if wanted.keeps(entry.event):
+            if row_filter.keeps(entry.event):
                 entries.append(entry)
                 if len(entries) == size:
                     return Part(tuple(entries), at if at > 1 else None)

@@ -74,14 +74,14 @@ def current() -> Cancellation | None:
 
 def is_cancelled() -> bool:
     """Whether the work of this thread was given up."""
-    found = _current.get()
-    return found is not None and found.is_cancelled
+    cancellation = _current.get()
+    return cancellation is not None and cancellation.is_cancelled
 
 
 def check() -> None:
     """Raises `Cancelled` where the work of this thread was given up."""
-    found = _current.get()
-    if found is not None and found.is_cancelled:
+    cancellation = _current.get()
+    if cancellation is not None and cancellation.is_cancelled:
         raise Cancelled
 
 

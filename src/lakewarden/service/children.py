@@ -64,12 +64,12 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     refused = listing_denial(state, actor, realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    tree, system = found.matrix.snapshot.coded.tree, found.system
+    realm_state = state.realm(realm)
+    tree, system = realm_state.matrix.snapshot.coded.tree, realm_state.system
     ids = visible_ids(state, actor, realm, now)
     above = -1
     if of is not None:
-        container = parse_entity(found, of)
+        container = parse_entity(realm_state, of)
         id = tree.find(container)
         if id is None or id not in ids:
             raise Unknown("entity", of)

@@ -83,25 +83,25 @@ def compare(  # noqa: PLR0913 — who, what and where
         refused = control.denied_in(state, actor, right, realm, now)
         if refused is not None:
             return refused
-    found = state.realm(realm)
+    realm_state = state.realm(realm)
     requests: list[Request] = []
     for name, who in (("a", one), ("b", other)):
         if not who:
             raise BadInput("expected a principal", where=f"body.{name}")
-        asked = questions.ask(
+        question = questions.ask(
             state, actor, realm, QuestionText(operation=operation, principal=who), now
         )
-        if isinstance(asked, Denied):
-            return asked
-        requests.append(asked.request)
-    below = None if within is None else parse_entity(found, within)
-    a, b = (listing(found.matrix, request, below) for request in requests)
-    telling = _Comparer(found.matrix, Sentences(found), requests[0], requests[1])
+        if isinstance(question, Denied):
+            return question
+        requests.append(question.request)
+    below = None if within is None else parse_entity(realm_state, within)
+    a, b = (listing(realm_state.matrix, request, below) for request in requests)
+    telling = _Comparer(realm_state.matrix, Sentences(realm_state), requests[0], requests[1])
     return Comparison(
         only_a=telling.part(a - b, of_b=True),
         both=telling.part(a & b, of_b=False, why=False),
         only_b=telling.part(b - a, of_b=False),
-        revision=found.matrix.revision,
+        revision=realm_state.matrix.revision,
     )
 
 
@@ -129,11 +129,11 @@ class _Comparer:
         return ComparedEntities(len(ids), tuple(inside))
 
     def _why(self, tree: Tree, request: Request, id: int) -> tuple[Phrase, ...]:
-        asked = replace(request, target=tree.entity(id))
-        told = explain(self.matrix, asked)
+        question_request = replace(request, target=tree.entity(id))
+        explanation = explain(self.matrix, question_request)
         table = self.matrix.snapshot.table.statements
-        named_ones = [table[id] for id in told.statements if id in table]
-        return tuple(self.sentences.answer(asked, told, named_ones))
+        named_ones = [table[id] for id in explanation.statements if id in table]
+        return tuple(self.sentences.answer(question_request, explanation, named_ones))
 
 
 def _by_container(matrix: Matrix, ids: BitMap) -> Iterator[tuple[int, BitMap]]:

@@ -129,8 +129,8 @@ def request(state: State, actor: Actor, operation: str, target: Entity, now: flo
 
 def _fits(state: State, actor: Actor, target: Entity) -> bool:
     if target.type == "realm":
-        found = state.declared(target.name)
-        return found is not None and actor.is_good_in(found)
+        stored_realm = state.declared(target.name)
+        return stored_realm is not None and actor.is_good_in(stored_realm)
     if target.type == "directory":
         at_home = actor.realm is None and actor.directory == target.name
         return at_home and actor.credential != ANONYMOUS
@@ -163,8 +163,8 @@ def _stored_groups(state: State, directory_name: str, start: Principal) -> set[s
 
 def may(state: State, actor: Actor, operation: str, target: Entity, now: float) -> bool:
     """Whether the caller may; for reads, which leave no trace in the audit trail."""
-    asked = request(state, actor, operation, target, now)
-    return state.realm(CONTROL).matrix.decide(asked).allow
+    question_request = request(state, actor, operation, target, now)
+    return state.realm(CONTROL).matrix.decide(question_request).allow
 
 
 def denied(state: State, actor: Actor, operation: str, target: Entity, now: float) -> Denied | None:
@@ -178,10 +178,12 @@ def refused(
     transaction: WriteTransaction, operation: str, target: Entity, **details: object
 ) -> Denied | None:
     """None where the writer may, else the no; either is recorded in the write's audit trail."""
-    asked = request(transaction.state, transaction.actor, operation, target, transaction.now)
-    if transaction.allowed(CONTROL, asked, **details):
+    question_request = request(
+        transaction.state, transaction.actor, operation, target, transaction.now
+    )
+    if transaction.allowed(CONTROL, question_request, **details):
         return None
-    return _denied(transaction.state, asked, transaction.actor)
+    return _denied(transaction.state, question_request, transaction.actor)
 
 
 def refused_in(
@@ -200,17 +202,22 @@ def denied_in(
     return denied(state, actor, asked, target, now)
 
 
-def _denied(state: State, asked: Request, actor: Actor) -> Denied:
-    ways = explain(state.realm(CONTROL).matrix, asked).ways
+def _denied(state: State, question_request: Request, actor: Actor) -> Denied:
+    ways = explain(state.realm(CONTROL).matrix, question_request).ways
     if not ways:
-        return Denied(asked.operation, asked.target)
+        return Denied(question_request.operation, question_request.target)
     missing = tuple(Missing(need.privilege, need.entity) for need in ways[0].needs)
     grantors = [found for found in ways[0].grantors if found]
     known = state.realm(CONTROL).realm.directory == actor.directory and actor.realm is None
     names_shown = grantors[0][:_GRANTORS] if grantors and known else ()
     if actor.credential == ANONYMOUS:
         names_shown = ()
-    return Denied(asked.operation, asked.target, missing, tuple(p.name for p in names_shown))
+    return Denied(
+        question_request.operation,
+        question_request.target,
+        missing,
+        tuple(p.name for p in names_shown),
+    )
 
 
 def is_powerful(state: State, directory_name: str, person: Principal) -> bool:

@@ -104,9 +104,11 @@ def split_by_realm(
         if not here:
             silent.append(InapplicableRealm(name, "has no entity linked to this entity"))
             continue
-        found = [unit for at in here for unit in _units(system.model, name, operation, at)]
-        units += found
-        if not found:
+        realm_questions = [
+            unit for at in here for unit in _units(system.model, name, operation, at)
+        ]
+        units += realm_questions
+        if not realm_questions:
             silent.append(InapplicableRealm(name, _inapplicable_reason(system.model, operation)))
     if (
         not units
@@ -187,11 +189,11 @@ def listing_questions(state: State, among: RealmSelection, operation: str) -> Cr
     for name in among.realms:
         model = state.realm(name).system.model
         names = model.access.get(operation, ()) if operation in WAYS else (operation,)
-        found = [
+        realm_questions = [
             RealmQuestion(name, one, None, operation) for one in names if _has_operation(model, one)
         ]
-        units += found
-        if not found:
+        units += realm_questions
+        if not realm_questions:
             silent.append(InapplicableRealm(name, _inapplicable_reason(model, operation)))
     if among.realms and not units:
         raise Unknown("operation or privilege", operation, "none of the realms contains it")
@@ -240,10 +242,10 @@ def _each(
     silent = list(spread.silent)
     for unit in spread.units:
         try:
-            asked = ask(words_of(words, unit), unit.realm)
-            if isinstance(asked, Denied):
+            question = ask(words_of(words, unit), unit.realm)
+            if isinstance(question, Denied):
                 raise AssertionError("a realm was asked that was to be left out")
-            answers.append(RealmAnswer(unit, find(asked), asked.notes))
+            answers.append(RealmAnswer(unit, find(question), question.notes))
         except (BadInput, Unknown) as error:
             silent.append(InapplicableRealm(unit.realm, str(error)))
     return CrossRealmAnswers(tuple(answers), tuple(silent), spread.among.left_out)

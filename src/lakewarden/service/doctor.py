@@ -93,13 +93,13 @@ def examine(subject: Subject) -> list[Check]:
 
 def systems() -> Iterator[Check]:
     """Whether the definition of every installed system can be used."""
-    known = registry()
-    known.check()
-    for name, why in sorted(known.problems.items()):
+    systems_registry = registry()
+    systems_registry.check()
+    for name, why in sorted(systems_registry.problems.items()):
         fix = f"repair or remove the package that provides `{name}`"
         yield Check("systems", "bad", f"{name} is not loaded: {why}", fix)
-    if not known.problems:
-        yield Check("systems", "ok", ", ".join(known.systems))
+    if not systems_registry.problems:
+        yield Check("systems", "ok", ", ".join(systems_registry.systems))
 
 
 def settings(weakened: Iterable[str], without_effect: Iterable[str]) -> Iterator[Check]:

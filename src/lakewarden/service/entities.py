@@ -59,8 +59,8 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
         return refused
     if not 1 <= size <= MAX_PAGE:
         raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
-    found = state.realm(realm)
-    snapshot, system = found.matrix.snapshot, found.system
+    realm_state = state.realm(realm)
+    snapshot, system = realm_state.matrix.snapshot, realm_state.system
     ids = snapshot.coded.tree.stored
     if type is not None:
         system.model.check_type(type)
@@ -77,7 +77,7 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
             if wanted in label(tree.entity(id), system.spelling).casefold()
         )
     start = None if after is None else system.entity(after)
-    return page_of(found.matrix, ids, size, start, skip)
+    return page_of(realm_state.matrix, ids, size, start, skip)
 
 
 def load(state: State, actor: Actor, realm: str, text: str, now: float) -> EntityRecord | Denied:
@@ -85,8 +85,8 @@ def load(state: State, actor: Actor, realm: str, text: str, now: float) -> Entit
     refused = control.denied_in(state, actor, "entity.load", realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    return _stored(found, parse_entity(found, text))
+    realm_state = state.realm(realm)
+    return _stored(realm_state, parse_entity(realm_state, text))
 
 
 def parse_entity(found: RealmState, text: str) -> Entity:
@@ -97,8 +97,8 @@ def parse_entity(found: RealmState, text: str) -> Entity:
     return entity
 
 
-def _stored(found: RealmState, entity: Entity) -> EntityRecord:
-    coded = found.matrix.snapshot.coded
+def _stored(realm_state: RealmState, entity: Entity) -> EntityRecord:
+    coded = realm_state.matrix.snapshot.coded
     id = coded.tree.find(entity)
     if id is None or id not in coded.tree.stored:
         raise Unknown("entity", f"{entity.type}:{entity.name}")
@@ -140,13 +140,17 @@ def put(
     if refused is not None:
         return refused
     _refuse_control(realm)
-    found = transaction.realm(realm)
-    entity = parse_entity(found, text)
-    above = found.system.spelling.parent(entity) if parent is None else parse_entity(found, parent)
-    coded = found.matrix.snapshot.coded
+    realm_state = transaction.realm(realm)
+    entity = parse_entity(realm_state, text)
+    above = (
+        realm_state.system.spelling.parent(entity)
+        if parent is None
+        else parse_entity(realm_state, parent)
+    )
+    coded = realm_state.matrix.snapshot.coded
     if not coded.is_known(entity):
         transaction.change(realm, EntityAdded(entity, above))
-    elif parent is not None and _stored(found, entity).parent != above:
+    elif parent is not None and _stored(realm_state, entity).parent != above:
         transaction.change(realm, EntityMoved(entity, above))
     if owners is not None:
         transaction.change(realm, *_owner_effects(transaction.realm(realm), entity, owners))
@@ -154,13 +158,13 @@ def put(
 
 
 def _owner_effects(
-    found: RealmState, entity: Entity, owners: Sequence[tuple[str, str]]
+    realm_state: RealmState, entity: Entity, owners: Sequence[tuple[str, str]]
 ) -> Sequence[Effect]:
-    declared = found.system.model.types.get(entity.type)
+    declared = realm_state.system.model.types.get(entity.type)
     if owners and declared is not None and not declared.owned:
         raise BadInput(f"a {entity.type} cannot have owners")
-    wanted = {OwnerRow(entity, found.system.principal(who), kind) for who, kind in owners}
-    there = set(_stored(found, entity).owners)
+    wanted = {OwnerRow(entity, realm_state.system.principal(who), kind) for who, kind in owners}
+    there = set(_stored(realm_state, entity).owners)
     gone = [OwnerChanged(row, False) for row in sorted(there - wanted)]
     return [*gone, *(OwnerChanged(row, True) for row in sorted(wanted - there))]
 
@@ -171,9 +175,9 @@ def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
     if refused is not None:
         return refused
     _refuse_control(realm)
-    found = transaction.realm(realm)
-    entity = parse_entity(found, text)
-    if found.matrix.snapshot.coded.is_known(entity):
+    realm_state = transaction.realm(realm)
+    entity = parse_entity(realm_state, text)
+    if realm_state.matrix.snapshot.coded.is_known(entity):
         transaction.change(realm, EntityDropped(entity))
     return None
 

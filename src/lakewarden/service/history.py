@@ -114,21 +114,21 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
         raise BadInput("expected one of `statement`, `entity` and `principal`")
     if not 1 <= size <= MAX_PAGE:
         raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
-    found = state.realm(realm)
+    realm_state = state.realm(realm)
     scopes = [realm]
     if statement:
         kinds, about = ["statement"], [canonical(statement)]
     elif entity:
-        kinds, about = list(_OF_ENTITY), [canonical(parse_entity(found, entity))]
+        kinds, about = list(_OF_ENTITY), [canonical(parse_entity(realm_state, entity))]
     else:
-        kinds, about = list(_OF_PRINCIPAL), [canonical(found.system.principal(principal))]
-        scopes.append(people_of(found.realm.directory))
+        kinds, about = list(_OF_PRINCIPAL), [canonical(realm_state.system.principal(principal))]
+        scopes.append(people_of(realm_state.realm.directory))
     end = _NEWEST if before is None else before
     rows = [row for scope in scopes for row in reading.history(scope, kinds, about, size + 1, end)]
     rows.sort(key=lambda row: (-row.revision, -row.seq))
     shown = _whole_revisions(rows, size)
     acts = audit_events_of(reading, sorted({row.revision for row in shown}))
-    told = tuple(_told(found, shown, rows, acts))
+    told = tuple(_told(realm_state, shown, rows, acts))
     return Page(told, shown[-1].revision if len(rows) > len(shown) else None)
 
 
@@ -149,12 +149,12 @@ def _refused(
 
 
 def _told(
-    found: RealmState,
+    realm_state: RealmState,
     shown: Sequence[FeedRow],
     rows: Sequence[FeedRow],
     acts: Mapping[int, Mapping[str, Any]],
 ) -> Iterator[HistoryEntry]:
-    sentences = _ChangeReader(found)
+    sentences = _ChangeReader(realm_state)
     for place, row in enumerate(shown):
         earlier = next(
             (one for one in rows[place + 1 :] if (one.kind, one.key) == (row.kind, row.key)), None
@@ -181,9 +181,9 @@ def _value(row: FeedRow | None) -> Any:
 class _ChangeReader:
     """What a row of the feed says, as a sentence."""
 
-    def __init__(self, found: RealmState) -> None:
-        self._found = found
-        self._sentences = Sentences(found)
+    def __init__(self, realm_state: RealmState) -> None:
+        self._found = realm_state
+        self._sentences = Sentences(realm_state)
 
     def of(self, row: FeedRow, now: Any) -> list[Phrase]:
         key = json.loads(row.key)
@@ -220,10 +220,10 @@ class _ChangeReader:
             return None
         system = self._found.system
         try:
-            (found,) = read_statements([table], system.model, system.spelling, "", builtin=True)
+            (statement,) = read_statements([table], system.model, system.spelling, "", builtin=True)
         except BadInput:
             return None
-        return found
+        return statement
 
     def _entity(self, pair: Sequence[str]) -> Phrase:
         return self._sentences.entity(Entity(*pair))

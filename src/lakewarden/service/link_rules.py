@@ -56,8 +56,8 @@ class Pattern:
 
     def fit(self, name: str) -> dict[str, str] | None:
         """What the variables stand for in a name; None where it does not fit."""
-        found = re.fullmatch(self.body, name)
-        return None if found is None else dict(zip(self.variables, found.groups(), strict=True))
+        match = re.fullmatch(self.body, name)
+        return None if match is None else dict(zip(self.variables, match.groups(), strict=True))
 
     @property
     def java(self) -> str:

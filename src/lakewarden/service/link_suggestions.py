@@ -140,10 +140,10 @@ def _free(state: State, realm: str, to: str) -> Iterator[Asset]:
 def _framed(assets: Iterable[Asset]) -> dict[_Parts, dict[_Frame, list[Asset]]]:
     framed: dict[_Parts, dict[_Frame, list[Asset]]] = {}
     for asset in assets:
-        found = _NAME.fullmatch(asset.entity.name)
-        if found is not None:
-            frame = _Frame(asset.entity.type, *found.group("before", "between", "after"))
-            parts = (found["one"].lower(), found["two"].lower())
+        match = _NAME.fullmatch(asset.entity.name)
+        if match is not None:
+            frame = _Frame(asset.entity.type, *match.group("before", "between", "after"))
+            parts = (match["one"].lower(), match["two"].lower())
             framed.setdefault(parts, {}).setdefault(frame, []).append(asset)
     return framed
 

@@ -125,10 +125,10 @@ def common_directory(state: State, *realms: str) -> str:
     return one.directory
 
 
-def _check_there(found: RealmState, end: Asset) -> None:
+def _check_there(realm_state: RealmState, end: Asset) -> None:
     entity = end.entity
-    is_known = found.matrix.snapshot.coded.is_known(entity)
-    if not is_known and not found.system.model.judged(entity.type):
+    is_known = realm_state.matrix.snapshot.coded.is_known(entity)
+    if not is_known and not realm_state.system.model.judged(entity.type):
         raise Unknown("entity", str(end), "it is not stored")
 
 
@@ -247,9 +247,9 @@ def left_out(
     shown = set(among)
     return tuple(
         name
-        for name, found in sorted(state.realms.items())
+        for name, realm_state in sorted(state.realms.items())
         if name not in shown
         and name != CONTROL
-        and found.realm.directory == home
+        and realm_state.realm.directory == home
         and control.may(state, actor, "realm.load", control.realm(name), now)
     )

@@ -54,8 +54,8 @@ def linted(
     refused = control.denied_in(state, actor, "realm.lint", realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    matrix = found.matrix if tried is None else tried(found)
+    realm_state = state.realm(realm)
+    matrix = realm_state.matrix if tried is None else tried(realm_state)
     return lint(realm, LintContext(matrix.snapshot), rules)
 
 

@@ -111,7 +111,7 @@ def _loaded(
     _check_whole(facts, system)
     for first in (False, False, False, True):
         try:
-            found = service.write(
+            difference = service.write(
                 actor,
                 lambda transaction, first=first: _load_once(  # type: ignore[misc]  # binds it now
                     transaction, realm, system, facts, prune=prune, lock_first=first
@@ -120,9 +120,9 @@ def _loaded(
             )
         except _ConcurrentChange:
             continue
-        if isinstance(found, Denied):
-            return found
-        return LoadResult(found, prune, service.state.revision)
+        if isinstance(difference, Denied):
+            return difference
+        return LoadResult(difference, prune, service.state.revision)
     raise Conflict(f"realm `{realm}` was changed concurrently too often")
 
 
@@ -138,30 +138,33 @@ def _load_once(
     refused = control.refused_in(transaction, "realm.import", realm, prune=prune)
     if refused is not None:
         return refused
-    known = transaction.realm(realm)
-    _check_alike(known.realm, known.system.model, system.model)
+    realm_state = transaction.realm(realm)
+    _check_alike(realm_state.realm, realm_state.system.model, system.model)
     if lock_first:
         transaction.store.lock()
     start = transaction.store.revision
-    stored = transaction.store.facts(realm, known.system)
-    found = load_difference(
+    stored = transaction.store.facts(realm, realm_state.system)
+    difference = load_difference(
         stored,
         facts,
         system.model,
         prune=prune,
         kept=_kept(transaction, realm),
-        administrators=_administrators(transaction, known.system),
+        administrators=_administrators(transaction, realm_state.system),
     )
-    found = replace(found, effects=(*found.effects, *_deletions(known.realm, found, system)))
-    if found.effects:
-        _check_together(transaction, known, Facts() if prune else stored, facts)
-        transaction.change(realm, *found.effects)
+    difference = replace(
+        difference,
+        effects=(*difference.effects, *_deletions(realm_state.realm, difference, system)),
+    )
+    if difference.effects:
+        _check_together(transaction, realm_state, Facts() if prune else stored, facts)
+        transaction.change(realm, *difference.effects)
         transaction.store.lock()
         if transaction.store.revision != start and any(
             r.scope == realm for r in transaction.store.feed(start)
         ):
             raise _ConcurrentChange
-    return found
+    return difference
 
 
 def _check_whole(facts: Facts, system: System) -> None:
@@ -170,20 +173,22 @@ def _check_whole(facts: Facts, system: System) -> None:
 
 
 def _check_together(
-    transaction: WriteTransaction, known: RealmState, stored: Facts, wanted: Facts
+    transaction: WriteTransaction, realm_state: RealmState, stored: Facts, facts: Facts
 ) -> None:
     """Refuses rows that would close a circle, or nest too deep, only with those that stay."""
-    places = {**dict(stored.entities), **dict(wanted.entities)}
-    shared = transaction.state.people.get(known.realm.directory, People()).spelled(known.system)
+    places = {**dict(stored.entities), **dict(facts.entities)}
+    shared = transaction.state.people.get(realm_state.realm.directory, People()).spelled(
+        realm_state.system
+    )
     others = {*stored.memberships, *shared.memberships}
-    if len(places) == len(wanted.entities) and others <= set(wanted.memberships):
+    if len(places) == len(facts.entities) and others <= set(facts.memberships):
         return  # looked at already
     together = Facts(
         entities=[EntityRow(entity, parent) for entity, parent in places.items()],
-        memberships=[*others, *wanted.memberships],
+        memberships=[*others, *facts.memberships],
     )
-    system = known.system
-    check_nesting(known.matrix.snapshot.coded, code(together, system.model, system.spelling))
+    system = realm_state.system
+    check_nesting(realm_state.matrix.snapshot.coded, code(together, system.model, system.spelling))
 
 
 def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
@@ -220,11 +225,11 @@ def _administrators(transaction: WriteTransaction, system: System) -> frozenset[
     )
 
 
-def _deletions(realm: Realm, found: LoadDifference, system: System) -> Iterator[Effect]:
+def _deletions(realm: Realm, difference: LoadDifference, system: System) -> Iterator[Effect]:
     """The realm's note of deleted defaults, where the effects delete some or bring them back."""
     defaults = {str(table["id"]) for table in system.model.defaults}
-    removed = {e.id for e in found.effects if isinstance(e, StatementRemoved)} & defaults
-    put = {e.statement.id for e in found.effects if isinstance(e, StatementAdded)}
+    removed = {e.id for e in difference.effects if isinstance(e, StatementRemoved)} & defaults
+    put = {e.statement.id for e in difference.effects if isinstance(e, StatementAdded)}
     deleted = (realm.deleted | removed) - put
     if deleted != realm.deleted:
         yield RealmChanged(realm.name, replace(realm, deleted=deleted))

@@ -162,11 +162,11 @@ def apply_upgrade(
     return service.write(actor, upgrade, large=True)
 
 
-def _refusal(found: Upgrade) -> str:
-    counted = ", ".join(f"{count:,} × {kind}" for kind, count in found.orphaned.items())
-    first = found.orphans[0]
+def _refusal(upgrade: Upgrade) -> str:
+    counted = ", ".join(f"{count:,} × {kind}" for kind, count in upgrade.orphaned.items())
+    first = upgrade.orphans[0]
     return (
-        f"the new model of `{found.realm}` orphans {counted}, such as {first.kind}"
+        f"the new model of `{upgrade.realm}` orphans {counted}, such as {first.kind}"
         f" `{first.name}`: {first.reason}; confirm that they are dropped"
     )
 

@@ -120,14 +120,14 @@ def _in_realm(
     *,
     types: Sequence[str],
 ) -> Iterator[Hit]:
-    found = state.realm(realm)
+    realm_state = state.realm(realm)
     if "entity" in kinds:
-        yield from _entities(found, wanted, _of_types(state, actor, realm, now, types))
+        yield from _entities(realm_state, wanted, _of_types(state, actor, realm, now, types))
     if kinds & {"user", "group", "role"}:
         people = principals(state, actor, realm, now)
         if isinstance(people, Denied):
-            people = (actor.principal(found.realm, found.system),)
-        yield from _people(found, wanted, kinds, people)
+            people = (actor.principal(realm_state.realm, realm_state.system),)
+        yield from _people(realm_state, wanted, kinds, people)
     if "statement" in kinds:
         rules = listed(state, actor, realm, now)
         if not isinstance(rules, Denied):
@@ -135,7 +135,7 @@ def _in_realm(
                 if wanted in (one.title or one.id).casefold() or wanted in one.id.casefold():
                     yield Hit("statement", realm, "statement", one.id, one.title or one.id)
     if "operation" in kinds:
-        for operation in found.system.model.operations.values():
+        for operation in realm_state.system.model.operations.values():
             if wanted in operation.name.casefold() or wanted in operation.title.casefold():
                 yield Hit("operation", realm, "operation", operation.name, operation.title)
 
@@ -152,16 +152,16 @@ def _of_types(
 
 
 def _people(
-    found: RealmState, wanted: str, kinds: set[str], people: Iterable[Principal]
+    realm_state: RealmState, wanted: str, kinds: set[str], people: Iterable[Principal]
 ) -> Iterator[Hit]:
     for one in people:
         if one.kind in kinds and wanted in one.name.casefold():
             called = urn_label(one.name) if one.name.startswith("urn:li:") else one.name
-            yield Hit(one.kind, found.realm.name, one.kind, principal_text(one), called)
+            yield Hit(one.kind, realm_state.realm.name, one.kind, principal_text(one), called)
 
 
-def _entities(found: RealmState, wanted: str, visible: Iterable[int]) -> Iterator[Hit]:
-    tree, spelling = found.matrix.snapshot.coded.tree, found.system.spelling
+def _entities(realm_state: RealmState, wanted: str, visible: Iterable[int]) -> Iterator[Hit]:
+    tree, spelling = realm_state.matrix.snapshot.coded.tree, realm_state.system.spelling
     folded = _folded(tree)
     for count, id in enumerate(visible):
         if not count % _EACH:
@@ -172,7 +172,7 @@ def _entities(found: RealmState, wanted: str, visible: Iterable[int]) -> Iterato
             container = label(tree.entity(above), spelling) if above >= 0 else ""
             yield Hit(
                 "entity",
-                found.realm.name,
+                realm_state.realm.name,
                 entity.type,
                 entity_text(entity),
                 label(entity, spelling),

@@ -73,11 +73,11 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
         return refused
     before = control.administrators(transaction.state, transaction.now)
     for name in sorted(transaction.state.realms):
-        found = transaction.state.realms[name]
-        if found.realm.directory == directory:
-            spelled = found.system.spelled(person)
-            transaction.change(name, *_removal_effects(found, spelled, stays=False))
-            _forget_credentials(transaction, found, spelled)
+        realm_state = transaction.state.realms[name]
+        if realm_state.realm.directory == directory:
+            spelled = realm_state.system.spelled(person)
+            transaction.change(name, *_removal_effects(realm_state, spelled, stays=False))
+            _forget_credentials(transaction, realm_state, spelled)
     transaction.change(
         people_of(directory), *_membership_removals(_known(transaction, directory), person)
     )
@@ -101,11 +101,15 @@ def add_member(
         _check_person(person)
     _check_kinds(row)
     refused = _refused_membership(transaction, "membership.add", directory, row)
-    known = _known(transaction, directory)
-    if refused is not None or row in known.memberships:
+    directory_people = _known(transaction, directory)
+    if refused is not None or row in directory_people.memberships:
         return refused
-    _refuse_circle(known, row)
-    new = [PrincipalChanged(person, True) for person in row if person not in known.principals]
+    _refuse_circle(directory_people, row)
+    new = [
+        PrincipalChanged(person, True)
+        for person in row
+        if person not in directory_people.principals
+    ]
     transaction.change(people_of(directory), *new, MembershipChanged(row, True))
     return None
 
@@ -166,9 +170,9 @@ def memberships(
     refused = control.denied_in(state, actor, "membership.list", realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    shared = state.people.get(found.realm.directory, People()).spelled(found.system)
-    return tuple(sorted(found.own.memberships | shared.memberships))
+    realm_state = state.realm(realm)
+    shared = state.people.get(realm_state.realm.directory, People()).spelled(realm_state.system)
+    return tuple(sorted(realm_state.own.memberships | shared.memberships))
 
 
 def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
@@ -176,9 +180,9 @@ def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | No
     refused = control.refused_in(transaction, "person.add", realm, person=text)
     if refused is not None:
         return refused
-    found = transaction.realm(realm)
-    person = _own(found, text)
-    if person not in found.own.principals:
+    realm_state = transaction.realm(realm)
+    person = _own(realm_state, text)
+    if person not in realm_state.own.principals:
         transaction.change(realm, PrincipalChanged(person, True))
     return None
 
@@ -192,14 +196,16 @@ def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied |
     refused = control.refused_in(transaction, "person.remove", realm, person=text)
     if refused is not None:
         return refused
-    found = transaction.realm(realm)
-    person = found.system.principal(text)
+    realm_state = transaction.realm(realm)
+    person = realm_state.system.principal(text)
     before = control.administrators(transaction.state, transaction.now)
-    shared = transaction.state.people.get(found.realm.directory, People()).spelled(found.system)
+    shared = transaction.state.people.get(realm_state.realm.directory, People()).spelled(
+        realm_state.system
+    )
     stays = person in shared.principals
-    if stays or person in found.own.principals:
-        transaction.change(realm, *_removal_effects(found, person, stays=stays))
-        _forget_credentials(transaction, found, person)
+    if stays or person in realm_state.own.principals:
+        transaction.change(realm, *_removal_effects(realm_state, person, stays=stays))
+        _forget_credentials(transaction, realm_state, person)
         control.keep_an_administrator(transaction, before)
     return None
 
@@ -211,13 +217,13 @@ def add_own_member(
     refused = control.refused_in(transaction, "membership.add", realm, member=member, of=of)
     if refused is not None:
         return refused
-    found = transaction.realm(realm)
-    row = MembershipRow(_own(found, member), _own_set(found, of))
-    if row in found.own.memberships:
+    realm_state = transaction.realm(realm)
+    row = MembershipRow(_own(realm_state, member), _own_set(realm_state, of))
+    if row in realm_state.own.memberships:
         return None
     _check_kinds(row)
-    _refuse_circle(found.own, row)
-    known = found.matrix.snapshot.coded.memberships
+    _refuse_circle(realm_state.own, row)
+    known = realm_state.matrix.snapshot.coded.memberships
     stored = {known.principals[id] for id in known.stored}
     new = [PrincipalChanged(p, True) for p in row if p.kind != IMPLIED and p not in stored]
     transaction.change(realm, *new, MembershipChanged(row, True))
@@ -231,9 +237,9 @@ def remove_own_member(
     refused = control.refused_in(transaction, "membership.remove", realm, member=member, of=of)
     if refused is not None:
         return refused
-    found = transaction.realm(realm)
-    row = MembershipRow(found.system.principal(member), _own_set(found, of))
-    if row in found.own.memberships:
+    realm_state = transaction.realm(realm)
+    row = MembershipRow(realm_state.system.principal(member), _own_set(realm_state, of))
+    if row in realm_state.own.memberships:
         before = control.administrators(transaction.state, transaction.now)
         transaction.change(realm, MembershipChanged(row, False))
         control.keep_an_administrator(transaction, before)
@@ -266,11 +272,11 @@ def _check_person(person: Principal) -> None:
     check_user_name(person.name, what=f"the {person.kind} name")
 
 
-def _own(found: RealmState, text: str) -> Principal:
+def _own(realm_state: RealmState, text: str) -> Principal:
     """A user, group or role of a realm by its text, fit to be stored."""
-    person = found.system.principal(text)
+    person = realm_state.system.principal(text)
     if person.kind in (USER, GROUP) and not person.name.startswith(_URN):
-        if found.realm.name == CONTROL:
+        if realm_state.realm.name == CONTROL:
             check_text(person.name, f"the {person.kind} name")
         else:
             check_user_name(person.name, what=f"the {person.kind} name")
@@ -282,9 +288,9 @@ def _own(found: RealmState, text: str) -> Principal:
     return person
 
 
-def _own_set(found: RealmState, text: str) -> Principal:
-    person = found.system.principal(text)
-    return person if person.kind == IMPLIED else _own(found, text)
+def _own_set(realm_state: RealmState, text: str) -> Principal:
+    person = realm_state.system.principal(text)
+    return person if person.kind == IMPLIED else _own(realm_state, text)
 
 
 def _check_kinds(row: MembershipRow) -> None:
@@ -297,9 +303,9 @@ def _check_kinds(row: MembershipRow) -> None:
         raise BadInput(f"a {row.member.kind} cannot be a member of a {row.of.kind}")
 
 
-def _refuse_circle(known: People, row: MembershipRow) -> None:
+def _refuse_circle(directory_people: People, row: MembershipRow) -> None:
     of: dict[Principal, list[Principal]] = {}
-    for other in known.memberships:
+    for other in directory_people.memberships:
         of.setdefault(other.member, []).append(other.of)
     reached, todo = {row.of}, [row.of]
     while todo:
@@ -311,36 +317,42 @@ def _refuse_circle(known: People, row: MembershipRow) -> None:
         raise BadInput(f"`{principal_text(row.member)}` would contain itself")
 
 
-def _membership_removals(known: People, person: Principal) -> Iterator[Effect]:
-    for row in sorted(known.memberships):
+def _membership_removals(directory_people: People, person: Principal) -> Iterator[Effect]:
+    for row in sorted(directory_people.memberships):
         if person in row:
             yield MembershipChanged(row, False)
-    if person in known.principals:
+    if person in directory_people.principals:
         yield PrincipalChanged(person, False)
 
 
-def _removal_effects(found: RealmState, person: Principal, *, stays: bool) -> Sequence[Effect]:
+def _removal_effects(
+    realm_state: RealmState, person: Principal, *, stays: bool
+) -> Sequence[Effect]:
     """All of a realm that names the person: to be taken away, as far as it is the realm's own.
 
     With `stays`, the person remains in the directory: statements and ownerships stay too.
     """
-    effects: list[Effect] = list(_membership_removals(found.own, person))
+    effects: list[Effect] = list(_membership_removals(realm_state.own, person))
     if stays:
         return effects
-    return [*_ownership_removals(found, person), *_statement_removals(found, person), *effects]
+    return [
+        *_ownership_removals(realm_state, person),
+        *_statement_removals(realm_state, person),
+        *effects,
+    ]
 
 
 def _forget_credentials(
-    transaction: WriteTransaction, found: RealmState, person: Principal
+    transaction: WriteTransaction, realm_state: RealmState, person: Principal
 ) -> None:
     """What the person signs in with in this realm goes along."""
-    for name, type in sorted(found.system.model.types.items()):
+    for name, type in sorted(realm_state.system.model.types.items()):
         if person.kind == USER and type.principal == USER:
-            transaction.store.drop_credentials(found.realm.name, Entity(name, person.name))
+            transaction.store.drop_credentials(realm_state.realm.name, Entity(name, person.name))
 
 
-def _statement_removals(found: RealmState, person: Principal) -> Iterator[Effect]:
-    for id, statement in sorted(found.matrix.snapshot.table.statements.items()):
+def _statement_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:
+    for id, statement in sorted(realm_state.matrix.snapshot.table.statements.items()):
         if person not in statement.principals:
             continue
         left = statement.principals - {person}
@@ -350,8 +362,8 @@ def _statement_removals(found: RealmState, person: Principal) -> Iterator[Effect
             yield StatementRemoved(id)
 
 
-def _ownership_removals(found: RealmState, person: Principal) -> Iterator[Effect]:
-    snapshot = found.matrix.snapshot
+def _ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:
+    snapshot = realm_state.matrix.snapshot
     coded = snapshot.coded
     number = coded.memberships.ids.get(person)
     owned = () if number is None else snapshot.owned_by.get(number, ())
@@ -361,7 +373,7 @@ def _ownership_removals(found: RealmState, person: Principal) -> Iterator[Effect
         if all(owner == number for owner, _ in owners):
             raise Conflict(
                 f"`{principal_text(person)}` is the only owner of `{entity.type}:{entity.name}`"
-                f" in realm `{found.realm.name}`; assign another owner first"
+                f" in realm `{realm_state.realm.name}`; assign another owner first"
             )
         for owner, label in owners:
             if owner == number:

@@ -90,12 +90,12 @@ def plan(
     with service.reading() as reading:
         if reading.revision != state.revision:
             state = service.catch_up(reading.revision)
-        found = state.realm(realm)
-        wanted = read(parts, found)
-        made, _ = _planned(
-            found, reading, wanted, state.revision, now, keeper=keeper, adopts=adopts
+        realm_state = state.realm(realm)
+        new_policy = read(parts, realm_state)
+        new_plan, _ = _planned(
+            realm_state, reading, new_policy, state.revision, now, keeper=keeper, adopts=adopts
         )
-        return made
+        return new_plan
 
 
 def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
@@ -167,7 +167,7 @@ def is_changed_since(reading: Reading, realm: RealmState, revision: int) -> bool
 def _planned(
     realm: RealmState,
     reading: Reading,
-    wanted: Policy,
+    new_policy: Policy,
     revision: int,
     now: float,
     *,
@@ -178,12 +178,12 @@ def _planned(
     check_text(keeper, "the keeper's name")
     if len(keeper) > MAX_KEEPER:
         raise LimitExceeded(f"the keeper's name has more than {MAX_KEEPER} characters")
-    known = stored(realm)
-    documents = reading.documents(realm.realm.name, sorted(known))
+    statements_by_id = stored(realm)
+    documents = reading.documents(realm.realm.name, sorted(statements_by_id))
     marks = {str(id): str(body.get(MARK, "")) for id, body in documents.items()}
     note = _KeeperRecord.read(reading, realm.realm.name, keeper)
-    edits = tuple(_edits(wanted, known, marks, keeper, adopts))
-    people = _people(realm, wanted, note, adopts)
+    edits = tuple(_edits(new_policy, statements_by_id, marks, keeper, adopts))
+    people = _people(realm, new_policy, note, adopts)
     effects = [
         *_statement_effects(realm, edits, keeper, documents),
         *_people_effects(realm, people),
@@ -192,7 +192,7 @@ def _planned(
     if renewed != note:
         effects.append(DocumentChanged(_note_id(keeper), renewed.document(keeper)))
     _check_gone_roles(realm, people.gone_roles, edits)
-    made = Plan(
+    new_plan = Plan(
         realm=realm.realm.name,
         keeper=keeper,
         adopts=adopts,
@@ -202,11 +202,13 @@ def _planned(
         gone_roles=people.gone_roles,
         new_members=people.new_members,
         gone_members=people.gone_members,
-        foreign=sum(marks.get(id) != keeper for id in known if id not in wanted.statements),
+        foreign=sum(
+            marks.get(id) != keeper for id in statements_by_id if id not in new_policy.statements
+        ),
         is_empty=not effects,
         access=_access(realm, effects, now),
     )
-    return made, effects
+    return new_plan, effects
 
 
 def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Access:
@@ -222,14 +224,16 @@ def _access(realm: RealmState, effects: Sequence[Effect], now: float) -> Access:
 
 
 def _edits(
-    wanted: Policy,
-    known: Mapping[str, Statement],
+    new_policy: Policy,
+    statements_by_id: Mapping[str, Statement],
     marks: Mapping[str, str],
     keeper: str,
     adopts: bool,
 ) -> Iterator[Edit]:
-    for id in sorted({*wanted.statements, *(id for id in known if marks.get(id) == keeper)}):
-        was, now = known.get(id), wanted.statements.get(id)
+    for id in sorted(
+        {*new_policy.statements, *(id for id in statements_by_id if marks.get(id) == keeper)}
+    ):
+        was, now = statements_by_id.get(id), new_policy.statements.get(id)
         mark = marks.get(id, "")
         if was == now and not mark and not adopts:
             continue  # as an export has it: nothing is pending, and nobody keeps it
@@ -310,25 +314,25 @@ class _KeeperRecord:
         return {MARK: keeper, "roles": sorted(self.roles), "members": members}
 
 
-def _people(realm: RealmState, wanted: Policy, note: _KeeperRecord, adopts: bool) -> _People:
+def _people(realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool) -> _People:
     """What is new and gone, and what the keeper keeps then: what it brought in, or adopts."""
     roles, members = realm.own.principals, realm.own.memberships
     texts = {row: (principal_text(row.member), principal_text(row.of)) for row in members}
     return _People(
-        new_roles=tuple(sorted(wanted.roles - roles)),
+        new_roles=tuple(sorted(new_policy.roles - roles)),
         gone_roles=tuple(
-            sorted(p for p in roles - wanted.roles if p.kind == ROLE and p.name in note.roles)
+            sorted(p for p in roles - new_policy.roles if p.kind == ROLE and p.name in note.roles)
         ),
-        new_members=tuple(sorted(wanted.members - members)),
+        new_members=tuple(sorted(new_policy.members - members)),
         gone_members=tuple(
-            sorted(row for row in members - wanted.members if texts[row] in note.members)
+            sorted(row for row in members - new_policy.members if texts[row] in note.members)
         ),
         roles=frozenset(
-            p for p in wanted.roles if p not in roles or p.name in note.roles or adopts
+            p for p in new_policy.roles if p not in roles or p.name in note.roles or adopts
         ),
         members=frozenset(
             row
-            for row in wanted.members
+            for row in new_policy.members
             if row not in members or texts[row] in note.members or adopts
         ),
     )

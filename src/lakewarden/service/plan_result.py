@@ -135,8 +135,8 @@ def read_plan(table: Mapping[str, Any], system: System) -> Plan:
 def _statement(table: Mapping[str, Any] | None, system: System) -> Statement | None:
     if table is None:
         return None
-    (found,) = read_statements([table], system.model, system.spelling, "the plan", builtin=True)
-    return found
+    (statement,) = read_statements([table], system.model, system.spelling, "the plan", builtin=True)
+    return statement
 
 
 def _roles(names: Sequence[str]) -> tuple[Principal, ...]:

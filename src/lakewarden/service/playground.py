@@ -165,21 +165,21 @@ def _reasons(
     """Why, for one user of a case; None where it cannot be asked."""
     request = request_of(question(case, user))
     try:
-        told = explain(session.matrix, request)
+        explanation = explain(session.matrix, request)
     except WardenError:
         return None
     table = session.matrix.snapshot.table.statements
-    named = [table[id] for id in told.statements if id in table]
+    named = [table[id] for id in explanation.statements if id in table]
     chains = (
         (one.id, question_text.membership_path(session.matrix, request, one)) for one in named
     )
     realm = RealmState(Realm(_NAME, scenario.model_name), scenario.system, session.matrix, People())
     return Reasons(
-        told,
+        explanation,
         tuple(named),
         {id: chain for id, chain in chains if chain is not None},
         (),
-        tuple(Sentences(realm).answer(request, told, named)),
+        tuple(Sentences(realm).answer(request, explanation, named)),
         {},
         request.principal,
     )

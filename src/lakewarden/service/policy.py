@@ -187,8 +187,8 @@ def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, ob
     refused = control.denied_in(state, actor, "realm.export", realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    return written(current(found), realm, found.realm.text)
+    realm_state = state.realm(realm)
+    return written(current(realm_state), realm, realm_state.realm.text)
 
 
 def written(policy: Policy, realm: str, text: ModelText | None = None) -> dict[str, object]:

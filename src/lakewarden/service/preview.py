@@ -116,15 +116,15 @@ def preview(
     refused = control.denied_in(state, actor, "realm.plan", realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    draft = drafted(found)
+    realm_state = state.realm(realm)
+    draft = drafted(realm_state)
     with service.reading() as reading:
-        check_unchanged(reading, found, at_revision)
-        before, after = found.matrix, matrix_with_draft(found, draft, now)
+        check_unchanged(reading, realm_state, at_revision)
+        before, after = realm_state.matrix, matrix_with_draft(realm_state, draft, now)
         used = _lost_usage(reading, realm, before, after, now)
     contexts = LintContext(before.snapshot), LintContext(after.snapshot)
     known, then = (_findings(realm, context) for context in contexts)
-    edits = tuple(_edits(found, draft))
+    edits = tuple(_edits(realm_state, draft))
     return Preview(
         revision=state.revision,
         edits=edits,
@@ -133,7 +133,7 @@ def preview(
         used=used,
         new_findings=tuple(one for key, one in then.items() if key not in known),
         gone_findings=tuple(one for key, one in known.items() if key not in then),
-        refused=tuple(_refused(found, draft, after, now)),
+        refused=tuple(_refused(realm_state, draft, after, now)),
     )
 
 
@@ -153,17 +153,17 @@ def matrix_with_draft(found: RealmState, draft: Draft, now: float) -> Matrix:
     return apply(found.matrix, changes, now=now, revision=found.matrix.revision + 1)
 
 
-def _changes(found: RealmState, draft: Draft) -> Iterator[Change]:
+def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
     """The draft as changes of the matrix; what is so already is left out."""
-    known = stored(found)
+    statements_by_id = stored(realm_state)
     for id in draft.removed:
-        if id not in known:
+        if id not in statements_by_id:
             raise Unknown("statement", id)
         yield StatementRemoved(id)
     for statement in draft.put:
-        if known.get(statement.id) != statement:
+        if statements_by_id.get(statement.id) != statement:
             yield StatementAdded(statement)
-    coded = found.matrix.snapshot.coded
+    coded = realm_state.matrix.snapshot.coded
     there = {coded.memberships.principals[id] for id in coded.memberships.stored}
     for row in draft.left:
         yield MembershipChanged(row, False)
@@ -178,12 +178,12 @@ def _changes(found: RealmState, draft: Draft) -> Iterator[Change]:
     for owner in draft.owned:
         yield OwnerChanged(owner, True)
     for principal in draft.gone:
-        yield from _principal_removal(found, principal)
+        yield from _principal_removal(realm_state, principal)
 
 
-def _principal_removal(found: RealmState, principal: Principal) -> Iterator[Change]:
+def _principal_removal(realm_state: RealmState, principal: Principal) -> Iterator[Change]:
     """Somebody who is no longer there: out of every group, and no owner of anything."""
-    coded = found.matrix.snapshot.coded
+    coded = realm_state.matrix.snapshot.coded
     memberships = coded.memberships
     id = memberships.ids.get(principal)
     if id is None or id not in memberships.stored:
@@ -193,7 +193,7 @@ def _principal_removal(found: RealmState, principal: Principal) -> Iterator[Chan
     for member, groups in memberships.of.items():
         if id in groups:
             yield MembershipChanged(MembershipRow(memberships.principals[member], principal), False)
-    for entity in found.matrix.snapshot.owned_by.get(id, ()):
+    for entity in realm_state.matrix.snapshot.owned_by.get(id, ()):
         for owner, label in coded.owners.of(entity):
             if owner == id:
                 row = OwnerRow(coded.tree.entity(entity), principal, coded.ownerships[label])
@@ -201,23 +201,23 @@ def _principal_removal(found: RealmState, principal: Principal) -> Iterator[Chan
     yield PrincipalChanged(principal, False)
 
 
-def _edits(found: RealmState, draft: Draft) -> Iterator[Edit]:
-    known = stored(found)
+def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
+    statements_by_id = stored(realm_state)
     wanted = {one.id: one for one in draft.put}
     for id in sorted({*wanted, *draft.removed}):
-        was, now = known.get(id), wanted.get(id)
+        was, now = statements_by_id.get(id), wanted.get(id)
         if was != now:
             yield Edit(id, was, now)
 
 
-def _refused(found: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
+def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
     """Why a write of the draft would not be taken, as far as marks have no part in it."""
-    unchangeable = immutable_ids(found.system)
-    for edit in _edits(found, draft):
+    unchangeable = immutable_ids(realm_state.system)
+    for edit in _edits(realm_state, draft):
         if edit.id in unchangeable:
             yield f"the default statement `{edit.id}` cannot be changed or deleted"
-    if found.realm.name == CONTROL:
-        had = control.administrators_of(found.matrix, now)
+    if realm_state.realm.name == CONTROL:
+        had = control.administrators_of(realm_state.matrix, now)
         if had and not control.administrators_of(after, now):
             yield "this would leave no user who may grant privileges on lakewarden"
 
@@ -262,5 +262,5 @@ def _reach(
 
 
 def _findings(realm: str, context: LintContext) -> dict[str, Finding]:
-    found = lint(realm, context, tuple(RULES.values()))
-    return {one.fingerprint: one for one in found}
+    findings = lint(realm, context, tuple(RULES.values()))
+    return {one.fingerprint: one for one in findings}

@@ -76,43 +76,43 @@ def summary(
     refused = control.denied_in(state, actor, asked, realm, now)
     if refused is not None:
         return refused
-    found = state.realm(realm)
-    principal = _named(found, text)
-    memberships = found.matrix.snapshot.coded.memberships
+    realm_state = state.realm(realm)
+    principal = _named(realm_state, text)
+    memberships = realm_state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
     if (id is None or id not in memberships.stored) and not is_own:
         raise Unknown(principal.kind, principal.name)
-    owned = BitMap() if id is None else found.matrix.snapshot.owned_by.get(id, BitMap())
-    tree = found.matrix.snapshot.coded.tree
+    owned = BitMap() if id is None else realm_state.matrix.snapshot.owned_by.get(id, BitMap())
+    tree = realm_state.matrix.snapshot.coded.tree
     return PrincipalSummary(
         principal=principal,
-        belongs=tuple(_belongs(state, found, principal)),
+        belongs=tuple(_belongs(state, realm_state, principal)),
         members=sum(id in groups for groups in memberships.of.values()),
-        reached=tuple(_reached(found, principal, now)),
+        reached=tuple(_reached(realm_state, principal, now)),
         owned=tuple(tree.entity(one) for one in tree.ordered(owned)[:_OWNED]),
         owns=len(owned),
-        statements=tuple(_statements(found, principal)),
+        statements=tuple(_statements(realm_state, principal)),
         last_used=_last_used(reading, realm, principal, now),
-        revision=found.matrix.revision,
+        revision=realm_state.matrix.revision,
     )
 
 
-def _is_own(found: RealmState, actor: Actor, text: str) -> bool:
-    own = actor.principal(found.realm, found.system)
-    return actor.is_good_in(found.realm) and _named(found, text) == own
+def _is_own(realm_state: RealmState, actor: Actor, text: str) -> bool:
+    own = actor.principal(realm_state.realm, realm_state.system)
+    return actor.is_good_in(realm_state.realm) and _named(realm_state, text) == own
 
 
-def _named(found: RealmState, text: str) -> Principal:
+def _named(realm_state: RealmState, text: str) -> Principal:
     """Whom the text names; a name of the directory counts as this system spells it."""
-    principal = found.system.principal(text)
-    memberships = found.matrix.snapshot.coded.memberships
-    return principal if principal in memberships.ids else found.system.spelled(principal)
+    principal = realm_state.system.principal(text)
+    memberships = realm_state.matrix.snapshot.coded.memberships
+    return principal if principal in memberships.ids else realm_state.system.spelled(principal)
 
 
-def _belongs(state: State, found: RealmState, start: Principal) -> list[PrincipalMembership]:
+def _belongs(state: State, realm_state: RealmState, start: Principal) -> list[PrincipalMembership]:
     """Every group and role that the principal belongs to, by the shortest way."""
-    people = state.people.get(found.realm.directory, People()).spelled(found.system)
-    memberships = found.matrix.snapshot.coded.memberships
+    people = state.people.get(realm_state.realm.directory, People()).spelled(realm_state.system)
+    memberships = realm_state.matrix.snapshot.coded.memberships
     paths: dict[Principal, tuple[Principal, ...]] = {start: ()}
     todo = [start]
     for last in todo:
@@ -123,35 +123,35 @@ def _belongs(state: State, found: RealmState, start: Principal) -> list[Principa
                 paths[of] = (*paths[last], of)
                 todo.append(of)
     del paths[start]
-    own = found.own.memberships
+    own = realm_state.own.memberships
     firsts = {row.of for row in people.memberships if row.member == start}
     firsts -= {row.of for row in own if row.member == start}
     return [PrincipalMembership(path, path[0] in firsts) for path in paths.values()]
 
 
-def _reached(found: RealmState, principal: Principal, now: float) -> list[AccessCount]:
+def _reached(realm_state: RealmState, principal: Principal, now: float) -> list[AccessCount]:
     if principal.kind not in (USER, GROUP):
         return []
-    model = found.system.model
+    model = realm_state.system.model
     groups = () if principal.kind == USER else (principal,)
     asking = principal if principal.kind == USER else Principal(USER, "")
     rows: list[AccessCount] = []
     for way in WAYS:
         for type in checked(sorted(model.types), every=1):
             operation = model.reaching(way, type)
-            if operation is None or not found.matrix.snapshot.of_type(type):
+            if operation is None or not realm_state.matrix.snapshot.of_type(type):
                 continue
             request = Request(asking, operation, NO_RESOURCE, now, groups=groups)
-            count = len(listing(found.matrix, request, type=type))
+            count = len(listing(realm_state.matrix, request, type=type))
             if count:
                 rows.append(AccessCount(way, type, operation, count))
     return rows
 
 
-def _statements(found: RealmState, principal: Principal) -> list[str]:
-    memberships = found.matrix.snapshot.coded.memberships
+def _statements(realm_state: RealmState, principal: Principal) -> list[str]:
+    memberships = realm_state.matrix.snapshot.coded.memberships
     acts_as = {memberships.principals[id] for id in memberships.acts_as(principal)}
-    table = found.matrix.snapshot.table.statements
+    table = realm_state.matrix.snapshot.table.statements
     return sorted(
         id
         for id, one in table.items()

@@ -210,20 +210,20 @@ def validity_notes(matrix: Matrix, request: Request) -> tuple[str, ...]:
     if matrix.decide(request).reason is not Reason.DENIED:
         return ()
     named = matrix.subject(request).named
-    found = [
+    statements = [
         one
         for one in matrix.snapshot.table.statements.values()
         if one.active and one.effect is Effect.ALLOW and named & one.principals
         if not one.applies(request.now)
     ]
-    found = sorted(found, key=lambda one: (one.valid_until or inf, one.id))[-_MAX_TIMED:]
-    if not found or not _is_allowed_without_validity(matrix, request, found):
+    statements = sorted(statements, key=lambda one: (one.valid_until or inf, one.id))[-_MAX_TIMED:]
+    if not statements or not _is_allowed_without_validity(matrix, request, statements):
         return ()
-    for one in list(found):
-        others = [other for other in found if other is not one]
+    for one in list(statements):
+        others = [other for other in statements if other is not one]
         if others and _is_allowed_without_validity(matrix, request, others):
-            found = others
-    return tuple(_when(one, request.now) for one in found)
+            statements = others
+    return tuple(_when(one, request.now) for one in statements)
 
 
 def _is_allowed_without_validity(

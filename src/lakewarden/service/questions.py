@@ -139,42 +139,42 @@ def _ask(rights: Rights, words: QuestionText, own: str, other: str) -> Authorize
     refused = rights.refused(own if about_self else other)
     if refused is not None:
         return refused
-    found = rights.state.realm(rights.realm)
+    realm_state = rights.state.realm(rights.realm)
     if not about_self:
-        request = question_text.read(words, found.system, found.matrix, rights.now)
-        return AuthorizedQuestion(found, words, request, rights.sees)
-    words = replace(words, principal=_own_text(rights.actor, found))
-    request = question_text.read(words, found.system, found.matrix, rights.now)
-    return AuthorizedQuestion(found, words, _own(rights, found, request), rights.sees)
+        request = question_text.read(words, realm_state.system, realm_state.matrix, rights.now)
+        return AuthorizedQuestion(realm_state, words, request, rights.sees)
+    words = replace(words, principal=_own_text(rights.actor, realm_state))
+    request = question_text.read(words, realm_state.system, realm_state.matrix, rights.now)
+    return AuthorizedQuestion(realm_state, words, _own(rights, realm_state, request), rights.sees)
 
 
-def _own(rights: Rights, found: RealmState, request: Request) -> Request:
+def _own(rights: Rights, realm_state: RealmState, request: Request) -> Request:
     """The question with what the server knows of the caller, whatever the words said."""
     state, actor, now = rights.state, rights.actor, rights.now
     if rights.realm == CONTROL:
         mine = control.request(state, actor, request.operation, request.target, now)
         attributes = {**request.attributes, **mine.attributes}
         return replace(request, principal=mine.principal, groups=mine.groups, attributes=attributes)
-    mine = actor.request(found.realm, found.system, request.operation, now=now)
+    mine = actor.request(realm_state.realm, realm_state.system, request.operation, now=now)
     return replace(request, groups=mine.groups)
 
 
 def _is_about_self(rights: Rights, words: QuestionText) -> bool:
     if words.principal is None:
         return not words.groups
-    found = rights.state.realms.get(rights.realm)
+    realm_state = rights.state.realms.get(rights.realm)
     # Of a realm of strangers, as of one that is not there, nobody is the caller.
-    if words.groups or found is None or not rights.actor.is_good_in(found.realm):
+    if words.groups or realm_state is None or not rights.actor.is_good_in(realm_state.realm):
         return False
     try:
-        named = found.system.principal(words.principal)
+        named = realm_state.system.principal(words.principal)
     except WardenError:
         return False
-    return named == rights.actor.principal(found.realm, found.system)
+    return named == rights.actor.principal(realm_state.realm, realm_state.system)
 
 
-def _own_text(actor: Actor, found: RealmState) -> str:
-    own = actor.principal(found.realm, found.system)
+def _own_text(actor: Actor, realm_state: RealmState) -> str:
+    own = actor.principal(realm_state.realm, realm_state.system)
     return own.name if own.name.startswith("urn:li:") else f"{own.kind}:{own.name}"
 
 
@@ -183,9 +183,9 @@ def check(asked: AuthorizedQuestion) -> Decision:
     return _recorded(asked, asked.realm.matrix.decide(asked.request))
 
 
-def _recorded(asked: AuthorizedQuestion, decision: Decision) -> Decision:
-    if decision.reason is Reason.NOT_STORED and not asked.sees:
-        return asked.realm.matrix.snapshot.decisions[Reason.DENIED]
+def _recorded(question: AuthorizedQuestion, decision: Decision) -> Decision:
+    if decision.reason is Reason.NOT_STORED and not question.sees:
+        return question.realm.matrix.snapshot.decisions[Reason.DENIED]
     return decision
 
 
@@ -205,10 +205,10 @@ def batch(
     rights = Rights(state, actor, realm, now)
     for words in checked(rows):
         try:
-            asked = _ask(rights, words, "decision.ask_own", "decision.ask")
-            if isinstance(asked, Denied):
-                return asked
-            answers.append(check(asked))
+            question = _ask(rights, words, "decision.ask_own", "decision.ask")
+            if isinstance(question, Denied):
+                return question
+            answers.append(check(question))
         except (BadInput, Unknown) as error:
             state.realm(realm)
             answers.append(error)
@@ -267,22 +267,22 @@ def access(
     refused = rights.refused("entity.access")
     if refused is not None:
         return refused
-    asked = _question_of_all(rights, QuestionText(entity=entity))
-    matrix, target = asked.realm.matrix, asked.request.target
+    question = _question_of_all(rights, QuestionText(entity=entity))
+    matrix, target = question.realm.matrix, question.request.target
     type = target.type if target != NO_RESOURCE else ""
     return [
         OperationAccess(
-            name, tuple(p.name for p in sorted(who_may(matrix, _of(asked.request, name))))
+            name, tuple(p.name for p in sorted(who_may(matrix, _of(question.request, name))))
         )
-        for name, declared in checked(asked.realm.system.model.operations.items(), every=1)
+        for name, declared in checked(question.realm.system.model.operations.items(), every=1)
         if declared.rule_or_none(type) is not None
     ]
 
 
 def _question_of_all(rights: Rights, words: QuestionText) -> AuthorizedQuestion:
-    found = rights.state.realm(rights.realm)
-    request = question_text.read(words, found.system, found.matrix, rights.now)
-    return AuthorizedQuestion(found, words, request, rights.sees)
+    realm_state = rights.state.realm(rights.realm)
+    request = question_text.read(words, realm_state.system, realm_state.matrix, rights.now)
+    return AuthorizedQuestion(realm_state, words, request, rights.sees)
 
 
 def _of(request: Request, operation: str) -> Request:
@@ -299,35 +299,35 @@ def reasons(state: State, actor: Actor, asked: AuthorizedQuestion) -> Reasons:
     asker, of the target and what lies above it; and where nothing at all is allowed on the
     target, only that it is denied, as for a target that is not there.
     """
-    found = explain(asked.realm.matrix, asked.request)
-    named = _statements(asked, found)
+    explanation = explain(asked.realm.matrix, asked.request)
+    named = _statements(asked, explanation)
     notes: tuple[str, ...] = ()
     if asked.sees and _may_read_statements(state, actor, asked):
         notes = question_text.validity_notes(asked.realm.matrix, asked.request)
     else:
-        found = _redacted(asked, found, actor)
-        named = [_narrowed(asked, one) for one in _statements(asked, found) if is_plain(one)]
+        explanation = _redacted(asked, explanation, actor)
+        named = [_narrowed(asked, one) for one in _statements(asked, explanation) if is_plain(one)]
     chains = (
         (s.id, question_text.membership_path(asked.realm.matrix, asked.request, s)) for s in named
     )
     reaching = {id: chain for id, chain in chains if chain is not None}
-    summary = Sentences(asked.realm).answer(asked.request, found, named)
+    summary = Sentences(asked.realm).answer(asked.request, explanation, named)
     return Reasons(
-        found,
+        explanation,
         tuple(named),
         reaching,
         notes,
         tuple(summary),
-        _lifters(asked, found, named),
+        _lifters(asked, explanation, named),
         asked.request.principal,
     )
 
 
 def _lifters(
-    asked: AuthorizedQuestion, found: Explanation, named: Sequence[Statement]
+    question: AuthorizedQuestion, explanation: Explanation, named: Sequence[Statement]
 ) -> dict[str, tuple[Principal, ...] | None]:
-    lifted = {id for way in found.ways for id in way.lifted}
-    return {one.id: _who_lifts(asked, one) for one in named if one.id in lifted}
+    lifted = {id for way in explanation.ways for id in way.lifted}
+    return {one.id: _who_lifts(question, one) for one in named if one.id in lifted}
 
 
 def _who_lifts(asked: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
@@ -342,44 +342,46 @@ def _who_lifts(asked: AuthorizedQuestion, statement: Statement) -> tuple[Princip
     return tuple(sorted(who_may(matrix, question)))
 
 
-def _may_read_statements(state: State, actor: Actor, asked: AuthorizedQuestion) -> bool:
-    name = asked.realm.realm.name
-    return control.denied_in(state, actor, "statement.list", name, asked.request.now) is None
+def _may_read_statements(state: State, actor: Actor, question: AuthorizedQuestion) -> bool:
+    name = question.realm.realm.name
+    return control.denied_in(state, actor, "statement.list", name, question.request.now) is None
 
 
-def _redacted(asked: AuthorizedQuestion, found: Explanation, actor: Actor) -> Explanation:
+def _redacted(question: AuthorizedQuestion, explanation: Explanation, actor: Actor) -> Explanation:
     """The explanation without what the caller may not know."""
-    if not found.decision.allow and not _is_visible(asked, actor):
-        return Explanation(_recorded(asked, _plain_denial(asked)), None, (), ())
-    known = {asked.request.target, NO_RESOURCE, *_above(asked)}
-    rule = None if found.rule is None else _pruned(found.rule, known)
+    if not explanation.decision.allow and not _is_visible(question, actor):
+        return Explanation(_recorded(question, _plain_denial(question)), None, (), ())
+    known = {question.request.target, NO_RESOURCE, *_above(question)}
+    rule = None if explanation.rule is None else _pruned(explanation.rule, known)
     shown = () if rule is None else tuple(sorted(set(_ids(rule))))
     ways = tuple(
         replace(way, opens=(), others=None)
-        for way in found.ways
+        for way in explanation.ways
         if not way.joins and all(need.entity in known for need in way.needs)
     )
-    return Explanation(_recorded(asked, found.decision), rule, shown, ways)
+    return Explanation(_recorded(question, explanation.decision), rule, shown, ways)
 
 
-def _plain_denial(asked: AuthorizedQuestion) -> Decision:
-    return asked.realm.matrix.snapshot.decisions[Reason.DENIED]
+def _plain_denial(question: AuthorizedQuestion) -> Decision:
+    return question.realm.matrix.snapshot.decisions[Reason.DENIED]
 
 
-def _is_visible(asked: AuthorizedQuestion, actor: Actor) -> bool:
+def _is_visible(question: AuthorizedQuestion, actor: Actor) -> bool:
     """Whether anything is allowed to the caller on the target, so that it is no secret."""
-    if asked.request.target == NO_RESOURCE or not asked.request.target.name:
+    if question.request.target == NO_RESOURCE or not question.request.target.name:
         return True
-    realm = asked.realm
+    realm = question.realm
     if not actor.is_good_in(realm.realm):
         return False
-    own = actor.request(realm.realm, realm.system, "", asked.request.target, now=asked.request.now)
+    own = actor.request(
+        realm.realm, realm.system, "", question.request.target, now=question.request.now
+    )
     return bool(operations_of(realm.matrix, own))
 
 
-def _above(asked: AuthorizedQuestion) -> list[Entity]:
-    coded = asked.realm.matrix.snapshot.coded
-    target = asked.request.target
+def _above(question: AuthorizedQuestion) -> list[Entity]:
+    coded = question.realm.matrix.snapshot.coded
+    target = question.request.target
     return list(coded.ancestors(target)) if target != NO_RESOURCE else []
 
 
@@ -400,13 +402,13 @@ def is_plain(statement: Statement) -> bool:
     return not isinstance(statement.scope, Where) and statement.constraint is None
 
 
-def _narrowed(asked: AuthorizedQuestion, statement: Statement) -> Statement:
+def _narrowed(question: AuthorizedQuestion, statement: Statement) -> Statement:
     """The statement, of those whom it names only the ones that the asker acts as."""
-    mine = asked.realm.matrix.subject(asked.request).named
+    mine = question.realm.matrix.subject(question.request).named
     return replace(statement, principals=statement.principals & mine)
 
 
-def _statements(asked: AuthorizedQuestion, found: Explanation) -> list[Statement]:
-    there = stored(asked.realm)
-    ids = {*found.statements, *(() if found.rule is None else _ids(found.rule))}
+def _statements(question: AuthorizedQuestion, explanation: Explanation) -> list[Statement]:
+    there = stored(question.realm)
+    ids = {*explanation.statements, *(() if explanation.rule is None else _ids(explanation.rule))}
     return [there[id] for id in sorted(ids) if id in there]

@@ -116,6 +116,6 @@ def _among(
 def _open(state: State, directory: str, may: May) -> frozenset[str]:
     return frozenset(
         name
-        for name, found in state.realms.items()
-        if name != CONTROL and found.realm.directory == directory and may(name)
+        for name, realm_state in state.realms.items()
+        if name != CONTROL and realm_state.realm.directory == directory and may(name)
     )

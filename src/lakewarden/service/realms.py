@@ -27,8 +27,8 @@ CONTROL_MODEL = "control"
 def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
     """The realms that the caller may see, by name."""
     return [
-        found
-        for name, found in sorted(state.realms.items())
+        realm_state
+        for name, realm_state in sorted(state.realms.items())
         if control.may(state, actor, "realm.load", control.realm(name), now)
     ]
 
@@ -166,10 +166,10 @@ def drop(transaction: WriteTransaction, name: str) -> Denied | None:
         return refused
     if name == CONTROL:
         raise Conflict(f"the realm `{CONTROL}` cannot be dropped")
-    found = transaction.state.declared(name)
-    if found is None:
+    stored_realm = transaction.state.declared(name)
+    if stored_realm is None:
         raise Unknown("realm", name)
-    directory = found.directory
+    directory = stored_realm.directory
     tokens = [t for t in transaction.state.tokens.values() if t.realm == name]
     transaction.change(name, RealmChanged(name, None))
     transaction.change(people_of(directory), *(TokenChanged(token.id, None) for token in tokens))

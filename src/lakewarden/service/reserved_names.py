@@ -39,7 +39,7 @@ def is_taken(state: State, directory: str, name: str, reserved: Iterable[str] = 
             for token in state.tokens.values()
         )
         or folded in _by_fold(_of_people(people))
-        or any(folded in _stored(found) for found in _realms(state, directory))
+        or any(folded in _stored(realm_state) for realm_state in _realms(state, directory))
     )
 
 
@@ -54,7 +54,11 @@ def referenced_names(state: State, directory: str, name: str) -> Mapping[str, fr
 
 
 def _realms(state: State, directory: str) -> Iterator[RealmState]:
-    return (found for found in state.realms.values() if found.realm.directory == directory)
+    return (
+        realm_state
+        for realm_state in state.realms.values()
+        if realm_state.realm.directory == directory
+    )
 
 
 def _of_people(people: People) -> Iterator[Principal]:
@@ -63,13 +67,13 @@ def _of_people(people: People) -> Iterator[Principal]:
         yield from row
 
 
-def _stored(found: RealmState) -> Names:
+def _stored(realm_state: RealmState) -> Names:
     """The users who are stored in a realm, and the names that it spells otherwise."""
-    beside = found.matrix.snapshot.memos.derived
+    beside = realm_state.matrix.snapshot.memos.derived
     names = beside.get(_STORED)
     if not isinstance(names, dict):
-        names = beside[_STORED] = _by_fold(_stored_users(found.matrix.snapshot))
-    spelled = (Principal(USER, one) for pair in found.realm.spellings.items() for one in pair)
+        names = beside[_STORED] = _by_fold(_stored_users(realm_state.matrix.snapshot))
+    spelled = (Principal(USER, one) for pair in realm_state.realm.spellings.items() for one in pair)
     return {**names, **_by_fold(spelled)}
 
 
@@ -82,11 +86,11 @@ def _stored_users(snapshot: Snapshot) -> Iterator[Principal]:
             yield from (Principal(*one) for one in also if one is not None)
 
 
-def _referenced(found: RealmState) -> Names:
-    beside = found.matrix.snapshot.memos.derived
+def _referenced(realm_state: RealmState) -> Names:
+    beside = realm_state.matrix.snapshot.memos.derived
     names = beside.get(_SPOKEN)
     if not isinstance(names, dict):
-        names = beside[_SPOKEN] = _by_fold(_referenced_in(found.matrix.snapshot))
+        names = beside[_SPOKEN] = _by_fold(_referenced_in(realm_state.matrix.snapshot))
     return names
 
 

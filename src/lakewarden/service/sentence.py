@@ -64,9 +64,9 @@ def plain(words: Iterable[Phrase]) -> str:
 class Sentences:
     """The sentences about one realm."""
 
-    def __init__(self, found: RealmState) -> None:
-        self._realm = found.realm.name
-        self._system = found.system
+    def __init__(self, realm_state: RealmState) -> None:
+        self._realm = realm_state.realm.name
+        self._system = realm_state.system
 
     def entity(self, entity: Entity) -> Phrase:
         """The entity by the name that people call it."""
@@ -177,9 +177,9 @@ class Sentences:
                 return [Phrase(operation.title.removesuffix(article) + " "), self.entity(target)]
         return [Phrase(f"{operation.title}: "), self.entity(target)]
 
-    def _because(self, found: Explanation, named: Sequence[Statement]) -> list[Phrase]:
+    def _because(self, explanation: Explanation, named: Sequence[Statement]) -> list[Phrase]:
         allowing = [
-            one for one in named if one.effect is Effect.ALLOW and one.id in found.statements
+            one for one in named if one.effect is Effect.ALLOW and one.id in explanation.statements
         ]
         if not allowing:
             return []
@@ -189,11 +189,13 @@ class Sentences:
         return [*words, Phrase(".")]
 
     def _why_not(
-        self, request: Request, found: Explanation, named: Sequence[Statement]
+        self, request: Request, explanation: Explanation, named: Sequence[Statement]
     ) -> list[Phrase]:
-        if found.decision.reason is Reason.NOT_STORED:
+        if explanation.decision.reason is Reason.NOT_STORED:
             return [Phrase(" It is not stored here, and nobody may do this on what is not there.")]
-        denying = [one for one in named if one.effect is Effect.DENY and one.id in found.statements]
+        denying = [
+            one for one in named if one.effect is Effect.DENY and one.id in explanation.statements
+        ]
         if denying:
             return [
                 Phrase(" A DENY stands in the way: "),
@@ -203,13 +205,13 @@ class Sentences:
                 *self._on(denying[0]),
                 Phrase(", and a DENY beats every ALLOW."),
             ]
-        if not found.ways or not found.ways[0].needs:
+        if not explanation.ways or not explanation.ways[0].needs:
             return []
-        need = found.ways[0].needs[0]
+        need = explanation.ways[0].needs[0]
         words = [Phrase(" It needs "), *self.privileges([need.privilege])]
         if need.entity != NO_RESOURCE:
             words += [Phrase(f" on {need.entity.type} "), self.entity(need.entity)]
-        more = len(found.ways[0].needs) - 1
+        more = len(explanation.ways[0].needs) - 1
         if more:
             words.append(Phrase(f", and {more} more"))
         return [*words, Phrase(".")]

@@ -66,8 +66,10 @@ def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
 
     What is over of the realm's sessions goes.
     """
-    found = transaction.realm(realm).realm
-    actor = Actor(user, found.directory, found.name, unproven=transaction.actor.unproven)
+    stored_realm = transaction.realm(realm).realm
+    actor = Actor(
+        user, stored_realm.directory, stored_realm.name, unproven=transaction.actor.unproven
+    )
     return _begin(transaction, actor)
 
 

@@ -116,12 +116,12 @@ class State:
 
     def realm(self, name: str) -> RealmState:
         """The realm of that name; raises `Unknown`, or `RealmClosed` where it is closed."""
-        found = self.realms.get(name)
-        if found is None and name in self.closed:
+        realm_state = self.realms.get(name)
+        if realm_state is None and name in self.closed:
             raise RealmClosed(f"realm `{name}` is closed: {self.closed[name].reason}")
-        if found is None:
+        if realm_state is None:
             raise Unknown("realm", name, f"there are: {', '.join(sorted(self.realms)) or 'none'}")
-        return found
+        return realm_state
 
     def declared(self, name: str) -> Realm | None:
         """What is declared of a realm, open or closed; None where there is none."""
@@ -292,7 +292,7 @@ def _with_people(
             tokens.pop(effect.id, None)
             if effect.token is not None:
                 tokens[effect.id] = effect.token
-    known = state.people.get(directory, People()).after(effects)
+    directory_people = state.people.get(directory, People()).after(effects)
     realms = dict(state.realms)
     for name, realm in state.realms.items():
         if realm.realm.directory == directory:
@@ -301,7 +301,7 @@ def _with_people(
     return replace(
         state,
         tokens={token.digest: token for token in tokens.values()},
-        people={**state.people, directory: known},
+        people={**state.people, directory: directory_people},
         realms=realms,
     )
 

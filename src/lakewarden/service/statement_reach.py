@@ -127,16 +127,16 @@ def reaching(
         refused_own = control.denied_in(state, actor, "explain.ask_own", realm, now)
         if refused_own is not None or not actor.is_good_in(state.realm(realm).realm):
             return refused
-    found = state.realm(realm)
-    entity = parse_entity(found, text)
-    id = found.matrix.snapshot.coded.tree.find(entity)
+    realm_state = state.realm(realm)
+    entity = parse_entity(realm_state, text)
+    id = realm_state.matrix.snapshot.coded.tree.find(entity)
     if id is None or id not in visible_ids(state, actor, realm, now):
         raise Unknown("entity", text)
-    rows = StatementReach(LintContext(found.matrix.snapshot)).reaching(entity, id)
+    rows = StatementReach(LintContext(realm_state.matrix.snapshot)).reaching(entity, id)
     if refused is None:
         return list(rows)
-    asking = actor.request(found.realm, found.system, "", now=now)
-    return _own(list(rows), found.matrix.subject(asking), id)
+    asking = actor.request(realm_state.realm, realm_state.system, "", now=now)
+    return _own(list(rows), realm_state.matrix.subject(asking), id)
 
 
 def _own(

@@ -35,14 +35,14 @@ def listed(state: State, actor: Actor, realm: str, now: float) -> list[Statement
     refused = control.denied_in(state, actor, "statement.list", realm, now)
     if refused is not None:
         return refused
-    found = stored(state.realm(realm))
-    return [found[id] for id in sorted(found)]
+    statements_by_id = stored(state.realm(realm))
+    return [statements_by_id[id] for id in sorted(statements_by_id)]
 
 
 def stored(realm: RealmState) -> Mapping[str, Statement]:
     """By id: the statements of a realm, without those that follow from its entities."""
     table = realm.matrix.snapshot.table.statements
-    return {id: found for id, found in table.items() if not id.startswith(IMPLIED_ID)}
+    return {id: statement for id, statement in table.items() if not id.startswith(IMPLIED_ID)}
 
 
 def put(
@@ -57,17 +57,17 @@ def put(
     refused = control.refused_in(transaction, "statement.put", realm, statement=id)
     if refused is not None:
         return refused
-    found = transaction.realm(realm)
-    system = found.system
+    realm_state = transaction.realm(realm)
+    system = realm_state.system
     (statement,) = read_statements([table], system.model, system.spelling, "body")
     _check(statement)
-    _check_default(found, statement.id)
+    _check_default(realm_state, statement.id)
     effects = _marked(transaction, realm, statement.id, mark)
     before = control.administrators(transaction.state, transaction.now)
-    if stored(found).get(statement.id) != statement:
+    if stored(realm_state).get(statement.id) != statement:
         effects.insert(0, StatementAdded(statement))
-    if statement.id in found.realm.deleted:
-        declared = replace(found.realm, deleted=found.realm.deleted - {statement.id})
+    if statement.id in realm_state.realm.deleted:
+        declared = replace(realm_state.realm, deleted=realm_state.realm.deleted - {statement.id})
         effects.append(RealmChanged(realm, declared))
     transaction.change(realm, *effects)
     if realm == CONTROL:
@@ -84,15 +84,15 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
     refused = control.refused_in(transaction, "statement.remove", realm, statement=id)
     if refused is not None:
         return refused
-    found = transaction.realm(realm)
-    if id not in stored(found):
+    realm_state = transaction.realm(realm)
+    if id not in stored(realm_state):
         return None
-    _check_default(found, id)
+    _check_default(realm_state, id)
     _check_mark(transaction, realm, id, mark)
     before = control.administrators(transaction.state, transaction.now)
     effects: list[Effect] = [StatementRemoved(id)]
-    if any(table["id"] == id for table in found.system.model.defaults):
-        declared = replace(found.realm, deleted=found.realm.deleted | {id})
+    if any(table["id"] == id for table in realm_state.system.model.defaults):
+        declared = replace(realm_state.realm, deleted=realm_state.realm.deleted | {id})
         effects.append(RealmChanged(realm, declared))
     transaction.change(realm, *effects)
     if realm == CONTROL:
@@ -119,14 +119,16 @@ def _check(statement: Statement) -> None:
     check_size(statement)
 
 
-def _check_default(found: RealmState, id: str) -> None:
-    for default in default_statements(found.system, found.realm.deleted):
-        if default.id == id and not _is_editable(found, id):
+def _check_default(realm_state: RealmState, id: str) -> None:
+    for default in default_statements(realm_state.system, realm_state.realm.deleted):
+        if default.id == id and not _is_editable(realm_state, id):
             raise Conflict(f"the default statement `{id}` cannot be changed or deleted")
 
 
-def _is_editable(found: RealmState, id: str) -> bool:
-    return any(t["id"] == id and t.get("editable", False) for t in found.system.model.defaults)
+def _is_editable(realm_state: RealmState, id: str) -> bool:
+    return any(
+        t["id"] == id and t.get("editable", False) for t in realm_state.system.model.defaults
+    )
 
 
 def _check_mark(transaction: WriteTransaction, realm: str, id: str, mark: str) -> None:

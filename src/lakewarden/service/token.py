@@ -99,10 +99,10 @@ def is_stored(state: State, user: str, directory: str) -> bool:
     """Whether the user is in the directory, or in one of the realms whose people it has."""
     if Principal(USER, user) in state.people.get(directory, People()).principals:
         return True
-    for found in state.realms.values():
-        if found.realm.directory == directory:
-            memberships = found.matrix.snapshot.coded.memberships
-            person = Actor(user, directory).principal(found.realm, found.system)
+    for realm_state in state.realms.values():
+        if realm_state.realm.directory == directory:
+            memberships = realm_state.matrix.snapshot.coded.memberships
+            person = Actor(user, directory).principal(realm_state.realm, realm_state.system)
             if memberships.ids.get(person) in memberships.stored:
                 return True
     return False

@@ -55,11 +55,11 @@ def usage(  # noqa: PLR0913 — of what, and which part
         raise BadInput(f"expected one of: {', '.join(BY)}", where="by")
     if not 1 <= days <= MAX_DAYS:
         raise BadInput(f"expected 1 to {MAX_DAYS} days, got {days}", where="days")
-    found = state.realm(realm)
-    person = found.system.principal(principal) if principal else None
+    realm_state = state.realm(realm)
+    person = realm_state.system.principal(principal) if principal else None
     if person is not None and person.kind != USER:
         raise BadInput("expected a user", where="principal")
-    target = parse_entity(found, entity) if entity else None
+    target = parse_entity(realm_state, entity) if entity else None
     since = (datetime.fromtimestamp(now, UTC) - timedelta(days=days - 1)).date().isoformat()
     counts: Counter[str] = Counter()
     last: dict[str, str] = {}

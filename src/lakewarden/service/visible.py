@@ -22,12 +22,12 @@ SEE = "see"
 
 def visible_ids(state: State, actor: Actor, realm: str, now: float) -> BitMap:
     """The ids of the stored entities that the caller may know of."""
-    found = state.realm(realm)
+    realm_state = state.realm(realm)
     if control.denied_in(state, actor, "entity.list", realm, now) is None:
-        return found.matrix.snapshot.coded.tree.stored
+        return realm_state.matrix.snapshot.coded.tree.stored
     if listing_denial(state, actor, realm, now) is not None:
         return BitMap()
-    return rule_visible_ids(found, actor, now)
+    return rule_visible_ids(realm_state, actor, now)
 
 
 def listing_denial(state: State, actor: Actor, realm: str, now: float) -> Denied | None:

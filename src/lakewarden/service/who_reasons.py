@@ -41,10 +41,10 @@ def who_reasons(asked: AuthorizedQuestion) -> list[WhoReason]:
         through: tuple[Principal, ...] = ()
         user = one.users[0]
         if place < EXPLAINED:
-            told = explain(matrix, replace(asked.request, principal=user))
+            explanation = explain(matrix, replace(asked.request, principal=user))
             statements = tuple(
                 id
-                for id in told.statements
+                for id in explanation.statements
                 if not id.startswith(IMPLIED_ID) and table[id].effect is Effect.ALLOW
             )
             acts_as = {memberships.principals[id] for id in memberships.acts_as(user)}

@@ -89,9 +89,9 @@ class WriteTransaction:
 
     def _check_nesting(self, before: State) -> None:
         for name, realm in self.state.realms.items():
-            known = before.realms.get(name)
-            if realm is not known:
-                was = None if known is None else known.matrix.snapshot.coded
+            realm_state = before.realms.get(name)
+            if realm is not realm_state:
+                was = None if realm_state is None else realm_state.matrix.snapshot.coded
                 check_nesting(was, realm.matrix.snapshot.coded)
 
     def _steps(self, scope: str, effect: Effect) -> Sequence[Effect]:

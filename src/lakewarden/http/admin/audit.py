@@ -112,52 +112,52 @@ _EXPORTED: Final = 100_000
 
 def read(exchange: Exchange) -> HandlerResult:
     """A page of the trail; with `Accept: application/x-ndjson` all rows, one in a line."""
-    wanted = _filter(exchange)
+    row_filter = _filter(exchange)
     if _NDJSON in exchange.headers.get("accept", ""):
-        return _exported(exchange, wanted)
+        return _exported(exchange, row_filter)
     order = exchange.one("order")
-    question = (exchange.path, wanted, order)
+    question = (exchange.path, row_filter, order)
     after = place_of(exchange.one("page.token"), int, *question)
     last = number(exchange, "last", 0) if "last" in exchange.query else None
     if last is not None and order:
         raise BadInput("expected either `last` or `order`", where="last")
     with exchange.service.reading() as reading:
-        found = audit_reading.read(
+        page = audit_reading.read(
             reading,
             exchange.state,
             exchange.actor,
             exchange.now,
-            wanted=wanted,
+            wanted=row_filter,
             size=number(exchange, "page.limit", 100),
             after=after,
             last=last,
             newest_first=order == _NEWEST,
         )
-    if isinstance(found, Denied):
-        return found
-    rows = [_row(row) for row in found.entries]
-    return AuditRows(rows=rows, page=token_after(found.after, *question))
+    if isinstance(page, Denied):
+        return page
+    rows = [_row(row) for row in page.entries]
+    return AuditRows(rows=rows, page=token_after(page.after, *question))
 
 
-def _exported(exchange: Exchange, wanted: Filter) -> Denied | Reply:
+def _exported(exchange: Exchange, row_filter: Filter) -> Denied | Reply:
     """Every row that is wanted, from the oldest on; a last line tells where more go on."""
     lines: list[bytes] = []
     after: int | None = 0
     with exchange.service.reading() as reading:
         while after is not None and len(lines) < _EXPORTED:
-            found = audit_reading.read(
+            page = audit_reading.read(
                 reading,
                 exchange.state,
                 exchange.actor,
                 exchange.now,
-                wanted=wanted,
+                wanted=row_filter,
                 size=audit_reading.MAX_PAGE,
                 after=after,
             )
-            if isinstance(found, Denied):
-                return found
-            lines += [msgspec.json.encode(_row(row)) for row in found.entries]
-            after = found.after
+            if isinstance(page, Denied):
+                return page
+            lines += [msgspec.json.encode(_row(row)) for row in page.entries]
+            after = page.after
     if after is not None:
         lines.append(msgspec.json.encode({"goes_on_after": after}))
     return Reply(200, b"".join(line + b"\n" for line in lines), _NDJSON)

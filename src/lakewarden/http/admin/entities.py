@@ -33,7 +33,7 @@ def listed(exchange: Exchange) -> HandlerResult:
     text = exchange.one("q")
     question = (exchange.path, type, within, text)
     place = place_of(exchange.one("page.token"), str, *question)
-    found = entities.listed(
+    page = entities.listed(
         exchange.state,
         exchange.actor,
         name,
@@ -45,12 +45,12 @@ def listed(exchange: Exchange) -> HandlerResult:
         after=place,
         skip=number(exchange, "page.skip", 0) if place is None else 0,
     )
-    if isinstance(found, Denied):
-        return found
-    after = None if found.after is None else written(found.after)
+    if isinstance(page, Denied):
+        return page
+    after = None if page.after is None else written(page.after)
     return Entities(
-        entities=[EntityName(type=one.type, name=one.name) for one in found.entities],
-        total=found.total,
+        entities=[EntityName(type=one.type, name=one.name) for one in page.entities],
+        total=page.total,
         page=token_after(after, *question),
     )
 
@@ -58,8 +58,8 @@ def listed(exchange: Exchange) -> HandlerResult:
 def load(exchange: Exchange) -> HandlerResult:
     """One entity and what it carries."""
     name, text = exchange.params["realm"], exchange.one("entity")
-    found = entities.load(exchange.state, exchange.actor, name, text, exchange.now)
-    return found if isinstance(found, Denied) else _response(found)
+    record = entities.load(exchange.state, exchange.actor, name, text, exchange.now)
+    return record if isinstance(record, Denied) else _response(record)
 
 
 def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
@@ -67,10 +67,10 @@ def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
     name = exchange.params["realm"]
     owners = body.owners
     pairs = None if owners is None else [(one.principal, one.ownership) for one in owners]
-    made = exchange.write(
+    record = exchange.write(
         lambda transaction: entities.put(transaction, name, body.entity, body.parent, pairs)
     )
-    return made if isinstance(made, Denied) else _response(made)
+    return record if isinstance(record, Denied) else _response(record)
 
 
 def drop(exchange: Exchange) -> HandlerResult:
@@ -79,20 +79,20 @@ def drop(exchange: Exchange) -> HandlerResult:
     return exchange.write(lambda transaction: entities.drop(transaction, name, text))
 
 
-def _response(found: EntityRecord) -> EntityResponse:
+def _response(record: EntityRecord) -> EntityResponse:
     return EntityResponse(
-        entity=written(found.entity),
-        type=found.entity.type,
-        name=found.entity.name,
-        parent=None if found.parent is None else written(found.parent),
+        entity=written(record.entity),
+        type=record.entity.type,
+        name=record.entity.name,
+        parent=None if record.parent is None else written(record.parent),
         owners=[
             Owner(principal=principal_text(row.owner), ownership=row.ownership)
-            for row in found.owners
+            for row in record.owners
         ],
-        attributes={name: list(values) for name, values in sorted(found.attributes.items())},
+        attributes={name: list(values) for name, values in sorted(record.attributes.items())},
         relations={
             kind: [written(target) for target in targets]
-            for kind, targets in sorted(found.relations.items())
+            for kind, targets in sorted(record.relations.items())
         },
     )
 

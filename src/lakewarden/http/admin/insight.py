@@ -199,7 +199,7 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
 
 def compared(exchange: Exchange, body: CompareQuestion) -> HandlerResult:
     """What two principals may, beside each other."""
-    found = compare(
+    comparison = compare(
         exchange.state,
         exchange.actor,
         exchange.params["realm"],
@@ -209,13 +209,13 @@ def compared(exchange: Exchange, body: CompareQuestion) -> HandlerResult:
         exchange.now,
         within=body.within,
     )
-    if isinstance(found, Denied):
-        return found
+    if isinstance(comparison, Denied):
+        return comparison
     return ComparisonResponse(
-        only_a=_part(found.only_a),
-        both=_part(found.both),
-        only_b=_part(found.only_b),
-        revision=found.revision,
+        only_a=_part(comparison.only_a),
+        both=_part(comparison.both),
+        only_b=_part(comparison.only_b),
+        revision=comparison.revision,
     )
 
 
@@ -237,7 +237,7 @@ def _part(part: ComparedEntities) -> ComparisonPart:
 def principal(exchange: Exchange) -> HandlerResult:
     """What a realm knows of a principal."""
     with exchange.service.reading() as reading:
-        found = summary(
+        principal_summary = summary(
             reading,
             exchange.state,
             exchange.actor,
@@ -245,29 +245,29 @@ def principal(exchange: Exchange) -> HandlerResult:
             exchange.one("p"),
             exchange.now,
         )
-    if isinstance(found, Denied):
-        return found
+    if isinstance(principal_summary, Denied):
+        return principal_summary
     return PrincipalSummaryResponse(
-        principal=principal_text(found.principal),
+        principal=principal_text(principal_summary.principal),
         belongs=[
             MembershipPath(
                 path=[principal_text(step) for step in one.path],
                 from_directory=one.from_directory,
             )
-            for one in found.belongs
+            for one in principal_summary.belongs
         ],
-        members=found.members,
+        members=principal_summary.members,
         reached=[
             ReachableEntities(
                 way=one.way, type=one.type, operation=one.operation, entities=one.entities
             )
-            for one in found.reached
+            for one in principal_summary.reached
         ],
-        owned=[written(one) for one in found.owned],
-        owns=found.owns,
-        statements=list(found.statements),
-        last_used=found.last_used,
-        revision=found.revision,
+        owned=[written(one) for one in principal_summary.owned],
+        owns=principal_summary.owns,
+        statements=list(principal_summary.statements),
+        last_used=principal_summary.last_used,
+        revision=principal_summary.revision,
     )
 
 

@@ -98,14 +98,14 @@ class LinksLoadResponse(ResponseBody, kw_only=True):
 def listed(exchange: Exchange) -> HandlerResult:
     """The links that the caller may see."""
     realm, entity = exchange.one("realm") or None, exchange.one("entity") or None
-    found = links.listed(exchange.state, exchange.actor, exchange.now, realm, entity)
-    if isinstance(found, Denied):
-        return found
-    shown, page = cut_of(exchange, found.links, lambda one: _place(one[0]), realm, entity)
+    link_list = links.listed(exchange.state, exchange.actor, exchange.now, realm, entity)
+    if isinstance(link_list, Denied):
+        return link_list
+    shown, page = cut_of(exchange, link_list.links, lambda one: _place(one[0]), realm, entity)
     return LinksResponse(
         links=[_response(one, keeper) for one, keeper in shown],
-        left_out=list(found.left_out),
-        total=len(found.links),
+        left_out=list(link_list.left_out),
+        total=len(link_list.links),
         page=page,
     )
 
@@ -158,16 +158,16 @@ def remove(exchange: Exchange) -> HandlerResult:
 def load(exchange: Exchange, body: LinkRows) -> HandlerResult:
     """Brings in the links that rules found."""
     rows = [((a, one), (b, other)) for a, one, b, other in body.links]
-    found = exchange.write(
+    result = exchange.write(
         lambda transaction: links.load_links(transaction, rows, body.keeper, prune=body.prune)
     )
-    if isinstance(found, Denied):
-        return found
+    if isinstance(result, Denied):
+        return result
     return LinksLoadResponse(
-        new=found.new,
-        gone=found.gone,
-        left=found.left,
-        pruned=found.pruned,
+        new=result.new,
+        gone=result.gone,
+        left=result.left,
+        pruned=result.pruned,
         revision=exchange.state.revision,
     )
 

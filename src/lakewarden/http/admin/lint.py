@@ -113,15 +113,15 @@ def linted(exchange: Exchange) -> HandlerResult:
     """What the policy advisor finds in a realm."""
     name, id = exchange.params["realm"], exchange.one("rule")
     rules = (catalogue.rule(id),) if id else tuple(RULES.values())
-    found = lint.linted(exchange.state, exchange.actor, name, exchange.now, rules)
-    if isinstance(found, Denied):
-        return found
+    findings = lint.linted(exchange.state, exchange.actor, name, exchange.now, rules)
+    if isinstance(findings, Denied):
+        return findings
     with exchange.service.reading() as reading:
         if "since" in exchange.query:
             since = number(exchange, "since", 0)
-            found = new_since(reading, name, found, since, rules, exchange.now)
-        dismissed = lint.dismissals(reading, name, found, exchange.now)
-        chosen = _chosen(exchange, found, frozenset(dismissed))
+            findings = new_since(reading, name, findings, since, rules, exchange.now)
+        dismissed = lint.dismissals(reading, name, findings, exchange.now)
+        chosen = _chosen(exchange, findings, frozenset(dismissed))
         asked = [exchange.one(one.name) for one in _FILTERS]
         shown, page = cut_of(exchange, chosen, _place, name, *asked)
         seen: Mapping[str, FirstSeen] = {}

@@ -78,21 +78,21 @@ def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     system = load_system(body.model, body.settings, text)
     facts = _facts(body, system)
     before = exchange.state.revision
-    found = load_rows(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
-    if isinstance(found, Denied):
-        return found
+    result = load_rows(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
+    if isinstance(result, Denied):
+        return result
     exchange.state = exchange.service.state
-    return _loaded(found, before)
+    return _loaded(result, before)
 
 
-def _loaded(found: LoadResult, before: int) -> LoadResponse:
-    is_new = bool(found.gap.effects)
+def _loaded(result: LoadResult, before: int) -> LoadResponse:
+    is_new = bool(result.gap.effects)
     return LoadResponse(
         new=is_new,
-        revision=found.revision if is_new else before,
-        pruned=found.pruned,
-        rows={name: RowCounts(**count._asdict()) for name, count in found.gap.counts.items()},
-        left=list(found.gap.left),
+        revision=result.revision if is_new else before,
+        pruned=result.pruned,
+        rows={name: RowCounts(**count._asdict()) for name, count in result.gap.counts.items()},
+        left=list(result.gap.left),
     )
 
 

@@ -41,7 +41,7 @@ _KIND = Parameter("kind", "only principals of this kind", choices=(USER, GROUP, 
 
 def directories(exchange: Exchange) -> HandlerResult:
     """The directories that the caller may see."""
-    names = {found.realm.directory for found in exchange.state.realms.values()}
+    names = {realm_state.realm.directory for realm_state in exchange.state.realms.values()}
     seen = [
         name
         for name in sorted(names | set(exchange.state.people))
@@ -71,9 +71,9 @@ def _directory(exchange: Exchange, name: str) -> DirectoryResponse:
         users=sum(person.kind == USER for person in known),
         groups=sum(person.kind == GROUP for person in known),
         realms=[
-            found.realm.name
-            for _, found in sorted(exchange.state.realms.items())
-            if found.realm.directory == name
+            realm_state.realm.name
+            for _, realm_state in sorted(exchange.state.realms.items())
+            if realm_state.realm.directory == name
         ],
     )
 
@@ -81,15 +81,23 @@ def _directory(exchange: Exchange, name: str) -> DirectoryResponse:
 def people_listed(exchange: Exchange) -> HandlerResult:
     """The users and groups of a directory."""
     name = exchange.params["directory"]
-    found = people.people(exchange.state, exchange.actor, name, exchange.now)
-    return found if isinstance(found, Denied) else _principals(exchange, found.principals)
+    directory_people = people.people(exchange.state, exchange.actor, name, exchange.now)
+    return (
+        directory_people
+        if isinstance(directory_people, Denied)
+        else _principals(exchange, directory_people.principals)
+    )
 
 
 def memberships_listed(exchange: Exchange) -> HandlerResult:
     """Who belongs to what in a directory."""
     name = exchange.params["directory"]
-    found = people.people(exchange.state, exchange.actor, name, exchange.now)
-    return found if isinstance(found, Denied) else _memberships(exchange, found.memberships)
+    directory_people = people.people(exchange.state, exchange.actor, name, exchange.now)
+    return (
+        directory_people
+        if isinstance(directory_people, Denied)
+        else _memberships(exchange, directory_people.memberships)
+    )
 
 
 def _adding(kind: str) -> Callable[[Exchange], HandlerResult]:

@@ -215,7 +215,7 @@ def load(exchange: Exchange) -> HandlerResult:
 
 def plan_files(exchange: Exchange, body: PlanRequest) -> HandlerResult:
     """What the files would change."""
-    made = plan.plan(
+    new_plan = plan.plan(
         exchange.service,
         exchange.actor,
         exchange.params["realm"],
@@ -223,11 +223,11 @@ def plan_files(exchange: Exchange, body: PlanRequest) -> HandlerResult:
         keeper=body.keeper,
         adopts=body.adopts,
     )
-    if isinstance(made, Denied):
-        return made
-    if exchange.state.revision != made.revision:
+    if isinstance(new_plan, Denied):
+        return new_plan
+    if exchange.state.revision != new_plan.revision:
         exchange.state = exchange.service.state
-    given = _response(made)
+    given = _response(new_plan)
     _check_moments(one for edit in given.statements for one in (edit.was, edit.now) if one)
     return given
 
@@ -268,8 +268,8 @@ def read_text(sent: PolicyText) -> Part:
     return sent.name, parse(sent.body, form, sent.name)
 
 
-def _response(made: Plan) -> PlanResponse:
-    return msgspec.convert(made.table(), PlanResponse)
+def _response(new_plan: Plan) -> PlanResponse:
+    return msgspec.convert(new_plan.table(), PlanResponse)
 
 
 def _check_moments(tables: Iterable[Mapping[str, Any]]) -> None:

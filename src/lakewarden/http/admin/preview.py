@@ -143,7 +143,7 @@ class PreviewResponse(ResponseBody, kw_only=True):
 def preview_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     """What a draft would change."""
     realm = exchange.params["realm"]
-    made = preview(
+    result = preview(
         exchange.service,
         exchange.actor,
         realm,
@@ -151,14 +151,16 @@ def preview_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
         at_revision=body.at_revision,
     )
     return (
-        made if isinstance(made, Denied) else _response(exchange.service.state.realm(realm), made)
+        result
+        if isinstance(result, Denied)
+        else _response(exchange.service.state.realm(realm), result)
     )
 
 
 def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     """What the policy advisor would find."""
     name, rules = exchange.params["realm"], tuple(RULES.values())
-    found = lint.linted(
+    findings = lint.linted(
         exchange.state,
         exchange.actor,
         name,
@@ -166,10 +168,10 @@ def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
         rules,
         draft_matrix(exchange, body),
     )
-    if isinstance(found, Denied):
-        return found
+    if isinstance(findings, Denied):
+        return findings
     unchangeable = policy.immutable_ids(exchange.state.realm(name).system)
-    return DraftFindings(findings=[finding_response(one, unchangeable) for one in found])
+    return DraftFindings(findings=[finding_response(one, unchangeable) for one in findings])
 
 
 def draft_matrix(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
@@ -192,9 +194,9 @@ def read_draft(found: RealmState, body: PreviewRequest) -> Draft:
     joined = _members(found, members.add)
     if body.text is not UNSET:
         name, table = read_text(body.text)
-        wanted = policy.read([(name, table)], found)
-        put += wanted.statements.values()
-        joined += sorted(wanted.members)
+        new_policy = policy.read([(name, table)], found)
+        put += new_policy.statements.values()
+        joined += sorted(new_policy.members)
     _check_once([one.id for one in put])
     return Draft(
         put=put,
@@ -213,59 +215,70 @@ def _check_once(ids: Sequence[str]) -> None:
             raise BadInput(f"`{id}` occurs more than once", where="body.put")
 
 
-def _statements(found: RealmState, drafts: Sequence[StatementDraft]) -> list[Statement]:
-    made: list[Statement] = []
+def _statements(realm_state: RealmState, drafts: Sequence[StatementDraft]) -> list[Statement]:
+    statements: list[Statement] = []
     for place, one in enumerate(drafts):
         table = {"id": one.id, **statement_table(one)}
-        made += _read(found, table, f"body.put[{place}]")
-    return made
+        statements += _read(realm_state, table, f"body.put[{place}]")
+    return statements
 
 
-def _read(found: RealmState, table: dict[str, Any], where: str) -> list[Statement]:
-    return list(read_statements([table], found.system.model, found.system.spelling, where))
+def _read(realm_state: RealmState, table: dict[str, Any], where: str) -> list[Statement]:
+    return list(
+        read_statements([table], realm_state.system.model, realm_state.system.spelling, where)
+    )
 
 
-def _policies(found: RealmState, drafts: Sequence[PolicyDraft]) -> Iterator[Statement]:
+def _policies(realm_state: RealmState, drafts: Sequence[PolicyDraft]) -> Iterator[Statement]:
     """The statements that policies of the realm's own system state."""
-    shipping = registry().shipping(found.system.model.name)
+    shipping = registry().shipping(realm_state.system.model.name)
     for place, one in enumerate(drafts):
         where = f"body.policies.put[{place}]"
         if shipping is None or not shipping.policies:
             raise BadInput("realms of this system have statements only", where=where)
         stated = shipping.load(shipping.policies)
-        yield from _read(found, stated(one.name, one.value, found.system.model, where), where)
+        yield from _read(
+            realm_state, stated(one.name, one.value, realm_state.system.model, where), where
+        )
 
 
-def _members(found: RealmState, rows: Iterable[Membership]) -> list[MembershipRow]:
-    return [MembershipRow(_principal(found, r.member), _principal(found, r.of)) for r in rows]
-
-
-def _principal(found: RealmState, text: str) -> Principal:
-    return found.system.principal(text)
-
-
-def _owners(found: RealmState, rows: Iterable[OwnerDraft]) -> list[OwnerRow]:
+def _members(realm_state: RealmState, rows: Iterable[Membership]) -> list[MembershipRow]:
     return [
-        OwnerRow(parse_entity(found, row.entity), _principal(found, row.principal), row.ownership)
+        MembershipRow(_principal(realm_state, r.member), _principal(realm_state, r.of))
+        for r in rows
+    ]
+
+
+def _principal(realm_state: RealmState, text: str) -> Principal:
+    return realm_state.system.principal(text)
+
+
+def _owners(realm_state: RealmState, rows: Iterable[OwnerDraft]) -> list[OwnerRow]:
+    return [
+        OwnerRow(
+            parse_entity(realm_state, row.entity),
+            _principal(realm_state, row.principal),
+            row.ownership,
+        )
         for row in rows
     ]
 
 
-def _response(found: RealmState, made: Preview) -> PreviewResponse:
-    sentences, unchangeable = Sentences(found), policy.immutable_ids(found.system)
+def _response(realm_state: RealmState, result: Preview) -> PreviewResponse:
+    sentences, unchangeable = Sentences(realm_state), policy.immutable_ids(realm_state.system)
     return PreviewResponse(
-        revision=made.revision,
-        changes=[_edit(edit, sentences, made.reach[edit.id]) for edit in made.edits],
-        access=msgspec.convert(access_table(made.access), AccessDifference),
+        revision=result.revision,
+        changes=[_edit(edit, sentences, result.reach[edit.id]) for edit in result.edits],
+        access=msgspec.convert(access_table(result.access), AccessDifference),
         used=UsageImpact(
-            acts=made.used.acts,
-            people=list(made.used.people),
-            days=made.used.days,
-            whole=made.used.is_whole,
+            acts=result.used.acts,
+            people=list(result.used.people),
+            days=result.used.days,
+            whole=result.used.is_whole,
         ),
-        lint_new=[finding_response(one, unchangeable) for one in made.new_findings],
-        lint_gone=[finding_response(one, unchangeable) for one in made.gone_findings],
-        refused=list(made.refused),
+        lint_new=[finding_response(one, unchangeable) for one in result.new_findings],
+        lint_gone=[finding_response(one, unchangeable) for one in result.gone_findings],
+        refused=list(result.refused),
     )
 
 

@@ -79,15 +79,15 @@ def _asked(exchange: Exchange, words: QuestionText) -> questions.AuthorizedQuest
 
 def check(exchange: Exchange, body: Question) -> HandlerResult:
     """May somebody do something?"""
-    asked = _asked(exchange, words_of(body, body.operation))
-    if isinstance(asked, Denied):
-        return asked
-    decision = questions.check(asked)
+    question = _asked(exchange, words_of(body, body.operation))
+    if isinstance(question, Denied):
+        return question
+    decision = questions.check(question)
     return Answer(
         allow=decision.allow,
         reason=decision.reason.value,
         revision=decision.revision,
-        notes=list(asked.notes),
+        notes=list(question.notes),
     )
 
 
@@ -117,11 +117,11 @@ def listing(exchange: Exchange, body: ListQuestion) -> HandlerResult:
     question = (exchange.path, words, body.within)
     place = place_of(body.page.token, str, *question)
     skip = body.page.skip if place is None else 0
-    found = questions.listing(asked, body.page.limit, place or body.after, body.within, skip)
-    last = None if found.after is None else written(found.after)
+    page = questions.listing(asked, body.page.limit, place or body.after, body.within, skip)
+    last = None if page.after is None else written(page.after)
     return Listing(
-        total=found.total,
-        entities=[EntityName(type=one.type, name=one.name) for one in found.entities],
+        total=page.total,
+        entities=[EntityName(type=one.type, name=one.name) for one in page.entities],
         after=last,
         notes=list(asked.notes),
         page=token_after(last, *question),
@@ -132,10 +132,10 @@ def who(exchange: Exchange, body: WhoQuestion) -> HandlerResult:
     """Who may do something?"""
     words = words_of(body, body.operation)
     realm = exchange.params["realm"]
-    asked = questions.who(exchange.state, exchange.actor, realm, words, exchange.now)
-    if isinstance(asked, Denied):
-        return asked
-    names = [principal.name for principal in questions.users(asked)]
+    question = questions.who(exchange.state, exchange.actor, realm, words, exchange.now)
+    if isinstance(question, Denied):
+        return question
+    names = [principal.name for principal in questions.users(question)]
     page_asked = body.page
     shown, page = cut(
         names,
@@ -145,14 +145,14 @@ def who(exchange: Exchange, body: WhoQuestion) -> HandlerResult:
         *(exchange.path, words),
         skip=page_asked.skip,
     )
-    answer = Users(total=len(names), users=list(shown), notes=list(asked.notes), page=page)
+    answer = Users(total=len(names), users=list(shown), notes=list(question.notes), page=page)
     if body.reasons:
         refused = control.denied_in(
             exchange.state, exchange.actor, "explain.ask", realm, exchange.now
         )
         if refused is not None:
             return refused
-        answer.reasons = [_reason(one) for one in who_reasons(asked)]
+        answer.reasons = [_reason(one) for one in who_reasons(question)]
     return answer
 
 
@@ -167,14 +167,14 @@ def _reason(one: WhoReason) -> WhoReasonResponse:
 
 def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
     """What does somebody hold on an entity?"""
-    asked = _asked(exchange, words_of(body))
-    if isinstance(asked, Denied):
-        return asked
-    held = questions.held(asked)
+    question = _asked(exchange, words_of(body))
+    if isinstance(question, Denied):
+        return question
+    held = questions.held(question)
     return HeldPrivileges(
         privileges=list(held.privileges),
         operations=list(held.operations),
-        notes=list(asked.notes),
+        notes=list(question.notes),
     )
 
 
@@ -190,7 +190,7 @@ def access(exchange: Exchange, body: AccessQuestion) -> HandlerResult:
 
 def explain(exchange: Exchange, body: Question) -> HandlerResult:
     """Why may somebody do something, or why not?"""
-    asked = questions.ask(
+    question = questions.ask(
         exchange.state,
         exchange.actor,
         exchange.params["realm"],
@@ -199,23 +199,23 @@ def explain(exchange: Exchange, body: Question) -> HandlerResult:
         own="explain.ask_own",
         other="explain.ask",
     )
-    if isinstance(asked, Denied):
-        return asked
+    if isinstance(question, Denied):
+        return question
     return explanation_response(
-        questions.reasons(exchange.state, exchange.actor, asked), asked.notes
+        questions.reasons(exchange.state, exchange.actor, question), question.notes
     )
 
 
 def explanation_response(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
     """The explanation as a body."""
-    found = reasons.found
+    explanation = reasons.found
     return ExplanationResponse(
-        allow=found.decision.allow,
-        reason=found.decision.reason.value,
-        revision=found.decision.revision,
-        rule=None if found.rule is None else _step(found.rule),
-        statements=list(found.statements),
-        ways=[_way(way, reasons) for way in found.ways],
+        allow=explanation.decision.allow,
+        reason=explanation.decision.reason.value,
+        revision=explanation.decision.revision,
+        rule=None if explanation.rule is None else _step(explanation.rule),
+        statements=list(explanation.statements),
+        ways=[_way(way, reasons) for way in explanation.ways],
         notes=[*notes, *reasons.notes],
         named=[statement_response(statement) for statement in reasons.statements],
         reaching=[

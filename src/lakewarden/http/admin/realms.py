@@ -48,11 +48,13 @@ def listed(exchange: Exchange) -> HandlerResult:
 
 def load(exchange: Exchange) -> HandlerResult:
     """One realm."""
-    found = realms.load(exchange.state, exchange.actor, exchange.params["realm"], exchange.now)
-    if isinstance(found, Denied):
-        return found
-    given = _response(exchange, found)
-    text = found.realm.text
+    realm_state = realms.load(
+        exchange.state, exchange.actor, exchange.params["realm"], exchange.now
+    )
+    if isinstance(realm_state, Denied):
+        return realm_state
+    given = _response(exchange, realm_state)
+    text = realm_state.realm.text
     given.model_text = None if text is None else text.text
     return given
 
@@ -68,8 +70,10 @@ def create(exchange: Exchange, body: NewRealm) -> HandlerResult:
         spellings=body.spellings,
         text=text,
     )
-    made = exchange.write(lambda transaction: realms.create(transaction, realm))
-    return made if isinstance(made, Denied) else _realm_response(exchange, realm.name)
+    stored_realm = exchange.write(lambda transaction: realms.create(transaction, realm))
+    return (
+        stored_realm if isinstance(stored_realm, Denied) else _realm_response(exchange, realm.name)
+    )
 
 
 def _model(body: NewRealm) -> tuple[str, ModelText | None]:
@@ -116,9 +120,9 @@ def _realm_response(exchange: Exchange, name: str) -> RealmResponse:
     return _response(exchange, exchange.state.realm(name))
 
 
-def _response(exchange: Exchange, found: RealmState) -> RealmResponse:
+def _response(exchange: Exchange, realm_state: RealmState) -> RealmResponse:
     """The realm; what is in it only for whoever may see that."""
-    realm, model = found.realm, found.system.model
+    realm, model = realm_state.realm, realm_state.system.model
     given = RealmResponse(
         name=realm.name,
         model=realm.model,
@@ -133,8 +137,8 @@ def _response(exchange: Exchange, found: RealmState) -> RealmResponse:
         for asked in see
     ):
         return given
-    given.entities = len(found.matrix.snapshot.coded.tree.stored)
-    given.statements = len(stored(found))
+    given.entities = len(realm_state.matrix.snapshot.coded.tree.stored)
+    given.statements = len(stored(realm_state))
     given.spellings = dict(realm.spellings)
     return given
 

@@ -183,8 +183,10 @@ def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
     """Stores a statement; it takes the place of the one with its id."""
     name, id = exchange.params["realm"], exchange.params["id"]
     table = {"id": id, **statement_table(body)}
-    made = exchange.write(lambda transaction: statements.put(transaction, name, table, body.mark))
-    return made if isinstance(made, Denied) else statement_response(made)
+    statement = exchange.write(
+        lambda transaction: statements.put(transaction, name, table, body.mark)
+    )
+    return statement if isinstance(statement, Denied) else statement_response(statement)
 
 
 def statement_table(body: StatementRequest) -> dict[str, Any]:
@@ -209,15 +211,15 @@ def _rows(
 ) -> list[StatementRow]:
     """The statements with all that the API tells the caller of them."""
     realm = exchange.params["realm"]
-    found = exchange.state.realm(realm)
+    realm_state = exchange.state.realm(realm)
     fields = words_of(exchange, "fields", _FIELDS)
-    sentences, unchangeable = Sentences(found), immutable_ids(found.system)
+    sentences, unchangeable = Sentences(realm_state), immutable_ids(realm_state.system)
     if not _is_whole(near):
         fields = frozenset()
     marks = _marks(exchange, realm, [one.id for one in shown]) if _is_whole(near) else {}
     reach = None
     if "reach" in fields:
-        reach = StatementReach(LintContext(found.matrix.snapshot))
+        reach = StatementReach(LintContext(realm_state.matrix.snapshot))
     changed = _changed(exchange, realm, shown) if "changed" in fields else {}
     rows: list[StatementRow] = []
     for one in shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
@@ -11,13 +12,15 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.model_text import is_file, read_model
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+from lakewarden.cli.plan_view import access
 from lakewarden.cli.question import As, Texts, pair
-from lakewarden.cli.upgrade_view import upgrade_lines
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
     from lakewarden.models.own import ModelText
     from lakewarden.service.model_upgrade import Upgrade
+
+_SHOWN_ORPHANS = 20
 
 Name = Annotated[str, Parameter(help="The realm's name.")]
 
@@ -142,7 +145,7 @@ def upgrade(
     if format == "json":
         show_json({**upgraded.table(), "applied": apply})
     else:
-        for line in upgrade_lines(upgraded, applied=apply):
+        for line in _upgrade_lines(upgraded, applied=apply):
             show(line)
     return YES if apply or upgraded.is_empty else NO
 
@@ -195,3 +198,27 @@ def drop(
     with opened(at.database) as service:
         done(service.write(operator(service), lambda transaction: realms.drop(transaction, name)))
     return YES
+
+
+def _upgrade_lines(upgrade: Upgrade, *, applied: bool) -> Iterator[str]:
+    """What the edition changes, or has changed."""
+    if upgrade.is_empty:
+        yield f"{upgrade.realm}: has this model already, at revision {upgrade.revision}"
+        return
+    done = "was upgraded" if applied else "would be upgraded"
+    yield f"{upgrade.realm}: {done} from {upgrade.was[:12]} to {upgrade.now[:12]},"
+    yield f"  at revision {upgrade.revision}"
+    for kind, words in upgrade.words.items():
+        signs = (("+", words.new), ("-", words.gone), ("~", words.changed))
+        lines = [f"  {sign} {name}" for sign, names in signs for name in names]
+        if lines:
+            yield from ("", kind, *lines)
+    if upgrade.orphans:
+        yield from ("", "dropped" if applied else "unknown to the new model: --drop drops it")
+        for orphan in upgrade.orphans[:_SHOWN_ORPHANS]:
+            yield f"  - {orphan.kind} {orphan.name}: {orphan.reason}"
+        more = sum(upgrade.orphaned.values()) - min(len(upgrade.orphans), _SHOWN_ORPHANS)
+        if more:
+            yield f"  and {more:,} more"
+    yield ""
+    yield from access(upgrade.access)

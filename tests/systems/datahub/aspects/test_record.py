@@ -23,7 +23,7 @@ def parse(text: str, where: str) -> object:
         raise BadInput("no JSON", where=where) from None
 
 
-def proposed(**fields: object) -> record.Said:
+def proposed(**fields: object) -> record.RecordChange:
     whole = {
         "entityUrn": ORDERS,
         "entityType": "dataset",
@@ -35,7 +35,7 @@ def proposed(**fields: object) -> record.Said:
 
 def test_a_proposal_says_what_is_to_be_written() -> None:
     said = proposed()
-    assert said == record.Said(
+    assert said == record.RecordChange(
         ORDERS, "dataset", "status", Change.PUT, {"removed": True}, "body.aspect.value"
     )
     assert proposed(changeType="DELETE", aspect=None, aspectName=None).aspect == ""

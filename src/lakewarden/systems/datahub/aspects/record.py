@@ -26,7 +26,7 @@ Parse = Callable[[str, str], object]
 """The value of a JSON text, and where it stands; raises `BadInput`."""
 
 
-class Said(NamedTuple):
+class RecordChange(NamedTuple):
     """One change as a record says it.
 
     `type` is what the record calls the entity's type; `value` the aspect or the patch, of a
@@ -42,7 +42,7 @@ class Said(NamedTuple):
     problem: str = ""
 
 
-def snapshot(fields: Fields, key: str) -> Iterator[Said]:
+def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
     """The aspects of the snapshot that stands under `key`. Raises `BadInput`."""
     class_name, body = _named(fields, key)
     if not class_name.endswith("Snapshot"):
@@ -57,10 +57,12 @@ def snapshot(fields: Fields, key: str) -> Iterator[Said]:
         holder = Fields({"aspect": item}, f"{body.at('aspects')}[{index}]")
         class_name, value = _named(holder, "aspect", shown="")
         whole = value.everything()
-        yield Said(urn, type, aspect_name(class_name), Change.PUT, whole, value.where, problem)
+        yield RecordChange(
+            urn, type, aspect_name(class_name), Change.PUT, whole, value.where, problem
+        )
 
 
-def proposal(fields: Fields, parse: Parse) -> Said:
+def proposal(fields: Fields, parse: Parse) -> RecordChange:
     """The change that a proposal asks for. Raises `BadInput`."""
     urn = fields.text("entityUrn")
     type = fields.text("entityType")
@@ -72,11 +74,11 @@ def proposal(fields: Fields, parse: Parse) -> Said:
     problem = _problem(urn, type, exact=True)
     name = fields.text_or_none("aspectName")
     if change is Change.DELETE:
-        return Said(urn, type, name or "", change, None, fields.where, problem)
+        return RecordChange(urn, type, name or "", change, None, fields.where, problem)
     if name is None:
         raise BadInput("expected the name of an aspect", where=fields.at("aspectName"))
     value, where = _content(fields, parse)
-    return Said(urn, type, name, change, value, where, problem)
+    return RecordChange(urn, type, name, change, value, where, problem)
 
 
 def _content(fields: Fields, parse: Parse) -> tuple[object, str]:

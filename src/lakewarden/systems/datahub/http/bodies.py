@@ -130,7 +130,9 @@ def _system(holder: Fields) -> Mapping[str, object]:
     return {} if metadata is None else metadata.everything()
 
 
-def _proposal(given: record.Said, system: Mapping[str, object], expected: str = "") -> Proposal:
+def _proposal(
+    given: record.RecordChange, system: Mapping[str, object], expected: str = ""
+) -> Proposal:
     if given.problem:
         raise BadInput(given.problem, where=given.where)
     changed = entity(given.urn)

@@ -33,7 +33,7 @@ from lakewarden.systems.datahub.http.bodies import (
     scroll_id,
     scroll_start,
 )
-from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 from lakewarden.systems.datahub.use_cases.references import references
 
@@ -187,7 +187,7 @@ def _stated(exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: 
     wanted = TYPES.keys() & types
     if not wanted:
         return set()
-    with asking(exchange, viewing.read) as search:
+    with search_session(exchange, viewing.read) as search:
         neighbours = Neighbours(search.texts())
         ways = neighbours.incoming if is_inward else neighbours.outgoing
         return {Edge(step.type, step.other) for step in ways(of, frozenset(wanted))}

@@ -29,7 +29,7 @@ Visible = Callable[[Exchange, str], BitMap]
 """The stored entities of a type that the caller may be shown: see `viewing`."""
 
 
-class Asking:
+class SearchSession:
     """The search of one realm as one caller sees it; the store is asked only where it must be."""
 
     def __init__(self, exchange: Exchange, visible: Visible, stack: ExitStack) -> None:
@@ -65,7 +65,7 @@ class Asking:
 
 
 @contextmanager
-def asking(exchange: Exchange, visible: Visible) -> Iterator[Asking]:
+def search_session(exchange: Exchange, visible: Visible) -> Iterator[SearchSession]:
     """The search, for as long as one call takes."""
     with ExitStack() as stack:
-        yield Asking(exchange, visible, stack)
+        yield SearchSession(exchange, visible, stack)

@@ -81,7 +81,7 @@ def _proposal(fields: Fields, model: Model) -> Write:
     return _checked(write, Fields(said.value, said.where), model)
 
 
-def _write(said: record.Said) -> Write:
+def _write(said: record.RecordChange) -> Write:
     return Write(said.urn, said.type, said.aspect, said.change, "", said.where, said.problem)
 
 

@@ -12,7 +12,7 @@ from lakewarden.systems.datahub.aspects import searched
 from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.search.links import LINKS
 from lakewarden.systems.datahub.search.texts import LOOKED_THROUGH, Texts
-from lakewarden.systems.datahub.search.urns import PLATFORM, Said
+from lakewarden.systems.datahub.search.urns import PLATFORM, TextColumn
 
 USUAL: Final = (
     *("_entityType", "platform", "origin", "domains", "container", "owners", "tags"),
@@ -73,7 +73,7 @@ class Facets:
             return [Count(links.name(target), count) for target, count in counts.items()]
         return self._stated(field, ids) if field in FACETS else []
 
-    def _said(self, said: Said, ids: BitMap) -> list[Count]:
+    def _said(self, said: TextColumn, ids: BitMap) -> list[Count]:
         return [Count(text, count) for text, count in said.counts(ids).items()]
 
     def _platforms(self, ids: BitMap) -> list[Count]:

@@ -24,7 +24,7 @@ _LONGEST: Final = 16_384
 _REFUSED: Final = "the scroll id is none of this question; start without one"
 
 
-class Place(NamedTuple):
+class ScrollPosition(NamedTuple):
     """The last entity shown: the part of the order that it is in, and its key there."""
 
     part: int
@@ -41,13 +41,13 @@ def _plain(value: object) -> object:
     return value.value if isinstance(value, Enum) else str(value)
 
 
-def written(digest: str, place: Place) -> str:
+def written(digest: str, place: ScrollPosition) -> str:
     """The scroll id of a place."""
     text = json.dumps([_VERSION, digest, place.part, place.key], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
-def read(text: str, digest: str) -> Place:
+def read(text: str, digest: str) -> ScrollPosition:
     """The place of a scroll id. Raises `BadInput` for one that is not of this question."""
     try:
         if len(text) > _LONGEST:
@@ -59,4 +59,4 @@ def read(text: str, digest: str) -> Place:
         raise BadInput(_REFUSED, where="scrollId") from None
     if version != _VERSION or of != digest or type(part) is not int or part < 0:
         raise BadInput(_REFUSED, where="scrollId")
-    return Place(part, names)
+    return ScrollPosition(part, names)

@@ -24,7 +24,7 @@ from lakewarden.service.search_terms import Kind, SearchQuery, Term, name_term, 
 from lakewarden.systems.datahub.search.criteria import Criteria
 from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.search.question import URN, Order, Question
-from lakewarden.systems.datahub.search.scroll import Place
+from lakewarden.systems.datahub.search.scroll import ScrollPosition
 from lakewarden.systems.datahub.search.texts import Texts
 
 SORTABLE: Final = ("_entityType", "_score", "name", "origin", "platform", "urn")
@@ -40,7 +40,7 @@ class Page:
 
     entities: tuple[Entity, ...]
     total: int
-    place: Place | None
+    place: ScrollPosition | None
 
 
 class Search:
@@ -97,11 +97,15 @@ class Search:
             if left < len(part) and len(ids) < count:
                 page_ids = self._index.ranks.page(part, left, count - len(ids))
                 ids += page_ids
-                place = Place(number, self._index.tree.key(page_ids[-1])) if page_ids else place
+                place = (
+                    ScrollPosition(number, self._index.tree.key(page_ids[-1]))
+                    if page_ids
+                    else place
+                )
             left = max(0, left - len(part))
         return self._page(ids, start + len(ids), place)
 
-    def after(self, place: Place, count: int) -> Page:
+    def after(self, place: ScrollPosition, count: int) -> Page:
         """Results behind a place."""
         if self._is_sorted:
             return self._of_sorted(self._since(place), count)
@@ -115,7 +119,7 @@ class Search:
     def _is_sorted(self) -> bool:
         return any(order.field != "_score" for order in self._question.order)
 
-    def _since(self, place: Place) -> int:
+    def _since(self, place: ScrollPosition) -> int:
         """Where a sorted list goes on; behind what is there no more: where it once was."""
         name, type = place.key[-1] if place.key else ("", "")
         id = self._index.tree.find(Entity(type, name))
@@ -123,7 +127,7 @@ class Search:
             return self._sorted.index(id) + 1
         return min(place.part, len(self._sorted))
 
-    def _page(self, ids: Sequence[int], end: int, place: Place | None) -> Page:
+    def _page(self, ids: Sequence[int], end: int, place: ScrollPosition | None) -> Page:
         total = len(self.results)
         entities = tuple(self._index.tree.entity(id) for id in ids)
         return Page(entities, total, place if ids and end < total else None)
@@ -131,7 +135,7 @@ class Search:
     def _of_sorted(self, start: int, count: int) -> Page:
         ids = self._sorted[start : start + count]
         end = start + len(ids)
-        place = Place(end, self._index.tree.key(ids[-1])) if ids else None
+        place = ScrollPosition(end, self._index.tree.key(ids[-1])) if ids else None
         return self._page(ids, end, place)
 
     @cached_property

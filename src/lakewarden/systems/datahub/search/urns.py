@@ -31,7 +31,7 @@ _TOOL: Final = re.compile(
 _ENVIRONMENT: Final = re.compile(r",([A-Z_]+)\)")
 
 
-class Said:
+class TextColumn:
     """A text for every id, as a number into `texts`; 0: none."""
 
     def __init__(self, texts: Sequence[str], codes: Codes) -> None:
@@ -58,7 +58,7 @@ class Said:
 class Urns:
     """The columns of a tree."""
 
-    def __init__(self, names: list[str], platforms: Said, environments: Said) -> None:
+    def __init__(self, names: list[str], platforms: TextColumn, environments: TextColumn) -> None:
         self.names = names
         self.platforms = platforms
         self.environments = environments
@@ -82,18 +82,20 @@ _KNOWN: WeakKeyDictionary[Lineage, Urns] = WeakKeyDictionary()
 
 def _continued(known: Urns | None, tree: Tree) -> Urns:
     if known is None:
-        known = Urns([], Said([""], np.zeros(0, np.int32)), Said([""], np.zeros(0, np.int32)))
+        known = Urns(
+            [], TextColumn([""], np.zeros(0, np.int32)), TextColumn([""], np.zeros(0, np.int32))
+        )
     read = [_read(urn) for urn in tree.names[len(known.names) :]]
     platforms = _grown(known.platforms, [platform for platform, _ in read])
     return Urns(tree.names, platforms, _grown(known.environments, [place for _, place in read]))
 
 
-def _grown(said: Said, texts: Sequence[str]) -> Said:
+def _grown(said: TextColumn, texts: Sequence[str]) -> TextColumn:
     numbers = dict(said.numbers)
     for text in dict.fromkeys(texts):
         numbers.setdefault(text, len(numbers))
     codes = np.fromiter(map(numbers.__getitem__, texts), np.int32, count=len(texts))
-    return Said(list(numbers), np.concatenate((said.codes, codes)))
+    return TextColumn(list(numbers), np.concatenate((said.codes, codes)))
 
 
 def _read(urn: str) -> tuple[str, str]:

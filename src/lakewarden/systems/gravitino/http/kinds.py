@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from lakewarden.http.exchange import Exchange, Handler, Reply, Route
+from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
@@ -222,12 +222,3 @@ def check_family(state: RealmState, container: Entity, kind: Kind) -> None:
     family = catalog_type(state, container)
     if family is not None and family != kind.family:
         raise unsupported(f"a catalog of type `{family}` has no {kind.type}s")
-
-
-def handler_of(kind: Kind, handle: Callable[[Kind, Exchange], Reply]) -> Handler:
-    """A handler of the kind, for a route of its own."""
-
-    def handler(exchange: Exchange) -> Reply:
-        return handle(kind, exchange)
-
-    return handler

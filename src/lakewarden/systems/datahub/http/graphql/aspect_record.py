@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql.call import Call
 
 
-class Place:
+class RecordPath:
     """Where a record stands: its aspect, and the members that lead to it from there.
 
     There is one object for each, so that it is compared by what it is.
@@ -26,12 +26,14 @@ class Place:
     def __init__(self, path: tuple[str, ...]) -> None:
         self.path: Final = path
         """The aspect's name first."""
-        self._within: dict[str, Place] = {}
+        self._within: dict[str, RecordPath] = {}
 
-    def at(self, key: str) -> Place:
+    def at(self, key: str) -> RecordPath:
         """The place of a member."""
         place = self._within.get(key)
-        return self._within.setdefault(key, Place((*self.path, key))) if place is None else place
+        return (
+            self._within.setdefault(key, RecordPath((*self.path, key))) if place is None else place
+        )
 
 
 class Record(NamedTuple):
@@ -39,7 +41,7 @@ class Record(NamedTuple):
 
     entity: Entity
     value: Mapping[str, Any]
-    place: Place | None = None
+    place: RecordPath | None = None
 
     def get(self, key: str) -> Any:
         """A member, without the name of its Avro type."""
@@ -111,7 +113,7 @@ class Record(NamedTuple):
         members = sorted(value.items()) if isinstance(value, Mapping) else ()
         return [(name, text) for name, text in members if isinstance(text, str)]
 
-    def _at(self, key: str) -> Place | None:
+    def _at(self, key: str) -> RecordPath | None:
         return None if self.place is None else self.place.at(key)
 
 
@@ -125,4 +127,4 @@ def whole(entity: Entity, name: str, value: Mapping[str, Any]) -> Record:
     return Record(entity, value, _ASPECTS.at(name))
 
 
-_ASPECTS: Final = Place(())
+_ASPECTS: Final = RecordPath(())

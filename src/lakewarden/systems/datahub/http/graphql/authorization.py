@@ -5,9 +5,9 @@ A resolver names its operation and its target, and nothing else about authorizat
     allow(call, "policy.list", POLICIES)                    # a read: goes on, or raises
     if may(call, "privileges.explain", POLICIES): …         # a read that shows less otherwise
     found = visible(call, found)                            # what is shown inside something else
-    return write(call, "policy.create", POLICIES, task)     # a write: `task(transaction)` inside it
-    return write_all(call, asks, task)                      # one that asks about several entities
-    return edit(call, task)                                 # an edit of pages: `task(edit)`
+    return write(call, "policy.create", POLICIES, action)   # a write: `action(transaction)` in it
+    return write_all(call, asks, action)                    # one that asks about several entities
+    return edit(call, action)                               # an edit of pages: `action(edit)`
 
 With policies switched off nothing is asked; what the system ships stays immutable, and no
 tokens are made of root, all the same.
@@ -77,22 +77,22 @@ def write(
     call: Call,
     operation: str,
     target: Entity,
-    task: Callable[[WriteTransaction], T],
-    told: Mapping[str, object] | None = None,
+    action: Callable[[WriteTransaction], T],
+    details: Mapping[str, object] | None = None,
 ) -> T:
-    """What `task` returns, done in one transaction if the caller may on the newest state.
+    """What `action` returns, done in one transaction if the caller may on the newest state.
 
-    The act is audited with it, `told` as its details (never a secret); a refusal is audited
-    too, and raises `Failure` 403. The task's own errors leave nothing behind.
+    The act is audited with it, `details` as its details (never a secret); a refusal is audited
+    too, and raises `Failure` 403. Errors of the action leave nothing behind.
     """
-    return write_all(call, lambda _: (Requirement(operation, target),), task, told)
+    return write_all(call, lambda _: (Requirement(operation, target),), action, details)
 
 
 def write_all(
     call: Call,
     asks: Callable[[WriteTransaction], Sequence[Requirement]],
-    task: Callable[[WriteTransaction], T],
-    told: Mapping[str, object] | None = None,
+    action: Callable[[WriteTransaction], T],
+    details: Mapping[str, object] | None = None,
 ) -> T:
     """As `write`, of a write that asks about several entities: one that is refused refuses all.
 
@@ -100,13 +100,13 @@ def write_all(
     transaction. It names one thing at least.
     """
 
-    def wanted(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         found = asks(transaction)
         if not found:
             raise bad("expected something to be changed")
         return found
 
-    return GUARD.write_all(call.exchange, wanted, task, details=told)
+    return GUARD.write_all(call.exchange, requirements, action, details=details)
 
 
 def may_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
@@ -116,8 +116,8 @@ def may_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozens
     return frozenset(GUARD.passing(call.exchange, operation, found))
 
 
-def edit(call: Call, task: Callable[[Edit], T]) -> T:
-    """What `task` returns, its edit written in one transaction if the caller may all of it.
+def edit(call: Call, action: Callable[[Edit], T]) -> T:
+    """What `action` returns, its edit written in one transaction if the caller may all of it.
 
     What the edit asks is audited with it, and what it changed; a refusal refuses all, is
     audited too, and raises `Failure` 403.
@@ -127,13 +127,13 @@ def edit(call: Call, task: Callable[[Edit], T]) -> T:
         exchange = call.exchange
         # The other switches are those of REST and of proposals: a page is always guarded whole.
         one = Edit(transaction, exchange.realm, call.actor, Switches(rest=GUARD.is_on(exchange)))
-        outcome = task(one)
+        outcome = action(one)
         one.finish()
         reason = GUARD.reason(exchange)
         for request in one.requests:
             own = one.changes(request.target)
-            told = {"aspects": own} if own else {"entities": [each.name for each in one.changed]}
-            transaction.record(GUARD.event(exchange, request, "allow", reason, told))
+            details = {"aspects": own} if own else {"entities": [each.name for each in one.changed]}
+            transaction.record(GUARD.event(exchange, request, "allow", reason, details))
         return outcome, one.requests
 
     outcome, done = GUARD.committed(call.exchange, guarded)

@@ -16,7 +16,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.aspect_record import Place, Record, aspect
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, RecordPath, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 
 Types = frozenset[str]
@@ -132,5 +132,5 @@ def _visible(
 
 
 @cache
-def _naming_at(place: Place, path: tuple[str, ...], types: Types) -> Naming:
+def _naming_at(place: RecordPath, path: tuple[str, ...], types: Types) -> Naming:
     return _naming((*place.path, *path), types)

@@ -11,7 +11,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import hierarchy, page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
@@ -56,18 +56,18 @@ def put_column(edit: Edit, dataset: Entity, path: str, text: str) -> None:
     edit.put(dataset, "editableSchemaMetadata", schema)
 
 
-def _places(_: Call, input: Input) -> Sequence[Place]:
+def _places(_: Call, input: Input) -> Sequence[EditTarget]:
     place = targets.place(input)
     if place.entity.type not in KEPT:
         raise bad(f"`resourceUrn`: a `{place.entity.type}` has no description to be edited")
     return [place]
 
 
-def _ask(edit: Edit, place: Place, _: Input) -> None:
+def _ask(edit: Edit, place: EditTarget, _: Input) -> None:
     edit.ask("column.docs.edit" if place.column else "docs.edit", place.entity)
 
 
-def _write(edit: Edit, place: Place, input: Input) -> None:
+def _write(edit: Edit, place: EditTarget, input: Input) -> None:
     if place.column:
         put_column(edit, place.entity, place.column, input["description"])
     else:

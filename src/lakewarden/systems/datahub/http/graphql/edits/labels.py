@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -56,7 +56,9 @@ def replace(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
     add(label, holder, wanted)
 
 
-def put(edit: Edit, label: Label, place: Place, change: Change, wanted: Sequence[Entity]) -> None:
+def put(
+    edit: Edit, label: Label, place: EditTarget, change: Change, wanted: Sequence[Entity]
+) -> None:
     """Changes the labels of a place."""
     if not place.column:
         value = shapes.begun(edit, place.entity, label.aspect)
@@ -74,13 +76,13 @@ def put(edit: Edit, label: Label, place: Place, change: Change, wanted: Sequence
     edit.put(place.entity, "editableSchemaMetadata", schema)
 
 
-def ask(edit: Edit, label: Label, place: Place) -> None:
+def ask(edit: Edit, label: Label, place: EditTarget) -> None:
     """Asks the operation; the tags that come or go are asked about when the edit finishes."""
     edit.ask(label.column_operation if place.column else label.operation, place.entity)
 
 
 def _editing(label: Label, change: Change, argument: str) -> page_edit.PageEdit:
-    def ask_each(edit: Edit, place: Place, input: Input) -> None:
+    def ask_each(edit: Edit, place: EditTarget, input: Input) -> None:
         ask(edit, label, place)
         if label is TAG:
             # Also for a tag that is there already, or is not: nothing else would ask then.

@@ -19,7 +19,7 @@ from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -48,9 +48,9 @@ class PageEdit:
     than plain values. `check`: what they refer to must exist. `creates`: the place must not.
     """
 
-    places: Callable[[Call, Input], Sequence[Place]]
-    ask: Callable[[Edit, Place, Input], None]
-    write: Callable[[Edit, Place, Input], None]
+    places: Callable[[Call, Input], Sequence[EditTarget]]
+    ask: Callable[[Edit, EditTarget, Input], None]
+    write: Callable[[Edit, EditTarget, Input], None]
     reads: Mapping[str, Read] = field(default_factory=dict)
     check: Check | None = None
     creates: bool = False
@@ -66,7 +66,7 @@ class PageEdit:
         authorization.edit(call, lambda edit: self._run(edit, places, input))
         return _answer(info, places[0].entity)
 
-    def _run(self, edit: Edit, places: Sequence[Place], input: Input) -> None:
+    def _run(self, edit: Edit, places: Sequence[EditTarget], input: Input) -> None:
         for place in places:
             self.ask(edit, place, input)
         if self.creates:
@@ -93,15 +93,15 @@ def creation(
     The operation is asked about the entity that the argument `about` refers to.
     """
 
-    def ask(edit: Edit, _: Place, input: Input) -> None:
+    def ask(edit: Edit, _: EditTarget, input: Input) -> None:
         edit.ask(operation, input.get(about) or NO_RESOURCE)
 
-    def write_owned(edit: Edit, place: Place, input: Input) -> None:
+    def write_owned(edit: Edit, place: EditTarget, input: Input) -> None:
         edit.own(place.entity, operation)
         write(edit, place.entity, input)
 
     return PageEdit(
-        lambda _, input: [Place(targets.new(type, input.get("id")))],
+        lambda _, input: [EditTarget(targets.new(type, input.get("id")))],
         ask,
         write_owned,
         {"name": name, **(reads or {})},
@@ -120,14 +120,14 @@ def change(
 ) -> PageEdit:
     """Entities are changed alike, each if its caller may: all of them, or none."""
 
-    def ask(edit: Edit, place: Place, input: Input) -> None:
+    def ask(edit: Edit, place: EditTarget, input: Input) -> None:
         if isinstance(asks, str):
             edit.ask(asks, place.entity)
         else:
             asks(edit, place.entity, input)
 
     return PageEdit(
-        lambda call, input: [Place(one) for one in entities(call, input)],
+        lambda call, input: [EditTarget(one) for one in entities(call, input)],
         ask,
         lambda edit, place, input: write(edit, place.entity, input),
         reads or {},

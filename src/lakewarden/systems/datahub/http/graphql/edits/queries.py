@@ -11,7 +11,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -69,7 +69,7 @@ _READS: Final = {_SUBJECTS: _subjects}
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createQuery": page_edit.PageEdit(
-            lambda *_: [Place(targets.new(_TYPE, None))],
+            lambda *_: [EditTarget(targets.new(_TYPE, None))],
             lambda edit, place, input: _ask_create(edit, place.entity, input),
             lambda edit, place, input: _put(edit, place.entity, input),
             _READS,

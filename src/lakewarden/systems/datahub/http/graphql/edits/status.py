@@ -12,7 +12,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, targets
-from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.records import Input, Member
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
@@ -35,7 +35,7 @@ def put_deprecation(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, _ASPECT, value)
 
 
-def _places(call: Call, input: Input) -> Sequence[Place]:
+def _places(call: Call, input: Input) -> Sequence[EditTarget]:
     urn = input.get("urn")
     places = targets.places(call, input if urn is None else {**input, "resourceUrn": urn})
     for place in places:
@@ -43,7 +43,7 @@ def _places(call: Call, input: Input) -> Sequence[Place]:
     return places
 
 
-def _holder(place: Place) -> Entity:
+def _holder(place: EditTarget) -> Entity:
     """The entity whose aspect says whether the place is deprecated; raises `Failure` 400."""
     if not place.column:
         return place.entity

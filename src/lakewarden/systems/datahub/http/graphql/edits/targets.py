@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 
-class Place(NamedTuple):
+class EditTarget(NamedTuple):
     """An entity, or one of its columns: `column` is a field path, empty for the entity itself."""
 
     entity: Entity
@@ -42,20 +42,20 @@ def all_parsed(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
     return [parsed(argument, urn, *types) for urn in dict.fromkeys(urns)]
 
 
-def place(input: Input) -> Place:
+def place(input: Input) -> EditTarget:
     """The place that `resourceUrn`, `subResourceType` and `subResource` name together."""
     entity = parsed("resourceUrn", input["resourceUrn"])
     kind, column = input.get("subResourceType"), input.get("subResource")
     if kind is None and column is None:
-        return Place(entity)
+        return EditTarget(entity)
     if kind is None or not column:
         raise bad("`subResource`: expected a field path, and `subResourceType` with it")
     if entity.type != "dataset":
         raise bad(f"`subResource`: expected a dataset to have columns, got `{entity.name}`")
-    return Place(entity, column)
+    return EditTarget(entity, column)
 
 
-def places(call: Call, input: Input) -> list[Place]:
+def places(call: Call, input: Input) -> list[EditTarget]:
     """The place of an edit, or those of its `resources`; each once."""
     if "resources" not in input:
         return [place(input)]
@@ -88,7 +88,7 @@ def check_there(edit: Edit, *entities: Entity) -> None:
             raise missing(entity.name)
 
 
-def check_places(edit: Edit, places: Sequence[Place]) -> None:
+def check_places(edit: Edit, places: Sequence[EditTarget]) -> None:
     """Raises `Failure` 404 for an entity, 400 for a column that does not exist."""
     edit.read(one.entity for one in places)
     for one in places:

@@ -23,7 +23,7 @@ from lakewarden.systems.datahub.http.graphql.edits import (
 )
 from lakewarden.systems.datahub.http.graphql.edits.labels import TAG
 from lakewarden.systems.datahub.http.graphql.edits.page_edit import shown
-from lakewarden.systems.datahub.http.graphql.edits.targets import Place
+from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -70,7 +70,7 @@ def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     yield put
 
 
-def _tags_of(edit: Edit, place: Place, part: Input) -> Iterator[Put]:
+def _tags_of(edit: Edit, place: EditTarget, part: Input) -> Iterator[Put]:
     urns = (one["tag"]["urn"] for one in part.get("tags") or ())
     tags = targets.all_parsed("tags", urns, "tag")
     labels.ask(edit, TAG, place)
@@ -81,12 +81,12 @@ def _tags_of(edit: Edit, place: Place, part: Input) -> Iterator[Put]:
 
 
 def _tags(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
-    return _tags_of(edit, Place(entity), part)
+    return _tags_of(edit, EditTarget(entity), part)
 
 
 def _columns(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     for column in part["editableSchemaFieldInfo"]:
-        place = Place(entity, column["fieldPath"])
+        place = EditTarget(entity, column["fieldPath"])
         if column.get("description") is not None:
             edit.ask("column.docs.edit", entity)
             yield _description(place, column["description"])
@@ -94,7 +94,7 @@ def _columns(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
             yield from _tags_of(edit, place, column["globalTags"])
 
 
-def _description(place: Place, text: str) -> Put:
+def _description(place: EditTarget, text: str) -> Put:
     def put(edit: Edit) -> None:
         targets.check_column(edit, place.entity, place.column, "fieldPath")
         descriptions.put_column(edit, place.entity, place.column, text)

@@ -25,7 +25,7 @@ from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.references import named
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.lineage import Period, changed, is_by_hand, made
 from lakewarden.systems.datahub.search.neighbours import Neighbours, Step
 
@@ -73,7 +73,7 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
     group = call.group(entity)
 
     def find(entities: Iterable[Entity]) -> dict[Entity, list[Step]]:
-        with asking(call.exchange, viewing.hits) as session:
+        with search_session(call.exchange, viewing.hits) as session:
             steps = Neighbours(session.texts()).beside(list(entities), way)
         others = dict.fromkeys(step.other for own in steps.values() for step in own)
         visible = set(authorization.visible(call, others))

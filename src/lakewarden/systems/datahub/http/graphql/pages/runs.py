@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _RUN: Final = "dataProcessInstance"
@@ -41,7 +41,7 @@ def _runs(
 ) -> Mapping[str, Any]:
     """The runs that edges of the types lead from, the newest first."""
     call.start_list()
-    with asking(call.exchange, viewing.hits) as search:
+    with search_session(call.exchange, viewing.hits) as search:
         ids = Neighbours(search.texts()).sources(entity, types)
         ids &= search.index.of_type(_RUN) - search.index.removed
     tree = call.state.matrix.snapshot.coded.tree

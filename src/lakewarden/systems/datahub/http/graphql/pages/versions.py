@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.http.graphql.kinds import word_of
 from lakewarden.systems.datahub.http.graphql.references import at, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import searched
-from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _SETS: Final = frozenset({"versionSet"})
@@ -27,7 +27,7 @@ def _is_latest(version: Record, info: Info) -> bool:
 
 def _search(of: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    with asking(call.exchange, viewing.hits) as search:
+    with search_session(call.exchange, viewing.hits) as search:
         ids = Neighbours(search.texts()).sources(of, ["VersionOf"]) & search.index.tree.stored
         versions = [search.index.tree.entity(id) for id in ids]
     types = input.get("types") or sorted({word_of(one, info) for one in versions})

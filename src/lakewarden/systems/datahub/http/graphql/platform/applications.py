@@ -30,7 +30,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
 from lakewarden.systems.datahub.http.graphql.records import Input, Member
 from lakewarden.systems.datahub.http.graphql.references import at
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
-from lakewarden.systems.datahub.http.searching import asking
+from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 
 _ASPECT: Final = "applicationProperties"
@@ -102,7 +102,7 @@ def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Require
 def _assets(properties: Record, info: Info) -> int:
     """How many assets belong to an application, of those that the caller is shown."""
     call: Call = info.context
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         ids = Neighbours(session.texts()).sources(properties.entity, [BELONGING])
         ids &= session.index.tree.stored
     return len(authorization.visible_ids(call, ids))

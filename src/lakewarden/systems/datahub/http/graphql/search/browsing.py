@@ -21,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
-from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.search.links import Links
 
@@ -92,7 +92,7 @@ def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     start, count = numbers(call, input)
     path = list(input.get("path") or ())
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         search = session.search(question(call, input, [input["type"]]))
         direct, below = Shelves(session.index, search.results).level(path)
         tree = session.index.tree
@@ -116,7 +116,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     start, count = numbers(call, input)
     path = list(input.get("path") or ())
     types = input.get("types") or ([input["type"]] if input.get("type") else None)
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         results = session.search(question(call, input, types)).results
         own = _with_paths(session, results)
         direct, below = Shelves(session.index, results - own).level(path)
@@ -159,7 +159,7 @@ class _Group(NamedTuple):
     urn: str
 
 
-def _with_paths(session: Asking, ids: BitMap) -> BitMap:
+def _with_paths(session: SearchSession, ids: BitMap) -> BitMap:
     """Those of the ids that have paths of their own."""
     return session.texts().having([[Term(field_term("browsePathV2"))]]) & ids
 

@@ -12,7 +12,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
-from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search.question import Question
 
 Shown = dict[str, Any]
@@ -23,7 +23,7 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     _, limit = numbers(call, input, "limit")
     type = input.get("type")
     wanted = question(call, input, None if type is None else [type], named=True)
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         return {"query": input["query"], **_completed(call, session, wanted, limit)}
 
 
@@ -32,7 +32,7 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
     _, limit = numbers(call, input, "limit")
     wanted = question(call, input, input.get("types"), named=True)
     suggestions = []
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         for type in wanted.types:
             own = Question(wanted.query, (type,), wanted.filters, (), wanted.removed, named=True)
             shown = _completed(call, session, own, limit)
@@ -41,7 +41,7 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
     return {"query": input["query"], "suggestions": suggestions}
 
 
-def _completed(call: Call, session: Asking, wanted: Question, limit: int) -> Shown:
+def _completed(call: Call, session: SearchSession, wanted: Question, limit: int) -> Shown:
     page = session.search(wanted).page(0, limit)
     entities = authorization.visible(call, page.entities)
     call.together(entities)

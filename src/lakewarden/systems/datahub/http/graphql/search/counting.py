@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_named
 from lakewarden.systems.datahub.http.graphql.search.results import searched
-from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search.search import Search
 
 Input = Mapping[str, Any]
@@ -34,19 +34,19 @@ def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, A
     wanted = words or dict.fromkeys(
         word_of(Entity(type, ""), info) for type in types_named(call, None)
     )
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         search = session.search(question(call, wanted_input, words))
         counts = [{"entityType": word, "count": _count(session, search, word)} for word in wanted]
     return {"counts": counts}
 
 
-def _count(session: Asking, search: Search, word: str) -> int:
+def _count(session: SearchSession, search: Search, word: str) -> int:
     return len(search.results & session.index.of_types(tuple(types_of(word))))
 
 
 def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         search = session.search(question(call, input, None))
         platforms = session.facets.of("platform", search.results, _PLATFORMS).counts
         types = [word for word in _TYPES if _count(session, search, word)]

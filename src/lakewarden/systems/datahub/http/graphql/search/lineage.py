@@ -25,7 +25,7 @@ from lakewarden.systems.datahub.http.graphql.kinds import types_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.graphql.search.results import facet_shown, hits, usual
-from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import Count, Facet
 from lakewarden.systems.datahub.search.lineage import (
@@ -38,7 +38,7 @@ from lakewarden.systems.datahub.search.lineage import (
 )
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 from lakewarden.systems.datahub.search.question import IS_EQUAL, Condition, Question
-from lakewarden.systems.datahub.search.scroll import Place
+from lakewarden.systems.datahub.search.scroll import ScrollPosition
 
 Input = Mapping[str, Any]
 Shown = Mapping[str, Any]
@@ -100,8 +100,8 @@ def _arguments(input: Input) -> str:
     return json.dumps([input.get(key) for key in (*keys, *times)], sort_keys=True)
 
 
-def _place(one: _Result) -> Place:
-    return Place(one.reached.degree, ((one.entity.name, one.entity.type),))
+def _place(one: _Result) -> ScrollPosition:
+    return ScrollPosition(one.reached.degree, ((one.entity.name, one.entity.type),))
 
 
 def _page(call: Call, answer: _Answer, page: Sequence[_Result], input: Input) -> Shown:
@@ -137,7 +137,7 @@ def _answer(info: Info, input: Input) -> _Answer:
     parts = _parts(input)
     walk = _walk(input, parts)
     call.start_list()
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
 
         def shown(entities: Iterable[Entity]) -> frozenset[Entity]:
             return frozenset(authorization.visible(call, entities))
@@ -229,7 +229,7 @@ class _Fitting:
     """Which entities of a lineage fit the rest of the question."""
 
     def __init__(
-        self, call: Call, session: Asking, input: Input, parts: Sequence[_Criteria]
+        self, call: Call, session: SearchSession, input: Input, parts: Sequence[_Criteria]
     ) -> None:
         self._tree = session.index.tree
         words = input.get("types")

@@ -21,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
-from lakewarden.systems.datahub.http.searching import Asking, asking
+from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import MOST, USUAL, Facet
 from lakewarden.systems.datahub.search.question import AnyOf, Condition, Criterion, Question
@@ -63,7 +63,7 @@ def searched(
     call: Call = info.context
     start, count = numbers(call, input)
     wanted = _limited(question(call, input, types), among)
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         search = session.search(wanted)
         page = search.page(start, count)
         facets = usual(info, session, search.results, input)
@@ -82,7 +82,7 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     _, count = numbers(call, input)
     wanted = _limited(question(call, input, input.get("types")), among)
     known = scroll.digest(wanted, call.exchange.realm, call.actor.name)
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         search = session.search(wanted)
         page = _scrolled(search, input.get("scrollId"), known, count)
         facets = usual(info, session, search.results, input)
@@ -114,13 +114,13 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     if len(named) > MOST_FACETS:
         raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
     wanted = question(call, input, input.get("types"))
-    with asking(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, viewing.hits) as session:
         search = session.search(wanted)
         facets = _facets(info, session, search.results, input, named or USUAL)
     return {"facets": facets}
 
 
-def usual(info: Info, session: Asking, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
+def usual(info: Info, session: SearchSession, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
     """The usual facets, unless the caller wants none or the document asks for none."""
     flags = input.get("searchFlags") or {}
     if flags.get("skipAggregates") is True or not _is_selected(info, "facets"):
@@ -129,7 +129,7 @@ def usual(info: Info, session: Asking, ids: BitMap, input: Mapping[str, Any]) ->
 
 
 def _facets(
-    info: Info, session: Asking, ids: BitMap, input: Mapping[str, Any], names: Iterable[str]
+    info: Info, session: SearchSession, ids: BitMap, input: Mapping[str, Any], names: Iterable[str]
 ) -> list[Shown]:
     flags = input.get("searchFlags") or {}
     most = flags.get("maxAggValues")

@@ -1,8 +1,9 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useBlocker, useNavigate } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
 import { $api, problemOf, type Problem } from "../../api/client";
+import { managesPolicies } from "../../api/rights";
 import { useRealm } from "../../api/server";
 import { Button } from "../../parts/button";
 import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
@@ -49,7 +50,8 @@ export function Draft({
   const [kept, setKept] = useState(() => keptDraft<Kept>(key));
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
-  const locked = stored.info.editable === false;
+  const isReader = useQuery(managesPolicies(realm)).data === false;
+  const locked = stored.info.editable === false || isReader;
   const base = kept?.base ?? stored;
   const info = kept?.mine ?? stored.info;
   const dirty = kept !== null && JSON.stringify(info) !== JSON.stringify(base.info);
@@ -119,12 +121,13 @@ export function Draft({
         <>
           <Tag state={isActive ? "allow" : undefined}>{isActive ? t("Active") : t("Inactive")}</Tag>
           <Tag>{info.type === "PLATFORM" ? t("Platform") : t("Metadata")}</Tag>
-          {locked && <Tag>{t("locked")}</Tag>}
+          {locked && <Tag>{isReader ? t("read only") : t("locked")}</Tag>}
           {dirty && <Tag state="partial">{t("not saved yet")}</Tag>}
         </>
       }
       acts={
-        urn && (
+        urn &&
+        !isReader && (
           <Switches
             realm={realm}
             urn={urn}
@@ -136,7 +139,8 @@ export function Draft({
       }
     >
       <div className={styles.top}>
-        {locked && <Locked because={row?.immutable_because} />}
+        {isReader && <p>{t("Policies are changed by those who may manage them here.")}</p>}
+        {locked && !isReader && <Locked because={row?.immutable_because} />}
         {problem && <ProblemView problem={problem} />}
         <InWords words={hasEffect && change ? marked(change, isActive) : (row?.words ?? [])} />
         {isOutdated && (
@@ -174,7 +178,7 @@ export function Draft({
               foot={
                 <Foot
                   isActive={isActive}
-                  disabled={busy || !info.displayName.trim() || !isSeen}
+                  disabled={busy || locked || !info.displayName.trim() || !isSeen}
                   onDiscard={kept ? forget : undefined}
                   onSave={(state) =>
                     void store({ ...info, state }, base.version, t("Policy saved"))

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
 import { $api, api, problemOf, type Schemas } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { Button } from "../../parts/button";
 import { Glyph, type State } from "../../parts/glyph";
 import { Beside, Card } from "../../parts/page";
@@ -34,6 +35,7 @@ const STATES: Record<Check["state"], [State, string]> = {
 };
 
 function Checks() {
+  const rights = useRights();
   const run = useQuery({
     queryKey: ["doctor"],
     queryFn: async ({ signal }) => {
@@ -51,9 +53,11 @@ function Checks() {
     <Card
       title={t("Checks")}
       note={
-        <Button onClick={() => void run.refetch()} disabled={run.isFetching}>
-          {run.isFetching ? t("Running") : t("Run again")}
-        </Button>
+        rights.may("server.check") && (
+          <Button onClick={() => void run.refetch()} disabled={run.isFetching}>
+            {run.isFetching ? t("Running") : t("Run again")}
+          </Button>
+        )
       }
       pad={false}
     >

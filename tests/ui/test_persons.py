@@ -1,0 +1,75 @@
+"""Each page as each of five persons: no enabled button answers 403, no page is a dead end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.serving import Served
+from tests.ui.browser import Tab, Visits, pages
+
+pytestmark = pytest.mark.browser
+
+RIGHTS = {
+    "author": ["READ_REALM"],
+    "auditor": ["READ_AUDIT", "EXPLAIN", "ASK", "READ_REALM"],
+}
+"""What the author of policies and the auditor hold on the server; a consumer holds nothing."""
+
+CONSUMER, STEWARD = "hugo", "wanda"
+OWNED = "table:quillmere:lake.sales.forecasts"
+LEFT = ("Log out", "Close", "Cancel")
+"""Buttons that end what the test is about."""
+
+
+@pytest.fixture(scope="module")
+def peopled(own_served: Served) -> Served:
+    """The sample estate with the persons that it lacks."""
+    for user, privileges in RIGHTS.items():
+        asked(own_served, f"/directories/main/users/{user}")
+        body = {"privileges": privileges, "to": [f"user:{user}"], "on": "server:lakewarden"}
+        asked(own_served, f"/realms/_server/statements/person-{user}", body)
+    owned = {"entity": OWNED, "owners": [{"principal": f"user:{STEWARD}"}]}
+    asked(own_served, "/realms/gravitino/entity", owned)
+    return own_served
+
+
+def asked(served: Served, path: str, body: object = None) -> None:
+    answer = served.ask("PUT", f"/api/v1{path}", body, user="admin")
+    assert answer.status < 300, (path, answer.body)
+
+
+def is_no_dead_end(found: Tab, path: str) -> None:
+    """The page says something, and leads on: in itself, or by the rail beside it."""
+    found.check()
+    assert found.page.locator("main h1").first.inner_text().strip(), path
+    assert found.page.get_by_role("navigation", name="Main").get_by_role("link").count() >= 5
+    body = found.text().partition("\n")[2].strip()
+    assert body or found.page.locator("main canvas, main svg").count(), path
+
+
+@pytest.mark.nightly  # each button of each page
+@pytest.mark.parametrize("person", [CONSUMER, STEWARD, *RIGHTS, "admin"])
+def test_what_is_offered_is_never_denied(own_visit: Visits, peopled: Served, person: str) -> None:
+    denied: dict[str, list[str]] = {}
+    with own_visit(person) as found:
+        for path, search in pages():
+            found.open(path, **search)
+            is_no_dead_end(found, path)
+            for place in range(found.page.locator("main button:enabled").count()):
+                before = len(found.refused)
+                press(found, place)
+                # Where the effect of a change may not be shown, the page says so.
+                acts = [one for one in found.refused[before:] if not one.endswith("/preview")]
+                acts = [one for one in acts if not one.startswith("GET ")]
+                if acts:
+                    denied.setdefault(path, []).extend(acts)
+                found.open(path, **search)
+    assert denied == {}
+
+
+def press(found: Tab, place: int) -> None:
+    """Presses the button, and what it then asks to confirm is not pressed."""
+    button = found.page.locator("main button:enabled").nth(place)
+    if button.count() and button.inner_text() not in LEFT:
+        button.click()
+        found.settle()

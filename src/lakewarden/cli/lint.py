@@ -41,10 +41,6 @@ class Which:
     rule: Annotated[Ids, Parameter(help="Only this rule; repeatable.")] = ()
     ignore: Annotated[Ids, Parameter(help="Not this rule; repeatable.")] = ()
     severity: Annotated[Level, Parameter(help="Lowest severity to show.")] = "note"
-    since: Annotated[
-        int | None,
-        Parameter(help="Only findings that this revision of the server or database did not have."),
-    ] = None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -87,6 +83,10 @@ def lint(
     at: At = NOWHERE,
     realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None,
     which: Which = EVERYTHING,
+    since: Annotated[
+        int | None,
+        Parameter(help="Only findings that this revision of the server or database did not have."),
+    ] = None,
     instead: Instead = NOTHING,
     format: Annotated[Form, Parameter(help="Output format.")] = "text",
 ) -> int:
@@ -109,7 +109,7 @@ def lint(
         return _explain(rule(instead.explain), format)
     if instead.list_rules:
         return _list(which.rules, format)
-    return show_findings(list(_linted(from_, at, realm, which)), which, format)
+    return show_findings(list(_linted(from_, at, realm, which.rules, since)), which, format)
 
 
 def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> int:
@@ -134,12 +134,11 @@ def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> 
 
 
 def _linted(
-    folders: Sequence[Path], at: At, realm: str | None, which: Which
+    folders: Sequence[Path], at: At, realm: str | None, rules: Sequence[Rule], since: int | None
 ) -> Iterator[LintedRealm]:
     """Looks at every realm that is meant. Raises `BadInput` where that is not clear."""
-    rules = which.rules
     if folders:
-        if which.since is not None:
+        if since is not None:
             raise BadInput("a directory has no revisions; use it with --realm", where="--since")
         if at.database is not None or at.there.server is not None or realm is not None:
             raise BadInput("give either --from DIR, or --realm NAME with a server or database")
@@ -153,7 +152,7 @@ def _linted(
         raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
     server = at.remote()
     look = partial(_remote, server) if server else partial(_stored, at)
-    yield LintedRealm(realm, look(realm, rules, which.since))
+    yield LintedRealm(realm, look(realm, rules, since))
 
 
 def _of_folder(folder: Path, rules: Sequence[Rule], names: Mapping[str, int]) -> LintedRealm:

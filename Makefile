@@ -110,7 +110,7 @@ docs: setup ## Write the generated pages anew
 	$(BIN)/python -m tests.analysis.lint.pages
 	$(BIN)/python scripts/draw-pictures.py docs/pictures
 
-golden: docs ## Write the golden files anew; review the difference like code
+golden: docs page-pictures ## Write the golden files anew; review the difference like code
 
 lock: ## For maintainers: pin requirements/dev.txt anew (ARGS=--upgrade: newest versions)
 	PYTHON='$(PYTHON)' scripts/lock.sh $(ARGS)

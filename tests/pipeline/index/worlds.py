@@ -197,7 +197,8 @@ def index(
         **(facts or {}),
     }
     with draft(out, indexes.KIND, "key", silent) as one:
-        text = "".join(f"{json.dumps(write_statement(s))}\n" for s in statements)
+        tables = (json.dumps(write_statement(s), ensure_ascii=False) for s in statements)
+        text = "".join(f"{table}\n" for table in tables)
         (one.folder / indexes.STATEMENTS).write_text(text, "utf-8")
         parts = [blocks for _, blocks in sorted(blocks(coded, table, bits).items())]
         _put(

@@ -23,7 +23,7 @@ PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgr
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
-.PHONY: bench-pipeline mutation lock clean
+.PHONY: bench-pipeline bench-ui mutation lock clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench: setup ## Print the benches' results as JSON, keep them in build/bench (AR
 
 bench-pipeline: setup ## Measure the pipeline at estate scale (ARGS="--sizes 100k,1M --seeds 1")
 	@$(BIN)/python -m bench.pipeline $(ARGS)
+
+bench-ui: setup ui ## Measure the web pages in Chromium against their budgets (ARGS="--minutes 30")
+	@$(BIN)/python -m bench.ui $(ARGS)
 
 fuzz: setup ## Compare the kernel with the oracle on fresh random worlds (SECONDS=60)
 	$(BIN)/python -m tests.agreement.fuzz --seconds $(SECONDS)

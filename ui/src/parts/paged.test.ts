@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 
-import { PAGE, pagesOf } from "./paged";
+import { partsOf, STEP } from "./paged";
 
-test("rows within one page need one request", () => {
-  expect(pagesOf(0, PAGE - 1)).toEqual([0]);
-  expect(pagesOf(90_000, 90_025)).toEqual([900]);
+test("what fits a screen is one part, wherever it begins", () => {
+  expect(partsOf(0, 30)).toEqual([0]);
+  expect(partsOf(STEP - 5, STEP + 20)).toEqual([0]);
+  expect(partsOf(89_995, 90_020)).toEqual([899]);
+  expect(partsOf(90_000, 90_025)).toEqual([900]);
 });
 
-test("rows of neighbouring pages need both", () => {
-  expect(pagesOf(PAGE - 1, PAGE)).toEqual([0, 1]);
+test("more rows than a part holds need further ones", () => {
+  expect(partsOf(2 * STEP, 5 * STEP)).toEqual([2, 4]);
 });

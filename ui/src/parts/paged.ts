@@ -1,8 +1,9 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 
-/** Rows asked for at once. */
-export const PAGE = 100;
+/** Parts begin at every so many rows, and hold twice as many: what fits a screen lies in one. */
+export const STEP = 100;
+const LENGTH = 2 * STEP;
 
 /** A part of a list, and how many rows the whole list has. */
 export interface Part<Row> {
@@ -34,25 +35,29 @@ export interface PagedList<Row> {
  * the old rows are shown until the first part of the new ones has come.
  */
 export function usePagedList<Row>(key: readonly unknown[], read: ReadPart<Row>): PagedList<Row> {
-  const [pages, setPages] = useState<readonly number[]>([]);
-  const options = (page: number) => ({
-    queryKey: [...key, "page", page],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read(page * PAGE, PAGE, signal),
+  const [parts, setParts] = useState<readonly number[]>([]);
+  const options = (part: number) => ({
+    queryKey: [...key, "part", part],
+    queryFn: ({ signal }: { signal: AbortSignal }) => read(part * STEP, LENGTH, signal),
     retry: false,
   });
   const head = useQuery({ ...options(0), placeholderData: (before?: Part<Row>) => before });
-  const further = pages.filter((page) => page > 0);
+  const further = parts.filter((part) => part > 0);
   const results = useQueries({ queries: further.map(options) });
   const show = useCallback((first: number, last: number) => {
-    const wanted = pagesOf(first, last);
-    setPages((before) => (before.join() === wanted.join() ? before : wanted));
+    const wanted = partsOf(first, last);
+    setParts((before) => (before.join() === wanted.join() ? before : wanted));
   }, []);
   return {
     total: head.data?.total ?? 0,
     at: (index) => {
-      const page = Math.floor(index / PAGE);
-      const part = page === 0 ? head.data : results[further.indexOf(page)]?.data;
-      return part?.rows[index % PAGE];
+      const step = Math.floor(index / STEP);
+      if (index < LENGTH) return head.data?.rows[index];
+      for (const part of [step, step - 1]) {
+        const rows = results[further.indexOf(part)]?.data?.rows;
+        if (rows) return rows[index - part * STEP];
+      }
+      return undefined;
     },
     show,
     isPending: head.isPending,
@@ -64,9 +69,11 @@ export function usePagedList<Row>(key: readonly unknown[], read: ReadPart<Row>):
   };
 }
 
-/** The numbers of the pages that hold the rows. */
-export function pagesOf(first: number, last: number): number[] {
-  const from = Math.floor(Math.max(first, 0) / PAGE);
-  const to = Math.floor(Math.max(last, 0) / PAGE);
-  return Array.from({ length: to - from + 1 }, (_, place) => from + place);
+/** The numbers of the parts that hold the rows: one, unless they are more than fit a screen. */
+export function partsOf(first: number, last: number): number[] {
+  const from = Math.floor(Math.max(first, 0) / STEP);
+  if (last < LENGTH) return [0];
+  const parts = [];
+  for (let part = from; part * STEP <= last; part += 2) parts.push(part);
+  return parts;
 }

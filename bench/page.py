@@ -143,6 +143,7 @@ def figures(w: Mapping[str, Any], rich: Mapping[str, Any], service: Mapping[str,
     """All tables, as Markdown."""
     tables = [*_about(w), *_workload(w), *_large(w), *_targets(w), *_rich(rich)]
     tables += _service(service)
+    tables += _pages(service["ui"]) if "ui" in service else ()
     for name, title in PIPELINE:
         tables += section(title, service[name]) if name in service else ()
     return "\n".join(tables)
@@ -202,6 +203,21 @@ def _service(service: Mapping[str, Any]) -> Iterator[str]:
     for title, wanted in tables:
         rows = [(text, _cell(service, key)) for text, key in wanted]
         yield from _table(title, ("", "value"), rows)
+
+
+def _pages(ui: Mapping[str, Any]) -> Iterator[str]:
+    rows = [
+        (
+            one["title"],
+            number(one["value"]),
+            number(one["most"]),
+            "kept" if one["value"] <= one["most"] else "**missed**",
+        )
+        for one in ui["budgets"]
+    ]
+    yield from _table("The web pages in Chromium", ("", "value", "at most", ""), rows)
+    yield ""
+    yield f"Measured on {ui['date']}, load {ui['load'][0]}; {ui['asked']} questions for the heap."
 
 
 def _cell(figures: Mapping[str, Any], key: str) -> str:

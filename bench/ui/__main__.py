@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if path is None:
         parser.error("no Chromium here: scripts/install-test-tools.sh installs Debian's")
     figures = measured(path, options.minutes)
-    result = rounded({"ui": figures, **machine()})
+    budgets = [{"title": b.title, "value": figures[b.key], "most": b.most} for b in BUDGETS]
+    result = rounded({"budgets": budgets, "asked": figures["asked"], **machine()})
     if options.save is not None:
         say(f"kept in {kept(result, 'ui', options.save)}")
     failed = [one for one in BUDGETS if figures[one.key] > one.most]

@@ -425,7 +425,7 @@ def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (EntityAdded(LAKE.entity(T)), Conflict, "stored already"),
+        (EntityAdded(LAKE.entity(T)), Conflict, "already exists"),
         (EntityAdded(LAKE.entity("table:m:x.s.t"), LAKE.entity("schema:m:x.s")), Unknown, "m:x.s"),
         (EntityAdded(Entity("file", "x")), Unknown, "type `file`"),
         (EntityDropped(LAKE.entity("table:m:c.s.none")), Unknown, "table:m:c.s.none"),
@@ -434,7 +434,7 @@ def test_too_much_out_of_place_is_numbered_afresh(monkeypatch: pytest.MonkeyPatc
             BadInput,
             "below itself",
         ),
-        (EntityRenamed(LAKE.entity(T), "m:c.s.u"), Conflict, "stored already"),
+        (EntityRenamed(LAKE.entity(T), "m:c.s.u"), Conflict, "already exists"),
         (StatementRemoved("none"), Unknown, "statement `none`"),
         (grant("x", "FLY", "metalake:m", "ana"), Unknown, "privilege `FLY`"),
         (

@@ -27,8 +27,8 @@ from lakewarden.http.admin.endpoint import (
     seconds,
     token_after,
 )
+from lakewarden.http.admin.field_types import REALM
 from lakewarden.http.admin.sentences import sentence_parts
-from lakewarden.http.admin.words import REALM
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service import audit_reading, history, usage_report

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from lakewarden.http.admin.words import (
+from lakewarden.http.admin.field_types import (
     PERSON,
     READABLE,
     DirectoryName,

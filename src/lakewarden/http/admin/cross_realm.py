@@ -18,11 +18,11 @@ from lakewarden.http.admin.bodies import (
     TargetQuestion,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, place_of, token_after
+from lakewarden.http.admin.field_types import EntityText, RealmName, Word, described
 from lakewarden.http.admin.links import LinkEnd, end_of
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.questions import explanation_response, words_of
 from lakewarden.http.admin.statements import statement_response
-from lakewarden.http.admin.words import EntityText, RealmName, Word, described
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.listing import Page
 from lakewarden.kernel.model import WAYS

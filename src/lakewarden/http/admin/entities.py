@@ -12,8 +12,8 @@ from lakewarden.http.admin.endpoint import (
     place_of,
     token_after,
 )
+from lakewarden.http.admin.field_types import ENTITY
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.words import ENTITY
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import entities

@@ -13,8 +13,8 @@ from lakewarden.http.admin.endpoint import (
     some_of,
     token_after,
 )
+from lakewarden.http.admin.field_types import ENTITY, NAME
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.words import ENTITY, NAME
 from lakewarden.http.exchange import Exchange
 from lakewarden.service.children import children
 from lakewarden.service.control import Denied

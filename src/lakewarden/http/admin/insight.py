@@ -8,11 +8,11 @@ from msgspec import UNSET, Meta, UnsetType
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody, SentencePart
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
+from lakewarden.http.admin.field_types import EntityText, PrincipalText, Word
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.preview import PreviewRequest, draft_matrix
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
-from lakewarden.http.admin.words import EntityText, PrincipalText, Word
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service.access_matrix import MOST, access_matrix

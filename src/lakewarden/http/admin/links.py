@@ -8,8 +8,15 @@ from msgspec import field
 
 from lakewarden.http.admin.bodies import PagedResponse, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
+from lakewarden.http.admin.field_types import (
+    ENTITY,
+    NAME,
+    READABLE,
+    EntityText,
+    RealmName,
+    described,
+)
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.words import ENTITY, NAME, READABLE, EntityText, RealmName, described
 from lakewarden.http.exchange import Exchange
 from lakewarden.service import links
 from lakewarden.service.control import Denied

@@ -23,7 +23,7 @@ from lakewarden.http.admin.endpoint import (
     moment_or_none,
     number,
 )
-from lakewarden.http.admin.words import FINGERPRINT, Moment
+from lakewarden.http.admin.field_types import FINGERPRINT, Moment
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import IMPLIED_ID

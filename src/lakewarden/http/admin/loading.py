@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, field
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
-from lakewarden.http.admin.words import ModelFile
+from lakewarden.http.admin.field_types import ModelFile
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput

@@ -10,8 +10,8 @@ import msgspec
 
 from lakewarden.http.admin.bodies import Problem
 from lakewarden.http.admin.endpoint import Endpoint
+from lakewarden.http.admin.field_types import FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
 from lakewarden.http.admin.problem import MEDIA_TYPE
-from lakewarden.http.admin.words import FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
 from lakewarden.http.exchange import JSON
 
 _PARAMETER = re.compile(r"\{(\w+)\}")

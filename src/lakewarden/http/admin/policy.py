@@ -16,8 +16,8 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from lakewarden.http.admin.bodies import EntityName, RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
+from lakewarden.http.admin.field_types import Mark
 from lakewarden.http.admin.loading import LIMIT
-from lakewarden.http.admin.words import Mark
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.service import plan, policy

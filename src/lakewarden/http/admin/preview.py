@@ -20,12 +20,12 @@ from lakewarden.http.admin.bodies import (
     StatementRequest,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
+from lakewarden.http.admin.field_types import EntityText, PrincipalText
 from lakewarden.http.admin.lint import FindingResponse, finding_response
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.policy import AccessDifference, PolicyText, Written, read_text
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.statements import statement_table
-from lakewarden.http.admin.words import EntityText, PrincipalText
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix

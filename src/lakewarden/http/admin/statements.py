@@ -31,9 +31,9 @@ from lakewarden.http.admin.endpoint import (
     some_of,
     words_of,
 )
+from lakewarden.http.admin.field_types import ENTITY
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
-from lakewarden.http.admin.words import ENTITY
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.statement import On, Statement

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from lakewarden.http.admin.bodies import NewToken, TokenIssued, TokenResponse, Tokens
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, moment
-from lakewarden.http.admin.words import NAME
+from lakewarden.http.admin.field_types import NAME
 from lakewarden.http.exchange import Exchange
 from lakewarden.service import token
 from lakewarden.service.control import Denied

@@ -23,7 +23,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.aspects.edges import TYPES
 from lakewarden.systems.datahub.aspects.facts import Placed, stored
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.authorization import allow, readable
 from lakewarden.systems.datahub.http.bodies import (
     entity,
@@ -187,7 +187,7 @@ def _stated(exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: 
     wanted = TYPES.keys() & types
     if not wanted:
         return set()
-    with search_session(exchange, viewing.read) as search:
+    with search_session(exchange, view_authorization.read) as search:
         neighbours = Neighbours(search.texts())
         ways = neighbours.incoming if is_inward else neighbours.outgoing
         return {Edge(step.type, step.other) for step in ways(of, frozenset(wanted))}

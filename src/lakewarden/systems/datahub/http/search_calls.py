@@ -12,7 +12,7 @@ from typing import Final
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.authorization import caller
 from lakewarden.systems.datahub.http.bodies import fields, value, whole
 from lakewarden.systems.datahub.http.searching import USUAL, search_session
@@ -50,7 +50,7 @@ def autocomplete(exchange: Exchange) -> Reply:
     body = fields(exchange)
     query, limit = body.text("query"), whole(body, "limit", _SUGGESTED)
     question = Question(query, (body.text("entity"),), filters_of(body), named=True)
-    with search_session(exchange, viewing.given) as search:
+    with search_session(exchange, view_authorization.given) as search:
         page = search.search(question).page(0, min(limit, exchange.services.page_rows))
         tree = search.index.tree
         ids = [id for id in map(tree.find, page.entities) if id is not None]
@@ -72,7 +72,7 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
         removed=flags.flag("includeSoftDeleted"),
         query_field=body.at("input"),
     )
-    with search_session(exchange, viewing.given) as found:
+    with search_session(exchange, view_authorization.given) as found:
         result = found.search(question)
         page = result.page(start, count)
         is_counted = not flags.flag("skipAggregates")
@@ -151,7 +151,7 @@ def read_page(
     """
     question = Question(query, types, filters, removed=True)
     known = scroll.digest(question, exchange.realm, caller(exchange).name)
-    with search_session(exchange, viewing.read) as found:
+    with search_session(exchange, view_authorization.read) as found:
         result = found.search(question)
         if scroll_id:
             page = result.after(scroll.read(scroll_id, known), count)

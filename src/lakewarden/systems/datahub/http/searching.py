@@ -26,7 +26,7 @@ USUAL: Final = (
 SOURCE: datahub-project/datahub, SearchUtils, the types that are searched by default."""
 
 Visible = Callable[[Exchange, str], BitMap]
-"""The stored entities of a type that the caller may be shown: see `viewing`."""
+"""The stored entities of a type that the caller may be shown: see `view_authorization`."""
 
 
 class SearchSession:

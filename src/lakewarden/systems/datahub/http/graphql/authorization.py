@@ -28,7 +28,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
 from lakewarden.systems.datahub.http.guard import DataHubGuard
@@ -144,15 +144,17 @@ def edit(call: Call, action: Callable[[Edit], T]) -> T:
 
 def visible(call: Call, entities: Iterable[Entity]) -> list[Entity]:
     """Those of the entities that the caller is shown, in order: all without view authorization."""
-    return viewing.visible(call.exchange, list(entities))
+    return view_authorization.visible(call.exchange, list(entities))
 
 
 def visible_ids(call: Call, ids: BitMap) -> BitMap:
     """As `visible`, of stored entities by their ids."""
-    if not ids or not viewing.is_guarded(call.exchange):
+    if not ids or not view_authorization.is_guarded(call.exchange):
         return ids
     everything = call.state.matrix.snapshot.coded.tree.stored
-    return ids & call.cached(viewing.PAGE, lambda: viewing.visible_ids(call.exchange, everything))
+    return ids & call.cached(
+        view_authorization.PAGE, lambda: view_authorization.visible_ids(call.exchange, everything)
+    )
 
 
 def granted(state: RealmState, actor: Principal, target: Entity, now: float) -> list[str]:

@@ -17,7 +17,7 @@ from lakewarden.kernel.relations import REMOVED
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.systems.datahub.aspects import edges as stating
 from lakewarden.systems.datahub.aspects.meaning import target
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.searching import search_session
@@ -111,7 +111,7 @@ def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list
     """Where the edges lead that aspects state, by their types."""
     others: dict[str, list[Entity]] = {}
     if types and stating.is_column(entity.name):
-        with search_session(call.exchange, viewing.hits) as search:
+        with search_session(call.exchange, view_authorization.hits) as search:
             for step in Neighbours(search.texts()).outgoing(entity, types):
                 others.setdefault(step.type, []).append(step.other)
     elif types:
@@ -152,7 +152,7 @@ def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
 def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
     """What the facts and aspects of others say leads to the entity."""
     stated = types & stating.TYPES.keys()
-    with search_session(call.exchange, viewing.hits) as search:
+    with search_session(call.exchange, view_authorization.hits) as search:
         if stated and stating.is_column(entity.name):
             steps = Neighbours(search.texts()).incoming(entity, stated)
             for type in sorted({step.type for step in steps}):

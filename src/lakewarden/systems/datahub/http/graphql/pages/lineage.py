@@ -17,7 +17,7 @@ from lakewarden.systems.datahub.aspects import edges
 from lakewarden.systems.datahub.aspects.edges import Lineage
 from lakewarden.systems.datahub.aspects.fields import untagged
 from lakewarden.systems.datahub.aspects.meaning import target
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization, references
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -73,7 +73,7 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
     group = call.group(entity)
 
     def find(entities: Iterable[Entity]) -> dict[Entity, list[Step]]:
-        with search_session(call.exchange, viewing.hits) as session:
+        with search_session(call.exchange, view_authorization.hits) as session:
             steps = Neighbours(session.texts()).beside(list(entities), way)
         others = dict.fromkeys(step.other for own in steps.values() for step in own)
         visible = set(authorization.visible(call, others))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import scrolled
@@ -19,7 +19,7 @@ def _metrics_of(edge: str) -> Field:
 
     def resolve(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
         call: Call = info.context
-        with search_session(call.exchange, viewing.hits) as search:
+        with search_session(call.exchange, view_authorization.hits) as search:
             ids = Neighbours(search.texts()).sources(entity, [edge])
             ids &= search.index.of_type("metric")
             urns = [search.index.tree.entity(id).name for id in ids]

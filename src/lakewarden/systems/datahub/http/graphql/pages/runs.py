@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization, timed
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -41,7 +41,7 @@ def _runs(
 ) -> Mapping[str, Any]:
     """The runs that edges of the types lead from, the newest first."""
     call.start_list()
-    with search_session(call.exchange, viewing.hits) as search:
+    with search_session(call.exchange, view_authorization.hits) as search:
         ids = Neighbours(search.texts()).sources(entity, types)
         ids &= search.index.of_type(_RUN) - search.index.removed
     tree = call.state.matrix.snapshot.coded.tree

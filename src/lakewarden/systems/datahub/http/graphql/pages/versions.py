@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
@@ -27,7 +27,7 @@ def _is_latest(version: Record, info: Info) -> bool:
 
 def _search(of: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
-    with search_session(call.exchange, viewing.hits) as search:
+    with search_session(call.exchange, view_authorization.hits) as search:
         ids = Neighbours(search.texts()).sources(of, ["VersionOf"]) & search.index.tree.stored
         versions = [search.index.tree.entity(id) for id in ids]
     types = input.get("types") or sorted({word_of(one, info) for one in versions})

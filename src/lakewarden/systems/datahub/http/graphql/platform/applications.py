@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.aspects.edges import BELONGING
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
@@ -102,7 +102,7 @@ def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Require
 def _assets(properties: Record, info: Info) -> int:
     """How many assets belong to an application, of those that the caller is shown."""
     call: Call = info.context
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         ids = Neighbours(session.texts()).sources(properties.entity, [BELONGING])
         ids &= session.index.tree.stored
     return len(authorization.visible_ids(call, ids))

@@ -16,7 +16,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.search_terms import Term, field_term
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.aspects.searched import browse_path
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -92,7 +92,7 @@ def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     start, count = numbers(call, input)
     path = list(input.get("path") or ())
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, input, [input["type"]]))
         direct, below = Shelves(session.index, search.results).level(path)
         tree = session.index.tree
@@ -116,7 +116,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     start, count = numbers(call, input)
     path = list(input.get("path") or ())
     types = input.get("types") or ([input["type"]] if input.get("type") else None)
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         results = session.search(question(call, input, types)).results
         own = _with_paths(session, results)
         direct, below = Shelves(session.index, results - own).level(path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
@@ -23,7 +23,7 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     _, limit = numbers(call, input, "limit")
     type = input.get("type")
     wanted = question(call, input, None if type is None else [type], named=True)
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         return {"query": input["query"], **_completed(call, session, wanted, limit)}
 
 
@@ -32,7 +32,7 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
     _, limit = numbers(call, input, "limit")
     wanted = question(call, input, input.get("types"), named=True)
     suggestions = []
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         for type in wanted.types:
             own = Question(wanted.query, (type,), wanted.filters, (), wanted.removed, named=True)
             shown = _completed(call, session, own, limit)

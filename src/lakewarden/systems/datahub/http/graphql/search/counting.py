@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
@@ -34,7 +34,7 @@ def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, A
     wanted = words or dict.fromkeys(
         word_of(Entity(type, ""), info) for type in types_named(call, None)
     )
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, wanted_input, words))
         counts = [{"entityType": word, "count": _count(session, search, word)} for word in wanted]
     return {"counts": counts}
@@ -46,7 +46,7 @@ def _count(session: SearchSession, search: Search, word: str) -> int:
 
 def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, input, None))
         platforms = session.facets.of("platform", search.results, _PLATFORMS).counts
         types = [word for word in _TYPES if _count(session, search, word)]

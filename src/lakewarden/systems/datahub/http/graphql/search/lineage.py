@@ -16,7 +16,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import edges
 from lakewarden.systems.datahub.aspects.edges import Lineage
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
@@ -137,7 +137,7 @@ def _answer(info: Info, input: Input) -> _Answer:
     parts = _parts(input)
     walk = _walk(input, parts)
     call.start_list()
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
 
         def shown(entities: Iterable[Entity]) -> frozenset[Entity]:
             return frozenset(authorization.visible(call, entities))

@@ -15,7 +15,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service.search_terms import SearchQuery, parse_query, words
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.searched import URN, fields, name_in_urn, shown_name
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import word_of
@@ -63,7 +63,7 @@ def searched(
     call: Call = info.context
     start, count = numbers(call, input)
     wanted = _limited(question(call, input, types), among)
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(wanted)
         page = search.page(start, count)
         facets = usual(info, session, search.results, input)
@@ -82,7 +82,7 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     _, count = numbers(call, input)
     wanted = _limited(question(call, input, input.get("types")), among)
     known = scroll.digest(wanted, call.exchange.realm, call.actor.name)
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(wanted)
         page = _scrolled(search, input.get("scrollId"), known, count)
         facets = usual(info, session, search.results, input)
@@ -114,7 +114,7 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     if len(named) > MOST_FACETS:
         raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
     wanted = question(call, input, input.get("types"))
-    with search_session(call.exchange, viewing.hits) as session:
+    with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(wanted)
         facets = _facets(info, session, search.results, input, named or USUAL)
     return {"facets": facets}

@@ -1,7 +1,7 @@
-"""Words that bodies, paths and queries of our own API are made of, and how they are told.
+"""Types and patterns of the fields in bodies, paths and queries of the administration API.
 
-What the use cases refuse, with better words than a schema has, is told in the schema all the
-same (`described`): it is never stricter than they are.
+`described` puts into the schema what the use cases refuse with better messages than a schema
+has; the schema is never stricter than they are.
 """
 
 from __future__ import annotations

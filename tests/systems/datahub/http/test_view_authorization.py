@@ -10,7 +10,7 @@ from pyroaring import BitMap
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import Actor
-from lakewarden.systems.datahub.http import viewing
+from lakewarden.systems.datahub.http import view_authorization
 from tests.systems.datahub.http.views import configure
 from tests.systems.datahub.http.wire import REALM, Wire
 
@@ -60,22 +60,22 @@ def exchange(hub: Wire, user: str = "eve", **options: Any) -> Exchange:
 def pages(asked: Exchange) -> list[Entity]:
     """What is shown; by ids it is the same."""
     tree = asked.realm_state.matrix.snapshot.coded.tree
-    shown = viewing.visible(asked, EVERYTHING)
+    shown = view_authorization.visible(asked, EVERYTHING)
     ids = BitMap([id for id in map(tree.find, EVERYTHING) if id is not None])
-    assert {tree.entity(id) for id in viewing.visible_ids(asked, ids)} == set(shown)
+    assert {tree.entity(id) for id in view_authorization.visible_ids(asked, ids)} == set(shown)
     return shown
 
 
 def hits(asked: Exchange) -> list[Entity]:
     tree = asked.realm_state.matrix.snapshot.coded.tree
-    found = BitMap.union(*(viewing.hits(asked, entity.type) for entity in EVERYTHING))
+    found = BitMap.union(*(view_authorization.hits(asked, entity.type) for entity in EVERYTHING))
     return [entity for entity in EVERYTHING if entity in {tree.entity(id) for id in found}]
 
 
 def test_without_a_switch_everybody_is_shown_everything(hub: Wire) -> None:
     asked = exchange(hub)
     assert pages(asked) == hits(asked) == EVERYTHING
-    assert not viewing.is_guarded(asked)
+    assert not view_authorization.is_guarded(asked)
 
 
 def test_view_authorization_guards_pages_and_hits(hub: Wire) -> None:
@@ -126,6 +126,14 @@ def test_a_list_stands_in_place_of_the_usual_one(hub: Wire, switch: str) -> None
 
 def test_the_lists_open_nothing_to_whom_policies_are_off_for_rest(hub: Wire) -> None:
     asked = exchange(hub, "stranger", unrestricted=("dataset",), view=True)
-    assert len(viewing.given(asked, "dataset")) == len(viewing.read(asked, "dataset")) == 0
+    assert (
+        len(view_authorization.given(asked, "dataset"))
+        == len(view_authorization.read(asked, "dataset"))
+        == 0
+    )
     off = exchange(hub, "stranger", rest=False)
-    assert len(viewing.given(off, "dataset")) == len(viewing.read(off, "dataset")) == 1
+    assert (
+        len(view_authorization.given(off, "dataset"))
+        == len(view_authorization.read(off, "dataset"))
+        == 1
+    )

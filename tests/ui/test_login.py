@@ -73,7 +73,7 @@ def test_a_password_that_is_wrong_is_said_at_its_field(browser: Browser, guarded
         field = form.get_by_label("Password")
         assert field.get_attribute("aria-invalid") == "true"
         about = page.locator(f"#{field.get_attribute('aria-describedby')}")
-        assert about.inner_text() == "The user or the password is wrong"
+        assert about.inner_text() == "The user name or the password is incorrect"
         assert page.evaluate("document.activeElement.name") == "password"
         assert form.get_by_label("User").input_value() == "ana"
         assert field.input_value() == ""

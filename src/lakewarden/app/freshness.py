@@ -63,8 +63,8 @@ class FreshState:
 def read_consistency(at_least: str | None, consistency: str | None) -> Consistency:
     """What the caller asks for; raises `BadInput`.
 
-    >>> wanted("17", "0.5")
-    Wanted(at_least=17, age=0.5)
+    >>> read_consistency("17", "0.5")
+    Consistency(at_least=17, age=0.5)
     """
     return Consistency(_revision(at_least), _age(consistency))
 

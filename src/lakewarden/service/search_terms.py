@@ -113,8 +113,10 @@ def parse_query(query: str) -> SearchQuery | None:
     The last word may go on, and so may every word with a star behind it; a word that is
     followed by anything else, such as a space at the end, is a whole one only if it is not last.
 
-    >>> sought("Daily ord"), sought("da* orders"), sought("*")
-    (Sought(whole=('daily',), starting=('ord',)), Sought(whole=(), starting=('da', 'orders')), None)
+    >>> parse_query("Daily ord")
+    SearchQuery(whole=('daily',), starting=('ord',))
+    >>> parse_query("da* orders"), parse_query("*")
+    (SearchQuery(whole=(), starting=('da', 'orders')), None)
     """
     if not query.strip(" *"):
         return None

@@ -119,10 +119,10 @@ def test_a_shipped_policy_that_was_removed_stays_away(
         found.settle()
     with server(tmp_path) as second, tab(browser, second.address) as found:
         found.sign_in("admin", to="/ui/r/datahub/policies")
-        assert "Editor: all metadata" in found.text()
+        found.page.get_by_text("Editor: all metadata").first.wait_for()
         assert "Editor: anything about the assets" not in found.text()
         found.open("/ui/r/datahub/policy", urn=urn)
-        assert "does not exist" in found.text()
+        found.page.get_by_text("does not exist").first.wait_for()
 
 
 def test_a_deny_in_the_grid_says_from_whom_it_takes(

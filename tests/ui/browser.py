@@ -83,12 +83,13 @@ class Tab:
         return self.settle()
 
     def settle(self) -> None:
-        """Waits until nothing is under way."""
+        """Waits until nothing is under way, nor about to be: one answer may lead to a question."""
         self.page.locator("main h1").first.wait_for()
         still = 0
         while still < 3:
             self.page.wait_for_timeout(25)
-            still = 0 if self.pending else still + 1
+            is_busy = bool(self.pending) or self.page.locator("main [aria-busy=true]").count() > 0
+            still = 0 if is_busy else still + 1
 
     def sign_in(self, user: str, to: str = "/ui/") -> None:
         """As who needs a name only."""

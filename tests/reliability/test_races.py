@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -18,7 +19,6 @@ from lakewarden.service import grant as grants
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.people import make_administrator as administer
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.realms import establish_control
 from lakewarden.service.write_transaction import WriteTransaction
@@ -131,12 +131,15 @@ def test_of_two_administrators_who_remove_each_other_one_stays(
         people.make_administrator(transaction, "ana", "main")
 
     services[0].write(SYSTEM, begin)
+
+    def administer(transaction: WriteTransaction, user: Principal) -> None:
+        people.make_administrator(transaction, user.name, "main")
+        row = MembershipRow(user, SERVICE_ADMINS)
+        transaction.change(CONTROL, MembershipChanged(row, True))
+
     for _ in range(rounds):
         for user in (ANA, ben):
-            row = MembershipRow(user, SERVICE_ADMINS)
-            services[0].write(SYSTEM, lambda d, u=user: administer(d, u.name, "main"))  # type: ignore[misc]
-            change = MembershipChanged(row, True)
-            services[0].write(SYSTEM, lambda d, c=change: d.change(CONTROL, c))  # type: ignore[misc]
+            services[0].write(SYSTEM, partial(administer, user=user))
 
         def remove(service: DecisionService, actor: Principal, other: Principal) -> object:
             text = f"user:{other.name}"
@@ -211,27 +214,26 @@ def test_who_was_revoked_uses_the_right_no_more(
 def test_a_grant_that_races_with_a_rename_follows_it_or_is_refused(
     services: list[DecisionService], rounds: int
 ) -> None:
+    def grant(service: DecisionService, to: Principal, on: Entity) -> None:
+        def change(transaction: WriteTransaction) -> None:
+            if not transaction.realm(REALM).matrix.snapshot.coded.is_known(on):
+                raise Unknown("entity", on.name)
+            grants.grant_privileges(transaction, REALM, to, {on: READ})
+
+        service.write(SYSTEM, change)
+
+    def rename(service: DecisionService, old: Entity, new: Entity) -> None:
+        service.write(SYSTEM, lambda d: d.change(REALM, EntityRenamed(old, new.name)))
+
     readers = Principal(ROLE, "lk:readers")
     for number in range(rounds):
         old, new = table(f"old{number}"), table(f"new{number}")
         add_tables(services[0], old)
-
-        def grant(service: DecisionService, to: Principal) -> None:
-            def change(transaction: WriteTransaction) -> None:
-                if not transaction.realm(REALM).matrix.snapshot.coded.is_known(old):  # noqa: B023
-                    raise Unknown("entity", old.name)  # noqa: B023
-                grants.grant_privileges(transaction, REALM, to, {old: READ})  # noqa: B023
-
-            service.write(SYSTEM, change)
-
-        def rename(service: DecisionService) -> None:
-            service.write(SYSTEM, lambda d: d.change(REALM, EntityRenamed(old, new.name)))  # noqa: B023
-
         came = at_once(
             [
-                lambda: grant(services[0], ANA),
-                lambda: rename(services[1]),
-                lambda: grant(services[2], readers),
+                partial(grant, services[0], ANA, old),
+                partial(rename, services[1], old, new),
+                partial(grant, services[2], readers, old),
             ]
         )
         state = services[3].catch_up().realm(REALM)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from lakewarden.kernel.change import EntityAdded, MembershipChanged, PrincipalChanged
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.service import people, realms
 from lakewarden.service.actor import SYSTEM, Actor
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.effect import Effect
+from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.store import open_store
+from lakewarden.store import SqlStore, open_store
+from lakewarden.testing.changes import change
 from lakewarden.testing.world_draft import NOW
+from lakewarden.testing.worlds import make
+from tests.agreement import harness
 
 ADMIN: Final = Actor("root", credential="test")
 EVE: Final = Actor("eve", credential="test")
@@ -57,3 +63,32 @@ def furnish(service: DecisionService) -> None:
         row = MembershipRow(user, system.principal("members:lk"))
         effects.append(MembershipChanged(row, True))
     service.write(SYSTEM, lambda transaction: transaction.change(LAKE, *effects))
+
+
+def change_at_random(service: DecisionService, seed: int, steps: int) -> Iterator[None]:
+    """Fills the realm with a random world and changes it so often, in a write each.
+
+    Yields after each write; nothing for a world that a load refuses, as one with a cycle.
+    """
+    system = service.state.realm(LAKE).system
+    try:
+        facts = make(system, seed, harness.SMALL).facts
+        assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
+    except WardenError:
+        return
+    yield
+    for step in range(steps):
+        with service.reading() as reading:
+            effect, _ = change(system, reading.facts(LAKE, system), seed + step)
+        service.write(SYSTEM, partial(_change_lake, effect=effect))
+        yield
+
+
+def _change_lake(transaction: WriteTransaction, effect: Effect) -> None:
+    transaction.change(LAKE, effect)
+
+
+def prune_feed(service: DecisionService) -> None:
+    """Forgets the change feed up to now."""
+    assert isinstance(service.store, SqlStore)
+    service.store.prune(service.state.revision)

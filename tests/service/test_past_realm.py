@@ -9,20 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.errors import Conflict, LimitExceeded, WardenError
+from lakewarden.kernel.errors import Conflict, LimitExceeded
 from lakewarden.kernel.facts import rows_of
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.relations import Facts
 from lakewarden.service import past_realm, realms
-from lakewarden.service.actor import SYSTEM
-from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.past_realm import PastRealm
 from lakewarden.service.replay import Rows
-from lakewarden.testing.changes import change
-from lakewarden.testing.worlds import make
-from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
-from tests.service.opened_services import ADMIN, LAKE, furnish, opened
+from tests.service.opened_services import (
+    ADMIN,
+    LAKE,
+    change_at_random,
+    furnish,
+    opened,
+    prune_feed,
+)
 
 
 def _rows(matrix: Matrix) -> Rows:
@@ -36,18 +37,8 @@ def _rows(matrix: Matrix) -> Rows:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_every_revision_has_the_rows_that_it_had_when_it_was_new(name: str, seed: int) -> None:
     with TemporaryDirectory() as folder, opened(Path(folder), name) as service:
-        system = service.state.realm(LAKE).system
-        try:
-            facts = make(system, seed, harness.SMALL).facts
-            assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
-        except WardenError:
-            return  # a world with a cycle
-        then = {service.state.revision: service.state.realm(LAKE).matrix}
-        for step in range(3):
-            with service.reading() as reading:
-                stored: Facts = reading.facts(LAKE, system)
-            made, _ = change(system, stored, seed + step)
-            service.write(SYSTEM, lambda transaction, made=made: transaction.change(LAKE, made))  # type: ignore[misc]
+        then: dict[int, Matrix] = {}
+        for _ in change_at_random(service, seed, steps=3):
             then[service.state.revision] = service.state.realm(LAKE).matrix
         now = service.clock()
         with service.reading() as reading:
@@ -80,6 +71,6 @@ def test_a_feed_that_is_pruned_or_too_long_is_refused(
             monkeypatch.setattr(past_realm, "MAX_ROWS", 3)
             with pytest.raises(LimitExceeded, match="more than 3 rows"):
                 PastRealm.read(reading, LAKE)
-        service.store.prune(service.state.revision)  # type: ignore[attr-defined]
+        prune_feed(service)
         with service.reading() as reading, pytest.raises(Conflict, match="earlier revisions"):
             PastRealm.read(reading, LAKE)

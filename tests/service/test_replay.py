@@ -10,18 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.kernel.change import StatementRemoved
-from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.relations import Facts
 from lakewarden.service import realms
-from lakewarden.service.actor import SYSTEM
-from lakewarden.service.load import LoadResult, load_rows
 from lakewarden.service.ports import FeedGone
 from lakewarden.service.replay import Disagreement, Rows, compare
-from lakewarden.testing.changes import change
-from lakewarden.testing.worlds import make
-from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
-from tests.service.opened_services import ADMIN, LAKE, furnish, opened
+from tests.service.opened_services import (
+    ADMIN,
+    LAKE,
+    change_at_random,
+    furnish,
+    opened,
+    prune_feed,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 few = a_share_of_the_examples(20)
@@ -33,17 +34,8 @@ few = a_share_of_the_examples(20)
 @given(seed=seeds)
 def test_the_feed_of_any_changes_adds_up(name: str, seed: int) -> None:
     with TemporaryDirectory() as folder, opened(Path(folder), name) as service:
-        system = service.state.realm(LAKE).system
-        facts = make(system, seed, harness.SMALL).facts
-        try:
-            assert isinstance(load_rows(service, ADMIN, LAKE, system, facts), LoadResult)
-        except WardenError:
-            return  # a world with a cycle
-        for step in range(4):
-            with service.reading() as reading:
-                stored = reading.facts(LAKE, system)
-            made, _ = change(system, stored, seed + step)
-            service.write(SYSTEM, lambda transaction, made=made: transaction.change(LAKE, made))  # type: ignore[misc]
+        for _ in change_at_random(service, seed, steps=4):
+            pass
         with service.reading() as reading:
             assert compare(reading) == []
 
@@ -73,7 +65,7 @@ def test_rows_that_only_one_side_has_are_counted_by_table(tmp_path: Path) -> Non
 def test_a_feed_that_was_pruned_is_not_compared(tmp_path: Path) -> None:
     with opened(tmp_path) as service:
         furnish(service)
-        service.store.prune(service.state.revision)  # type: ignore[attr-defined]
+        prune_feed(service)
         with service.reading() as reading, pytest.raises(FeedGone):
             compare(reading)
     assert Disagreement("lake", {"entities": 1}).scope == "lake"

@@ -1,7 +1,7 @@
-"""Proxies that are believed when they say identify the caller, in a header of their own.
+"""Proxies that may name the caller, in a header of their own.
 
 For dialects whose contract has such a header, and only for requests that come straight from one
-of the configured networks; whoever else sends the header sends it in vain. Readable credentials
+of the configured networks; from anywhere else the header is ignored. Readable credentials
 of the caller come first.
 SOURCE: security reference, R-53.
 """

@@ -188,7 +188,7 @@ class Setting:
     """One setting, its default value first; without values it holds types, none by default.
 
     `title` says what it decides. `enforces`: it says how the system enforces what is stored, and
-    is no property of the rows. `weakens` says by value what nobody is asked about then.
+    is no property of the rows. `weakens` says by value what is then not checked.
     """
 
     name: str
@@ -208,8 +208,8 @@ class Model:
     """A declared system, validated. `digest` identifies its text and settings.
 
     `settings` are the chosen values of `declared_settings`. `enforcing` are the settings that say
-    how the system enforces what is stored; `weakened` says what nobody is asked about under the
-    chosen ones.
+    how the system enforces what is stored; `weakened` says what is not checked under the chosen
+    ones.
     `granting` is the operation that handing out a privilege on an entity requires;
     `self_privileges` are held by every user on the entity that is that user. `gate` and
     `macros` are kept as text, for people: they are part of every rule already. `access` says

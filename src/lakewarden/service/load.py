@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from lakewarden.kernel.change import (
@@ -113,8 +114,13 @@ def _loaded(
         try:
             difference = service.write(
                 actor,
-                lambda transaction, first=first: _load_once(  # type: ignore[misc]  # binds it now
-                    transaction, realm, system, facts, prune=prune, lock_first=first
+                partial(
+                    _load_once,
+                    realm=realm,
+                    system=system,
+                    facts=facts,
+                    prune=prune,
+                    lock_first=first,
                 ),
                 late=True,
             )

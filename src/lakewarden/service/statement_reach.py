@@ -39,8 +39,8 @@ class ApplicableStatement:
 
     `source` is the entity that the statement is on, None where it chooses by a pattern or by
     criteria. `beaten_by` are DENYs on the same entity about one of its privileges and about
-    somebody whom it names too. `is_own`: it is told to somebody who may not list statements, and
-    does not name a user else.
+    somebody whom it names too. `is_own`: it is shown to a caller who may not list statements,
+    and names no other user.
     """
 
     statement: Statement

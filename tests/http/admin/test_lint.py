@@ -8,6 +8,7 @@ from typing import Any
 from lakewarden.analysis.lint.catalogue import RULES
 from tests.http.admin.api import Api
 from tests.http.admin.conftest import TABLE, state
+from tests.service.opened_services import prune_feed
 
 PATH = "/realms/gravitino/lint"
 
@@ -140,7 +141,7 @@ def test_a_finding_says_which_revision_brought_it(lake: Api) -> None:
 
 
 def test_earlier_revisions_are_unknown_once_the_feed_is_pruned(lake: Api) -> None:
-    lake.service.store.prune(lake.service.state.revision)  # type: ignore[attr-defined]
+    prune_feed(lake.service)
     assert lake.ask("GET", PATH).status == 200
     for query in ({"since": "1"}, {"fields": "first_seen"}):
         refused = lake.ask("GET", PATH, query=query)

@@ -25,7 +25,7 @@ from lakewarden.service import realms
 from lakewarden.service.effect import DocumentChanged
 from lakewarden.service.realm import DIRECTORY, people_of
 from tests.pipeline.stream.realms import Estate, lines_of
-from tests.service.opened_services import ADMIN, LAKE, furnish, opened
+from tests.service.opened_services import ADMIN, LAKE, furnish, opened, prune_feed
 
 ANA, STAFF = Principal(USER, "ana"), Principal(GROUP, "staff")
 SCHEMA = Entity("schema", "lk:c.s")
@@ -139,8 +139,7 @@ def test_a_realm_that_is_not_there_and_a_revision_to_come_are_refused(estate: Es
             write_feed(reading, "pond", estate.feed)
         with pytest.raises(BadInput, match="--after: expected a revision from 0 to"):
             write_feed(reading, LAKE, estate.feed, after=10_000)
-    # The port has no pruning: only who keeps the store does that.
-    estate.service.store.prune(estate.service.state.revision)  # type: ignore[attr-defined]  # see above
+    prune_feed(estate.service)
     with estate.service.reading() as reading, pytest.raises(BadInput, match="does not reach back"):
         write_feed(reading, LAKE, estate.feed, after=0)
 

@@ -1834,7 +1834,7 @@ export interface components {
         };
         /**
          * HealthResponse
-         * @description How the server does.
+         * @description The state of the server.
          *
          *         `median_seconds` and `p99_seconds` are the time of a request since the start, bulk requests and
          *         logins left out; null before the first request, of `p99_seconds` before the hundredth.

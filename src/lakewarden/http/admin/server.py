@@ -47,7 +47,7 @@ class SettingsResponse(ResponseBody, kw_only=True):
 
 
 class HealthResponse(ResponseBody, kw_only=True):
-    """How the server does.
+    """The state of the server.
 
     `median_seconds` and `p99_seconds` are the time of a request since the start, bulk requests and
     logins left out; null before the first request, of `p99_seconds` before the hundredth.
@@ -113,7 +113,7 @@ def settings(exchange: Exchange) -> HandlerResult:
 
 
 def health(exchange: Exchange) -> HandlerResult:
-    """How the server does."""
+    """The state of the server, for whoever may read its metrics."""
     refused = control.denied(exchange.state, exchange.actor, "metrics.read", SERVER, exchange.now)
     if refused is not None:
         return refused

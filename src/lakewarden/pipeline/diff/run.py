@@ -109,8 +109,8 @@ def _check_moment(index: Index, now: float) -> None:
         side = "until" if now >= end else "from"
         when = datetime.fromtimestamp(end if now >= end else start, UTC).isoformat()
         raise BadInput(
-            f"the index holds {side} {when}, when the validity of a statement changes; make the"
-            " index anew, or give a moment within"
+            f"the index holds {side} {when}, when the validity of a statement changes; rebuild"
+            " it, or give a moment within with --now"
         )
 
 

@@ -35,6 +35,8 @@ MOST: Final = 400
 LETTERS: Final = {Code.DENIED: ".", Code.ALLOWED: "a", Code.OWNER: "o", Code.OPEN: "?"}
 """A cell as a letter: denied, allowed, allowed to owners alone, different within the cell."""
 
+_ALPHABET: Final = np.array([ord(LETTERS[code]) for code in sorted(Code)], dtype=np.uint8)
+
 Codes = NDArray[np.uint8]
 
 
@@ -224,7 +226,8 @@ def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
 
 
 def _letters(grid: Codes, rows: list[int], columns: list[int]) -> tuple[str, ...]:
-    return tuple("".join(LETTERS[Code(int(code))] for code in grid[row, columns]) for row in rows)
+    letters = _ALPHABET[grid[np.ix_(rows, columns)]]
+    return tuple(row.tobytes().decode() for row in letters)
 
 
 def _column(tree: Tree, ids: BitMap) -> Column:

@@ -52,6 +52,7 @@ class _Naming:
         self._memberships = matrix.snapshot.coded.memberships
         self._named: set[int] = set()
         self._shown: set[int] = set()
+        self._by_direct: dict[frozenset[int], frozenset[int]] = {}
         ids = self._memberships.ids
         for statement in matrix.snapshot.table.statements.values():
             named = {ids[one] for one in statement.principals if one in ids}
@@ -60,8 +61,17 @@ class _Naming:
                 self._shown |= named
 
     def of(self, user: Principal) -> frozenset[int]:
-        """What the user acts as, of what is named."""
-        return self._memberships.acts_as(user) & self._named
+        """What the user acts as, of what is named.
+
+        Users with the same direct memberships differ at most by themselves.
+        """
+        id = self._memberships.ids.get(user, -1)
+        direct = self._memberships.of.get(id, frozenset())
+        others = self._by_direct.get(direct)
+        if others is None:
+            others = (self._memberships.acts_as(user) & self._named) - {id}
+            self._by_direct[direct] = others
+        return others | {id} if id in self._named else others
 
     def shown(self, ids: frozenset[int]) -> tuple[Principal, ...]:
         """Those that people see, in order."""

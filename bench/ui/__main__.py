@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -124,9 +126,25 @@ def measured(chromium: str, minutes: float) -> dict[str, Any]:
         make_store(folder / "large")
         with server(folder / "large") as served:
             add_policies(served)
+            _wait_until_idle(served.process.pid)
             figures |= _of_large(Visits(browser, served.address))
         browser.close()
     return figures
+
+
+def _wait_until_idle(pid: int) -> None:
+    """Until the server has precomputed rows and search terms, or for a minute."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    busy, end = 1.0, time.monotonic() + 60
+    while busy > 0.1 and time.monotonic() < end:
+        before = _processor_ticks(pid)
+        time.sleep(1)
+        busy = (_processor_ticks(pid) - before) / ticks
+
+
+def _processor_ticks(pid: int) -> int:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return int(user) + int(system)
 
 
 def _of_sample(visit: Visits, minutes: float) -> dict[str, Any]:

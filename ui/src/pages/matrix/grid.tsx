@@ -4,6 +4,7 @@ import { bare } from "../../parts/name";
 import { t } from "../../words";
 import styles from "./matrix.module.css";
 import { rowName, SAYS, type Cell, type Matrix } from "./page";
+import { runs } from "./runs";
 
 const WIDTH = 860;
 const GAP = 1;
@@ -150,17 +151,26 @@ function draw(
   const colour = (name: string) => style.getPropertyValue(name);
   const colours: Record<string, string> = {
     a: colour("--allow"),
-    o: colour("--sunk"),
     "?": colour("--partial-line"),
-    ".": colour("--sunk"),
   };
   context.setTransform(2, 0, 0, 2, 0, 0);
   context.clearRect(0, 0, WIDTH, height);
+  // Most cells are denied: these are the ground, and what differs is drawn on it in runs.
+  context.fillStyle = colour("--sunk");
+  context.fillRect(0, 0, end(columns), end(rows));
+  rows.forEach((row, at) => {
+    for (const { letter, from, to } of runs(matrix.cells[at] ?? "")) {
+      const [first, last] = [columns[from], columns[to]];
+      if (!first || !last || !(letter in colours)) continue;
+      context.fillStyle = colours[letter] ?? "";
+      context.fillRect(first.at, row.at, last.at + last.size - first.at, row.size);
+    }
+  });
+  for (const one of columns) context.clearRect(one.at + one.size, 0, GAP, height);
+  for (const one of rows) context.clearRect(0, one.at + one.size, WIDTH, GAP);
   rows.forEach((row, at) => {
     const cells = matrix.cells[at] ?? "";
     columns.forEach((column, place) => {
-      context.fillStyle = colours[cells[place] ?? "."] ?? "";
-      context.fillRect(column.at, row.at, column.size, row.size);
       if (cells[place] === "o") mark(context, colour("--allow"), column, row);
     });
   });
@@ -170,6 +180,11 @@ function draw(
   context.strokeStyle = colour("--focus");
   context.lineWidth = 2;
   context.strokeRect(column.at - 1, row.at - 1, column.size + 2, row.size + 2);
+}
+
+function end(places: { at: number; size: number }[]): number {
+  const last = places.at(-1);
+  return last ? last.at + last.size : 0;
 }
 
 /** A dot for what ownership decides, so that it is not colour alone that tells. */

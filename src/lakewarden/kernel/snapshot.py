@@ -124,7 +124,7 @@ class Snapshot:
     def lies_in(self, place: int | NamedPlace, grant: Grant) -> bool:
         """Whether the grant's scope contains the place."""
         if isinstance(place, NamedPlace):
-            return grant.scope in place.scopes
+            return place.lies_in(grant.scope)
         return place in self.bitmaps[grant.scope]
 
     def of_type(self, type: str) -> BitMap:

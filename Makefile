@@ -1,6 +1,6 @@
 PYTHON ?= python3
-# One more than cores, since servers and disks are waited for; more than 4 would wait for Spark.
-JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))
+# More than cores, since servers, browsers and disks are waited for; more than 4 would wait for Spark.
+JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 2 ? 2 : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=

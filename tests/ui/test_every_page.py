@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,14 +22,29 @@ DENIED = {
     "on": "table:quillmere:lake.sales.forecasts",
 }
 night = pytest.mark.nightly
+Pages = Sequence[tuple[str, dict[str, str]]]
 
 
-@pytest.mark.parametrize("view", ["wide", pytest.param("dark", marks=night)])
-def test_every_page_is_without_barriers(visit: Visits, view: str) -> None:
+def _of_each_kind() -> Pages:
+    """A form with an answer, tabs, an editor, a drawing, a long table."""
+    kinds = ("/ui/ask", "/ui/asset", "/ui/r/datahub/policy", "/ui/r/gravitino/matrix", "/ui/audit")
+    by_path = {path: (path, search) for path, search in pages()}
+    return [by_path[path] for path in kinds]
+
+
+@pytest.mark.parametrize(
+    ("view", "routes"),
+    [
+        pytest.param("wide", _of_each_kind(), id="of-each-kind"),
+        pytest.param("wide", pages(), marks=night, id="wide"),
+        pytest.param("dark", pages(), marks=night, id="dark"),
+    ],
+)
+def test_pages_are_without_barriers(visit: Visits, view: str, routes: Pages) -> None:
     """Pages are opened as links open them; by their addresses `ana` opens them below."""
     with visit("admin", view) as found:
         barriers: dict[str, list[str]] = {}
-        for path, search in pages():
+        for path, search in routes:
             found.go(path, **search)
             assert found.overflow() <= 0, path
             # What stands around the pages is the same on each.
@@ -58,7 +74,8 @@ def test_text_of_twice_the_size_fits(visit: Visits) -> None:
             assert found.barriers() == [], path
 
 
-@pytest.mark.parametrize("person", ["ana", pytest.param("nobody", marks=night)])
+@night
+@pytest.mark.parametrize("person", ["ana", "nobody"])
 def test_every_address_opens_without_rights(visit: Visits, person: str) -> None:
     with visit(person) as found:
         for path, search in pages():

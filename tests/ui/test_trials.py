@@ -102,6 +102,7 @@ def test_a_filter_of_not_equals_alone_is_found_before_it_is_saved(
         assert "not-equals-only" in effect(found)
 
 
+@pytest.mark.nightly  # two servers of its own
 def test_a_shipped_policy_that_was_removed_stays_away(
     browser: Browser, estate: Path, tmp_path: Path
 ) -> None:

@@ -45,7 +45,7 @@ def test_a_page_goes_on_to_the_end_and_the_last_rows_are_found_from_there(tmp_pa
 def test_who_may_not_read_is_told_so(tmp_path: Path) -> None:
     with opened(tmp_path) as service, service.reading() as reading:
         assert isinstance(audit_reading.read(reading, service.state, EVE, NOW), Denied)
-        refused = audit_reading.read(reading, service.state, EVE, NOW, wanted=Filter(realm=LAKE))
+        refused = audit_reading.read(reading, service.state, EVE, NOW, filter=Filter(realm=LAKE))
         assert isinstance(refused, Denied)
         assert isinstance(audit_reading.verify(reading, service.state, EVE, NOW), Denied)
         verdict = audit_reading.verify(reading, service.state, ADMIN, NOW)

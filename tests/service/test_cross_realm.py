@@ -123,7 +123,7 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
     assert asked <= same
     for answer in found.each:
         alone = questions.who(
-            estate, ROOT, answer.unit.realm, cross_realm.words_of(words, answer.unit), NOW
+            estate, ROOT, answer.unit.realm, cross_realm.text_of_realm(words, answer.unit), NOW
         )
         assert not isinstance(alone, Denied)
         assert answer.found == tuple(questions.users(alone))

@@ -17,7 +17,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.statement import Owners, Statement
 from lakewarden.service import past_realm, realms
 from lakewarden.service.past_realm import PastRealm
-from lakewarden.service.replay import Rows
+from lakewarden.service.replay import ScopeTables
 from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.opened_services import (
     ADMIN,
@@ -31,10 +31,10 @@ from tests.service.opened_services import (
 NO_OWNERS: Final = Owners(frozenset())
 
 
-def _rows(matrix: Matrix) -> Rows:
+def _rows(matrix: Matrix) -> ScopeTables:
     snapshot = matrix.snapshot
     statements = {id: _stored(statement) for id, statement in snapshot.table.statements.items()}
-    return Rows.of(rows_of(snapshot.coded, statements))
+    return ScopeTables.of(rows_of(snapshot.coded, statements))
 
 
 def _stored(statement: Statement) -> Statement:

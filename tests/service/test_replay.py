@@ -13,7 +13,7 @@ from lakewarden.kernel.change import StatementRemoved
 from lakewarden.kernel.relations import Facts
 from lakewarden.service import realms
 from lakewarden.service.ports import FeedGone
-from lakewarden.service.replay import Disagreement, Rows, compare
+from lakewarden.service.replay import Disagreement, ScopeTables, compare
 from tests.agreement.conftest import a_share_of_the_examples
 from tests.service.opened_services import (
     ADMIN,
@@ -57,7 +57,7 @@ def test_rows_that_only_one_side_has_are_counted_by_table(tmp_path: Path) -> Non
         with service.reading() as reading:
             assert compare(reading) == []
             facts = reading.facts(LAKE, service.state.realm(LAKE).system)
-        rows, empty = Rows.of(facts), Rows.of(Facts())
+        rows, empty = ScopeTables.of(facts), ScopeTables.of(Facts())
         assert rows.difference(rows) == {}
         assert rows.difference(empty) == {"entities": 7, "principals": 3, "memberships": 3}
 

@@ -393,7 +393,7 @@ def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> 
         found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
         told = found.text()
         assert "From above" in told
-        assert "the role marts_only may never USE_SCHEMA" in told
+        assert "the role marts_only may not USE_SCHEMA" in told
 
 
 def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:

@@ -14,8 +14,8 @@ def administrators(state: State, now: float) -> tuple[str, ...]:
     """The users who administer a store, by name; none where it was never started."""
     if CONTROL not in state.realms:
         return ()
-    found = control.administrators(state, now)
-    names = (name_at_home(person.name) for person in found)
+    people = control.administrators(state, now)
+    names = (name_at_home(person.name) for person in people)
     return tuple(sorted(name for name in names if name is not None))
 
 
@@ -36,12 +36,12 @@ def with_stored_administrator(state: State, settings: Settings, now: float) -> S
     Where none was named it is `admin` or, if that one does not administer it, the first by name.
     Raises `BadInput` for one that was named, does not administer the store, and is not to be added.
     """
-    known = administrators(state, now)
-    if not known or settings.admin in known or settings.add_admin:
+    names = administrators(state, now)
+    if not names or settings.admin in names or settings.add_admin:
         return settings
     if settings.names_admin:
         raise BadInput(
-            f"`{settings.admin}` is not an administrator of this database, `{known[0]}` is:"
+            f"`{settings.admin}` is not an administrator of this database, `{names[0]}` is:"
             " omit `admin`, or add an administrator with `--add-admin`"
         )
-    return settings.replaced("admin", known[0], Origin("store"))
+    return settings.replaced("admin", names[0], Origin("store"))

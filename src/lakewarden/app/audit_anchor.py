@@ -65,14 +65,14 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 
 def sends(audit: Audit, log: Callable[[Mapping[str, Any]], None]) -> list[Send]:
     """All ways that the settings name."""
-    found: list[Send] = []
+    targets: list[Send] = []
     if audit.anchor_file is not None:
-        found.append(to_file(audit.anchor_file))
+        targets.append(to_file(audit.anchor_file))
     if audit.anchor_url:
-        found.append(to_url(audit.anchor_url))
+        targets.append(to_url(audit.anchor_url))
     if audit.anchor_log:
-        found.append(lambda anchor: log(anchor._asdict()))
-    return found
+        targets.append(lambda anchor: log(anchor._asdict()))
+    return targets
 
 
 class Anchoring:

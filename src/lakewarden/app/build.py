@@ -143,23 +143,25 @@ class Application:
         settings, limits = self.settings, self.settings.limits
         service = DecisionService(cast(Store, _Absent()))
         authenticator = self._authenticator()
-        given = replace(
+        of_requests = replace(
             services(settings),
             holder_of=authenticator.holder_of,
             figures=partial(self._figures, time.time()),
         )
-        given = replace(given, provider_login=self._code_flow(authenticator, given.public_url))
+        of_requests = replace(
+            of_requests, provider_login=self._code_flow(authenticator, of_requests.public_url)
+        )
         hosts = settings.own_hosts
         return Parts(
             table=self._table,
             service=service,
             authenticator=authenticator,
-            services=given,
+            services=of_requests,
             limits=limits,
             workers=self._handlers,
             freshness=self._freshness(service),
             proxies=networks(settings.trusted_proxies),
-            origin=RequestOrigin(hosts, given.public_url, addresses=not settings.is_loopback),
+            origin=RequestOrigin(hosts, of_requests.public_url, addresses=not settings.is_loopback),
             limiter=RateLimiter(settings.rate_limits),
             principals=settings.tls_principals,
             trusted_proxies={
@@ -245,8 +247,8 @@ class Application:
             if self._readiness is not None:
                 self._readiness.withdraw()
             self.parts.is_open = False
-            for task in (opening, watching):
-                task.cancel()
+            for job in (opening, watching):
+                job.cancel()
             await asyncio.gather(opening, watching, return_exceptions=True)
             self.close()
 
@@ -261,15 +263,15 @@ class Application:
     async def _open(self) -> None:
         """Opens everything, however often it takes."""
         loop = asyncio.get_running_loop()
-        tries, told = 0, ""
+        tries, logged = 0, ""
         while True:
             try:
                 await loop.run_in_executor(self._asking, self.open)
             except WardenError as error:
-                if str(error) != told:  # once for each cause, not for each try
+                if str(error) != logged:  # once for each cause, not for each try
                     level = logging.WARNING if isinstance(error, Unavailable) else logging.ERROR
                     log.get().log(level, "not ready", why=str(error))
-                told = str(error)
+                logged = str(error)
             except Exception as error:  # noqa: BLE001 — not ready is all that may come of it
                 log.get().error("not ready", why="unexpected error", exc_info=error)
             self.parts.is_away = not self.parts.is_open
@@ -323,7 +325,7 @@ class Application:
     def _anchor(self, estate: OpenStore) -> None:
         """Has the end of the audit trail written down elsewhere, where the settings say so."""
         audit = self.settings.audit
-        sends = audit_anchor.sends(audit, lambda told: log.get().info(LOGGED, **told))
+        sends = audit_anchor.sends(audit, lambda fields: log.get().info(LOGGED, **fields))
         if not sends:
             return
         self._anchoring = audit_anchor.Anchoring(
@@ -347,7 +349,7 @@ class Application:
             try:
                 compiled = indexed.compiled(self.settings.indexes, check=False)
                 service.open(
-                    {realm: start_from_index(one, _started) for realm, one in compiled.items()}
+                    {realm: start_from_index(index, _started) for realm, index in compiled.items()}
                 )
                 return
             except BadInput as error:
@@ -478,7 +480,9 @@ class _Absent:
 
 def _open_to(settings: Settings) -> dict[str, str]:
     """Who a request without credentials is, by dialects whose authentication is switched off."""
-    return {name: one.anonymous for name, one in settings.systems.items() if one.anonymous}
+    return {
+        name: section.anonymous for name, section in settings.systems.items() if section.anonymous
+    }
 
 
 def _proxy_headers(settings: Settings) -> Iterator[tuple[str, ProxyHeader]]:
@@ -490,13 +494,15 @@ def _proxy_headers(settings: Settings) -> Iterator[tuple[str, ProxyHeader]]:
 
 def _proxies(settings: Settings) -> tuple[str, ...]:
     """All networks whose proxies are believed in anything."""
-    of_systems = (one for _, header in _proxy_headers(settings) for one in header.networks)
+    of_systems = (
+        networks for _, header in _proxy_headers(settings) for networks in header.networks
+    )
     return (*settings.trusted_proxies, *of_systems)
 
 
 def _reserved_names(settings: Settings) -> tuple[str, ...]:
     """The users whom the settings name, who are somebody before anything is stored of them."""
-    of_systems = (name for one in settings.systems.values() for name in one.reserved_names)
+    of_systems = (name for section in settings.systems.values() for name in section.reserved_names)
     return (settings.admin, *of_systems)
 
 

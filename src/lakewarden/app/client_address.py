@@ -37,8 +37,8 @@ def is_among(address: str, proxies: Sequence[Network]) -> bool:
     """Whether the address is one of the proxies'."""
     if not proxies or not _is_address(address):
         return False
-    found = ipaddress.ip_address(address)
-    return any(found in network for network in proxies)
+    parsed = ipaddress.ip_address(address)
+    return any(parsed in network for network in proxies)
 
 
 def _is_address(text: str) -> bool:

@@ -162,9 +162,9 @@ class Connections:
         self._forget_idle(connection, tracked)
         self._in_reserve -= tracked.is_reserve
         if not tracked.is_reserve:
-            left = self._of_address[tracked.address] - 1
-            if left:
-                self._of_address[tracked.address] = left
+            remaining = self._of_address[tracked.address] - 1
+            if remaining:
+                self._of_address[tracked.address] = remaining
             else:
                 del self._of_address[tracked.address]
         metrics.CONNECTIONS.set(len(self._open))
@@ -184,12 +184,12 @@ class Connections:
         if now - self._logged < LOG_SECONDS:
             return
         self._logged = now
-        told = {each.value: number for each, number in self._untold.items()}
+        counts = {each.value: number for each, number in self._untold.items()}
         self._untold.clear()
         log.get().warning(
             "too many connections",
             open=len(self._open),
             limit=self.limit,
             address_limit=self.address_limit,
-            closed=told,
+            closed=counts,
         )

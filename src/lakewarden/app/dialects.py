@@ -22,15 +22,15 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
 
     A dialect of another package that claims a path which somebody has is left out and logged.
     """
-    given = settings or Settings()
+    server = settings or Settings()
     systems_registry = registry()
     spoken = [
-        (system, dialect(given.systems.get(system.name)))
+        (system, dialect(server.systems.get(system.name)))
         for system, dialect in systems_registry.having("dialect")
     ]
     own = [dialect for system, dialect in spoken if system.is_own]
     dialects: list[Dialect] = [*own, AuthZen(), Admin()]
-    if given.ui.enabled:
+    if server.ui.enabled:
         dialects.append(Pages())
     for system, dialect in spoken:
         if not system.is_own:
@@ -46,13 +46,13 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
 
 def _clash(system: SystemDefinition, dialect: Dialect, others: Iterable[Dialect]) -> str:
     """What the dialect claims that another one has, in a sentence; "" for nothing."""
-    taken = {
-        (route.method, _PARAMETER.sub("{}", route.path)): one.name
-        for one in others
-        for route in one.routes()
+    owners = {
+        (route.method, _PARAMETER.sub("{}", route.path)): dialect.name
+        for dialect in others
+        for route in dialect.routes()
     }
     for route in dialect.routes():
-        owner = taken.get((route.method, _PARAMETER.sub("{}", route.path)))
+        owner = owners.get((route.method, _PARAMETER.sub("{}", route.path)))
         if owner is not None:
             return f"{system.name} claims {route.method} {route.path}, which is {owner}'s"
     return ""

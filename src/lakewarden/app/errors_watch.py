@@ -26,10 +26,12 @@ class ErrorsWatch:
             # A copy of the values: the kernel goes on counting meanwhile.
             count = sum(list(errors.values()))
             before = self._seen.get(name)
-            known = before[1] if before is not None and before[0] is errors else 0
+            counted = before[1] if before is not None and before[0] is errors else 0
             self._seen[name] = (errors, count)
-            if count > known:
-                new += count - known
-                metrics.KERNEL_ERRORS.labels(realm.realm.model).inc(count - known)
-                log.get().error("requests could not be evaluated", realm=name, count=count - known)
+            if count > counted:
+                new += count - counted
+                metrics.KERNEL_ERRORS.labels(realm.realm.model).inc(count - counted)
+                log.get().error(
+                    "requests could not be evaluated", realm=name, count=count - counted
+                )
         return new

@@ -71,14 +71,14 @@ def quantile(buckets: Mapping[float, float], part: float, *, fewest: int) -> flo
     total = buckets.get(math.inf, 0.0)
     if total < fewest:
         return None
-    wanted, lower, below = part * total, 0.0, 0.0
+    rank, lower, below = part * total, 0.0, 0.0
     for bound in sorted(buckets):
-        if buckets[bound] >= wanted:
+        if buckets[bound] >= rank:
             break
         lower, below = bound, buckets[bound]
     if math.isinf(bound):
         return None
-    return round(lower + (bound - lower) * (wanted - below) / (buckets[bound] - below), 6)
+    return round(lower + (bound - lower) * (rank - below) / (buckets[bound] - below), 6)
 
 
 def _resident_bytes() -> int | None:

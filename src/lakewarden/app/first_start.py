@@ -93,8 +93,8 @@ def _missing(
     """
     person = Principal(USER, settings.admin)
     people = state.people.get(DIRECTORY, People())
-    known = not names or person in people.principals
-    yield people_of(DIRECTORY), [] if known else [PrincipalChanged(person, True)]
+    is_known = not names or person in people.principals
+    yield people_of(DIRECTORY), [] if is_known else [PrincipalChanged(person, True)]
     powers = _powers(settings, names=names)
     for name, realm in state.realms.items():
         yield name, [*_changed(realm.realm, settings), *_memberships(realm, powers.get(name, ()))]
@@ -110,10 +110,10 @@ def _powers(settings: Settings, *, names: bool) -> Mapping[str, list[tuple[str, 
     return powers
 
 
-def _memberships(realm: RealmState, wanted: Iterable[tuple[str, Principal]]) -> list[Effect]:
+def _memberships(realm: RealmState, pairs: Iterable[tuple[str, Principal]]) -> list[Effect]:
     rows = [
         MembershipRow(realm.system.spelled(Principal(USER, name)), of)
-        for name, of in dict.fromkeys(wanted)
+        for name, of in dict.fromkeys(pairs)
     ]
     return [MembershipChanged(row, True) for row in rows if row not in realm.own.memberships]
 
@@ -125,9 +125,9 @@ def _changed(realm: Realm, settings: Settings) -> list[Effect]:
 
 def configured(realm: Realm, settings: Settings) -> Realm:
     """The realm with the settings of its model that the configuration gives."""
-    wanted = {
+    settings_of_model = {
         key: value
         for _, start in registry().having("first_start")
         for key, value in start.realm_settings(realm, settings).items()
     }
-    return replace(realm, settings={**realm.settings, **wanted})
+    return replace(realm, settings={**realm.settings, **settings_of_model})

@@ -133,9 +133,9 @@ class Freshness:
         """
         begun = self._clock()
         while True:
-            found = self.at_once(wish, self._service.clock())
-            if found is not None:
-                return FreshState(found)
+            ready = self.at_once(wish, self._service.clock())
+            if ready is not None:
+                return FreshState(ready)
             try:
                 state = await asyncio.wait_for(self._newest(), self._wait_seconds)
             except (TimeoutError, Unavailable, StaleSnapshot) as error:
@@ -167,8 +167,8 @@ class Freshness:
         waiting = self._next
         if not self._is_asking:
             self._is_asking = True
-            task = asyncio.create_task(self._ask_while_waited_for())
-            task.add_done_callback(_nothing)
+            reading = asyncio.create_task(self._ask_while_waited_for())
+            reading.add_done_callback(_nothing)
         # One waiting request that is given up must not take the answer from the others.
         return await asyncio.shield(waiting)
 

@@ -101,9 +101,9 @@ class Health:
     async def _is_reached(self) -> bool:
         if time.monotonic() - self._asked > _REMEMBERED_SECONDS:
             loop = asyncio.get_running_loop()
-            asked = loop.run_in_executor(self._parts.workers, self._parts.service.store.revision)
-            done, _ = await asyncio.wait({asked}, timeout=_PATIENCE_SECONDS)
-            self._reached = bool(done) and asked.exception() is None
+            reading = loop.run_in_executor(self._parts.workers, self._parts.service.store.revision)
+            done, _ = await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
+            self._reached = bool(done) and reading.exception() is None
             self._asked = time.monotonic()
         return self._reached
 

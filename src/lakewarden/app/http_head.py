@@ -42,7 +42,11 @@ _ONCE = frozenset(
         b"host",
         b"lakewarden-at-least",
         b"lakewarden-consistency",
-        *(name.encode() for one in registry().systems.values() for name in one.single_headers),
+        *(
+            name.encode()
+            for system in registry().systems.values()
+            for name in system.single_headers
+        ),
     }
 )
 """Headers that decide something: two of them could be understood in two ways."""
@@ -145,12 +149,12 @@ def query_of(raw: bytes) -> Mapping[str, tuple[str, ...]]:
         raise BadInput("not UTF-8", where="query") from None
     except ValueError:
         raise BadInput(f"more than {MAX_QUERY_FIELDS} fields", where="query") from None
-    found: dict[str, tuple[str, ...]] = {}
+    parameters: dict[str, tuple[str, ...]] = {}
     for name, value in pairs:
         if "\0" in name or "\0" in value:
             raise BadInput("an encoded control character is not allowed", where="query")
-        found[name] = (*found.get(name, ()), value)
-    return found
+        parameters[name] = (*parameters.get(name, ()), value)
+    return parameters
 
 
 def is_accepted(headers: Mapping[str, str], route: Route) -> bool:

@@ -30,18 +30,18 @@ def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compil
     except ImportError:
         needed = "an index requires pyarrow; install `lakewarden[parquet]`"
         raise Unavailable(needed) from None
-    found: dict[str, Compiled] = {}
+    by_realm: dict[str, Compiled] = {}
     for folder in folders:
         index = open_index(folder, check=check)
         if index.revision is None:
             message = "was not created from a database; create it with the source `store`"
             raise BadInput(message, where=str(folder))
-        if index.realm in found:
-            other = found[index.realm].where
+        if index.realm in by_realm:
+            other = by_realm[index.realm].where
             raise BadInput(
                 f"is an index of the realm `{index.realm}`, and so is `{other}`", where=str(folder)
             )
-        found[index.realm] = Compiled(
+        by_realm[index.realm] = Compiled(
             realm=index.realm,
             revision=index.revision,
             mark=index.store,
@@ -49,7 +49,7 @@ def compiled(folders: Iterable[Path], *, check: bool = True) -> dict[str, Compil
             snapshot=_snapshot_of(index),
             where=str(folder),
         )
-    return found
+    return by_realm
 
 
 def _snapshot_of(index: Index) -> Callable[[People], Snapshot]:

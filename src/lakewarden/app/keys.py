@@ -22,10 +22,10 @@ KEYS: Final = f"{PREFIX}SECRET_KEYS"
 
 def secret_keys(settings: Settings) -> tuple[str, ...]:
     """The keys, the one for new secrets first."""
-    given = tuple(key.get_secret_value() for key in settings.secret_keys)
+    configured = tuple(key.get_secret_value() for key in settings.secret_keys)
     file = sqlite_file(settings.database)
-    if given or file is None:
-        return given
+    if configured or file is None:
+        return configured
     return (_kept(file.with_name(f"{file.name}-key")),)
 
 
@@ -34,8 +34,8 @@ def keys_of(database: str) -> tuple[str, ...]:
 
     Raises `BadInput` for a variable that holds no keys.
     """
-    given = {name: os.environ[name] for name in (KEYS,) if name in os.environ}
-    return secret_keys(load(None, {"database": database}, given))
+    environment = {name: os.environ[name] for name in (KEYS,) if name in os.environ}
+    return secret_keys(load(None, {"database": database}, environment))
 
 
 def _kept(path: Path) -> str:

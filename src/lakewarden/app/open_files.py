@@ -13,13 +13,13 @@ OWN_FILES: Final = 128
 def raise_limit(connections: int) -> None:
     """Raises the soft limit as far as so many connections need and the hard one allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + OWN_FILES
+    needed = connections + OWN_FILES
     if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft == resource.RLIM_INFINITY or wanted <= soft:
+        needed = min(needed, hard)
+    if soft == resource.RLIM_INFINITY or needed <= soft:
         return
     with suppress(OSError, ValueError):  # a sandbox may forbid it: then fewer are taken
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def connections_within(limit: int) -> int:

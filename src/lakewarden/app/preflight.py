@@ -45,15 +45,15 @@ def preflight(settings: Settings) -> Preflight:
             with store.reading() as reading:
                 now = time.time()
                 state = load_only(reading, CONTROL, now)
-                known = [configured(realm, settings) for realm in reading.realms()]
+                stored = [configured(realm, settings) for realm in reading.realms()]
     except Unavailable as error:
         return Preflight(settings, (*settings.without_effect, f"not ready yet: {error}"))
     settings = with_stored_administrator(state, settings, now)
     added = is_added(state, settings, now) and settings.admin not in administrators(state, now)
-    told = (f"`{settings.admin}` is now an administrator of this database",) if added else ()
+    added_note = (f"`{settings.admin}` is now an administrator of this database",) if added else ()
     weak = weakened(
         load_system(r.model, r.settings, r.text).model
-        for r in known or realms(settings)
+        for r in stored or realms(settings)
         if model_fault(r) is None
     )
-    return Preflight(settings, (*settings.without_effect, *weak, *told))
+    return Preflight(settings, (*settings.without_effect, *weak, *added_note))

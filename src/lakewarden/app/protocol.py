@@ -275,8 +275,8 @@ class GuardedProtocol(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def _start_write_timer(self) -> None:
-        left = self.transport.get_write_buffer_size()
-        self._write_timer = self.loop.call_later(WRITE_SECONDS, self._look_at_writing, left)
+        size = self.transport.get_write_buffer_size()
+        self._write_timer = self.loop.call_later(WRITE_SECONDS, self._look_at_writing, size)
 
     def _stop_write_timer(self) -> None:
         if self._write_timer is not None:
@@ -306,10 +306,10 @@ class GuardedProtocol(HttpToolsProtocol):
 def _authority(url: bytes) -> bytes:
     """The host, and the port where there is one, of an absolute target; empty without a host."""
     try:
-        found = httptools.parse_url(url)
+        parsed = httptools.parse_url(url)
     except httptools.HttpParserInvalidURLError:
         return b""
-    host = found.host or b""
+    host = parsed.host or b""
     if b":" in host:
         host = b"[" + host + b"]"
-    return b"%b:%d" % (host, found.port) if found.port else host
+    return b"%b:%d" % (host, parsed.port) if parsed.port else host

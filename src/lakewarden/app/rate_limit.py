@@ -58,11 +58,11 @@ class Buckets:
 
     def _forget(self, now: float) -> None:
         """Forgets full buckets, and then the half that will be full first."""
-        left = {caller: at for caller, at in self._full_at.items() if at > now}
-        if len(left) > MOST_CALLERS // 2:
-            emptiest = sorted(left, key=left.__getitem__)[-MOST_CALLERS // 2 :]
-            left = {caller: left[caller] for caller in emptiest}
-        self._full_at = left
+        pending = {caller: at for caller, at in self._full_at.items() if at > now}
+        if len(pending) > MOST_CALLERS // 2:
+            emptiest = sorted(pending, key=pending.__getitem__)[-MOST_CALLERS // 2 :]
+            pending = {caller: pending[caller] for caller in emptiest}
+        self._full_at = pending
 
 
 class RateLimiter:

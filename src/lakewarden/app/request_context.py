@@ -109,9 +109,9 @@ class RequestContext:
 
 def _with(head: list[Pair], more: dict[str, str]) -> list[Pair]:
     """The head with further headers, which replace those of the same name."""
-    found = dict(head)
+    fields = dict(head)
     for name, value in more.items():
         if not value.isprintable():
             raise ValueError(f"the header {name} contains a control character")
-        found[name.lower().encode("latin-1")] = value.encode("latin-1")
-    return list(found.items())
+        fields[name.lower().encode("latin-1")] = value.encode("latin-1")
+    return list(fields.items())

@@ -178,8 +178,8 @@ class RequestPipeline:
         if limit > limits.body_bytes:
             # Large bodies are read for callers only that would be believed as things are; what
             # this process knew last may lack their token.
-            known, now = await self._fresh(parsed.wish)
-            early = self._authenticated(context, parsed, known.state, now)
+            current, now = await self._fresh(parsed.wish)
+            early = self._authenticated(context, parsed, current.state, now)
             if isinstance(early, Unauthenticated):
                 return self._unauthenticated(context, parsed, early)
         announced = own.get(b"content-length", b"0")
@@ -215,11 +215,11 @@ class RequestPipeline:
         parsed = self._arrivals.known(method, path, query, shared, state)
         if parsed is None:
             context.request_id = heads.request_id(own.get(heads.REQUEST_ID_BYTES))
-            found = self._arrivals.read(method, path, query, shared, state)
-            if isinstance(found, NoRoute):
-                context.dialect, context.realm = found.dialect, found.realm
-                return found
-            parsed = found
+            route = self._arrivals.read(method, path, query, shared, state)
+            if isinstance(route, NoRoute):
+                context.dialect, context.realm = route.dialect, route.realm
+                return route
+            parsed = route
         self._set_out(context, parsed, own)
         return parsed
 
@@ -329,12 +329,12 @@ class RequestPipeline:
         kind = parsed.rate_class
         if actor is None or kind is LOGINS or actor.credential == ANONYMOUS:
             address = client_address(context.peer, context.forwarded, self._parts.proxies)
-            who = f"\0{site(address)}"
+            counter = f"\0{site(address)}"
         elif actor.directory == DIRECTORY:
-            who = actor.user
+            counter = actor.user
         else:
-            who = f"{actor.directory}\0{actor.user}"
-        self._parts.limiter.check(kind, who, context.begun)
+            counter = f"{actor.directory}\0{actor.user}"
+        self._parts.limiter.check(kind, counter, context.begun)
 
     def _unauthenticated(
         self, context: RequestContext, parsed: ParsedHead, no: Unauthenticated
@@ -343,8 +343,8 @@ class RequestPipeline:
         log.get().info(
             "not authenticated", why=no.why, detail=no.detail, request_id=context.request_id
         )
-        told = parsed.found.route.unauthenticated or parsed.found.dialect.unauthenticated
-        return told(no.why)
+        refusal = parsed.found.route.unauthenticated or parsed.found.dialect.unauthenticated
+        return refusal(no.why)
 
     async def _aside(
         self, context: RequestContext, parsed: ParsedHead, exchange: Exchange, receive: Receive
@@ -353,8 +353,8 @@ class RequestPipeline:
         cancellation = Cancellation()
         handled = partial(_handled, parsed.found.route.handler, exchange, cancellation)
         work = self._queue.submit(_queued_as(exchange), handled)
-        gone = asyncio.ensure_future(disconnected(receive))
-        both: set[asyncio.Future[Any]] = {work, gone}
+        disconnect = asyncio.ensure_future(disconnected(receive))
+        both: set[asyncio.Future[Any]] = {work, disconnect}
         try:
             done, _ = await asyncio.wait(
                 both,
@@ -362,7 +362,7 @@ class RequestPipeline:
                 return_when=asyncio.FIRST_COMPLETED,
             )
         finally:
-            gone.cancel()
+            disconnect.cancel()
             if not work.done():
                 cancellation.cancel()
                 work.cancel()
@@ -372,7 +372,7 @@ class RequestPipeline:
             reply = work.result()
             context.revision = exchange.state.revision
             return reply
-        if gone in done:
+        if disconnect in done:
             raise Disconnected
         raise Refused(503, "the request timed out; it may or may not have taken effect")
 

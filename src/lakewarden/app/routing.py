@@ -120,24 +120,26 @@ class Table:
 
     def guess(self, path: str, among: Sequence[Dialect] | None = None) -> Dialect | None:
         """The dialect whose paths begin as this one, the one that agrees longest."""
-        words = [word for word in path.split("/") if word]
-        if words[:1] == [REALMS]:
-            words = words[2:]
-        for length in range(len(words), 0, -1):
-            for dialect in self._prefixes.get(tuple(words[:length]), ()):
+        segments = [segment for segment in path.split("/") if segment]
+        if segments[:1] == [REALMS]:
+            segments = segments[2:]
+        for length in range(len(segments), 0, -1):
+            for dialect in self._prefixes.get(tuple(segments[:length]), ()):
                 if among is None or dialect in among:
                     return dialect
         return None
 
 
 def _pattern(dialect: Dialect, route: Route) -> _Pattern:
-    words = [word for word in route.path.split("/") if word]
-    rest = None
-    if words and words[-1].endswith(":path}"):
-        rest = words.pop()[1 : -len(":path}")]
-    literals = tuple(None if word.startswith("{") else word for word in words)
-    names = tuple((at, word[1:-1]) for at, word in enumerate(words) if word.startswith("{"))
-    return _Pattern(dialect, route, literals, names, rest)
+    segments = [segment for segment in route.path.split("/") if segment]
+    rest_name = None
+    if segments and segments[-1].endswith(":path}"):
+        rest_name = segments.pop()[1 : -len(":path}")]
+    literals = tuple(None if segment.startswith("{") else segment for segment in segments)
+    names = tuple(
+        (at, segment[1:-1]) for at, segment in enumerate(segments) if segment.startswith("{")
+    )
+    return _Pattern(dialect, route, literals, names, rest_name)
 
 
 def _vagueness(pattern: _Pattern) -> tuple[bool, ...]:
@@ -147,17 +149,17 @@ def _vagueness(pattern: _Pattern) -> tuple[bool, ...]:
 
 def _prefixes(patterns: Iterable[_Pattern]) -> Mapping[tuple[str, ...], list[Dialect]]:
     """The dialects, by what the literal beginnings of their paths begin with."""
-    found: dict[tuple[str, ...], list[Dialect]] = {}
+    by_prefix: dict[tuple[str, ...], list[Dialect]] = {}
     for pattern in patterns:
         start: list[str] = []
         for literal in pattern.literals:
             if literal is None:
                 break
             start.append(literal)
-            dialects = found.setdefault(tuple(start), [])
+            dialects = by_prefix.setdefault(tuple(start), [])
             if pattern.dialect not in dialects:
                 dialects.append(pattern.dialect)
-    return found
+    return by_prefix
 
 
 def _realm(segments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
@@ -183,5 +185,5 @@ def top_realm(dialect: Dialect, state: State) -> str | None:
     named = state.realms.get(dialect.name)
     if named is not None and named.realm.model in dialect.models:
         return dialect.name
-    fitting = (name for name, one in state.realms.items() if one.realm.model in dialect.models)
+    fitting = (name for name, other in state.realms.items() if other.realm.model in dialect.models)
     return min(fitting, default=None)

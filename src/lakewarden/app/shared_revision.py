@@ -82,8 +82,8 @@ class _locked:  # noqa: N801 — reads as a word of the `with` statement
 def _open_private(path: Path) -> int:
     """The file, ours alone; raises `BadInput` where somebody else put something there."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
         os.close(file)
         raise BadInput(f"`{path}` is not a shared revision file")
     return file

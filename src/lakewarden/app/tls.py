@@ -25,14 +25,14 @@ _KINDS: Final = frozenset({"DNS", "URI", "email"})
 
 def context(settings: Settings) -> ssl.SSLContext:
     """The server's side of TLS, 1.2 and later; raises `BadInput` for files that cannot be used."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.minimum_version = ssl.TLSVersion.TLSv1_2
     certificate, key, authority = settings.tls_cert, settings.tls_key, settings.tls_client_ca
     if certificate is None:
         raise BadInput("`tls_cert` does not exist")
     try:
         # A key that is encrypted gets an empty password: nobody is there to be asked for one.
-        made.load_cert_chain(certificate, key, password="")
+        server.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         raise BadInput(
             f"`tls_cert` and `tls_key` cannot be used ({_reason(error)}); expected a matching"
@@ -40,11 +40,11 @@ def context(settings: Settings) -> ssl.SSLContext:
         ) from None
     if authority is not None:
         try:
-            made.load_verify_locations(authority)
+            server.load_verify_locations(authority)
         except (OSError, ValueError) as error:
             raise BadInput(f"`tls_client_ca` cannot be used ({_reason(error)})") from None
-        made.verify_mode = ssl.CERT_OPTIONAL
-    return made
+        server.verify_mode = ssl.CERT_OPTIONAL
+    return server
 
 
 def _reason(error: OSError | ValueError) -> str:

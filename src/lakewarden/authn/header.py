@@ -84,12 +84,12 @@ def read(values: Sequence[bytes]) -> Credentials:
         return _NOTHING
     if len(values) > 1:
         return Unreadable("more than one Authorization header", doubled=True)
-    scheme, _, rest = values[0].strip().partition(b" ")
+    scheme, _, credentials = values[0].strip().partition(b" ")
     match scheme.lower():
         case b"bearer":
-            return _bearer(rest.strip())
+            return _bearer(credentials.strip())
         case b"basic":
-            return _basic(rest.strip())
+            return _basic(credentials.strip())
         case _:
             return Unreadable("expected the scheme `Bearer` or `Basic`")
 

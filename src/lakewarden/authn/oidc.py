@@ -147,20 +147,20 @@ def _keys(raw: bytes) -> Mapping[str | None, tuple[jwk.Key, tuple[str, ...]]]:
         listed = json.loads(raw)["keys"]
     except (ValueError, KeyError, TypeError):
         raise BadInput("expected a JSON object with `keys`", where="key set") from None
-    found: dict[str | None, tuple[jwk.Key, tuple[str, ...]]] = {}
+    keys: dict[str | None, tuple[jwk.Key, tuple[str, ...]]] = {}
     for item in listed if isinstance(listed, list) else ():
         entry = _key(item)
         if entry is None:
             continue
         kid = item.get("kid")
-        if kid in found:
+        if kid in keys:
             raise BadInput(f"two keys have the `kid` `{kid}`", where="key set")
-        found[kid] = entry
-    if not found:
+        keys[kid] = entry
+    if not keys:
         raise BadInput("it contains no key that can verify a signature", where="key set")
-    if len(found) > 1 and None in found:
+    if len(keys) > 1 and None in keys:
         raise BadInput("with several keys, each must have a `kid`", where="key set")
-    return found
+    return keys
 
 
 def _key(item: object) -> tuple[jwk.Key, tuple[str, ...]] | None:
@@ -170,7 +170,7 @@ def _key(item: object) -> tuple[jwk.Key, tuple[str, ...]] | None:
     kind = item.get("crv") if item.get("kty") in ("EC", "OKP") else item.get("kty")
     algorithms = ALGORITHMS.get(kind, ()) if isinstance(kind, str) else ()
     if "alg" in item:
-        algorithms = tuple(word for word in algorithms if word == item["alg"])
+        algorithms = tuple(algorithm for algorithm in algorithms if algorithm == item["alg"])
     if not algorithms:
         return None
     public = {name: value for name, value in item.items() if name in _PUBLIC}
@@ -215,10 +215,10 @@ class Verifier:
         kid = header.get("kid")
         if kid is not None and not isinstance(kid, str):
             return Forged("`kid` is not a string")
-        found = self._keys.find(kid)
-        if found is None:
+        entry = self._keys.find(kid)
+        if entry is None:
             return Forged("signed by an unknown key")
-        key, algorithms = found
+        key, algorithms = entry
         if header.get("alg") not in algorithms:
             return Forged("the algorithm does not match the key")
         payload = jws.deserialize_compact(token, key, algorithms=list(algorithms)).payload

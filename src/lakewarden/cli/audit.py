@@ -212,7 +212,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                         service.state,
                         actor,
                         service.clock(),
-                        wanted=audit_reading.Filter(realm=realm),
+                        filter=audit_reading.Filter(realm=realm),
                         size=last or PAGE,
                         after=after,
                         last=last,

@@ -42,9 +42,9 @@ def effective(settings: Settings) -> tuple[EffectiveSetting, ...]:
     rows = []
     for name, meaning, value in _leaves(settings):
         origin = settings.origins.get(name, DEFAULT)
-        shown = _shown(value)
-        is_secret = _holds_secret(value) or (isinstance(shown, str) and shown.endswith(MASKED))
-        rows.append(EffectiveSetting(name, meaning, shown, origin.source, origin.where, is_secret))
+        masked = _shown(value)
+        is_secret = _holds_secret(value) or (isinstance(masked, str) and masked.endswith(MASKED))
+        rows.append(EffectiveSetting(name, meaning, masked, origin.source, origin.where, is_secret))
     return tuple(sorted(rows, key=lambda row: row.name))
 
 
@@ -59,7 +59,7 @@ def _leaves(section: BaseModel, prefix: str = "") -> Iterator[tuple[str, str, ob
 
 def _holds_secret(value: object) -> bool:
     if isinstance(value, (tuple, list)):
-        return any(_holds_secret(one) for one in value)
+        return any(_holds_secret(item) for item in value)
     return isinstance(value, SecretStr)
 
 
@@ -72,9 +72,9 @@ def _shown(value: object) -> object:
         case Path():
             return str(value)
         case Mapping():
-            return {str(key): _shown(one) for key, one in value.items()}
+            return {str(key): _shown(item) for key, item in value.items()}
         case tuple() | list():
-            return [_shown(one) for one in value]
+            return [_shown(item) for item in value]
         case _:
             return value
 
@@ -85,5 +85,5 @@ def masked_address(text: str) -> str:
     >>> masked_address("postgresql://ana:pa/ss@host/db"), masked_address("https://idp.example/a")
     ('postgresql://•••', 'https://idp.example/a')
     """
-    scheme, colon, rest = text.partition("://")
-    return f"{scheme}://{MASKED}" if colon and ("@" in rest or "?" in rest) else text
+    scheme, colon, location = text.partition("://")
+    return f"{scheme}://{MASKED}" if colon and ("@" in location or "?" in location) else text

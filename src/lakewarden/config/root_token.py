@@ -60,24 +60,24 @@ def bits(text: str) -> float:
     >>> bits("a" * 64) < 10, bits("0123456789" * 10) < 20
     (True, True)
     """
-    alphabet = next(known for known in _ALPHABETS if set(text) <= set(known))
+    alphabet = next(characters for characters in _ALPHABETS if set(text) <= set(characters))
     return _counted(text) * math.log2(len(alphabet))
 
 
 def _counted(text: str) -> int:
     """The characters that cannot be foreseen."""
-    seen: set[str] = set()
+    triples: set[str] = set()
     counted = 0
     for at, letter in enumerate(text):
         triple = text[at - 2 : at + 1] if at >= 2 else ""
         is_sequence = bool(triple) and _step(triple[0], triple[1]) == _step(triple[1], letter) != 9
-        counted += not (is_sequence or triple in seen)
+        counted += not (is_sequence or triple in triples)
         if triple:
-            seen.add(triple)
+            triples.add(triple)
     return counted
 
 
-def _step(one: str, other: str) -> int:
+def _step(first: str, second: str) -> int:
     """0, 1 or -1 within a sequence; 9: they are in none."""
-    step = ord(other) - ord(one)
+    step = ord(second) - ord(first)
     return step if abs(step) <= 1 else 9

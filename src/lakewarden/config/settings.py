@@ -345,17 +345,17 @@ class ServerSettings(BaseSettings):
     @property
     def allows_unauthenticated(self) -> bool:
         """Whether some callers need no credentials: whom they say to be is whom they are."""
-        return self.auth == "simple" or any(one.anonymous for one in self.systems.values())
+        return self.auth == "simple" or any(section.anonymous for section in self.systems.values())
 
     @property
     def systems(self) -> Mapping[str, SystemSettings]:
         """The sections of the systems, by the systems' names."""
         sections = ((name, getattr(self, name)) for name in type(self).model_fields)
-        return {name: one for name, one in sections if isinstance(one, SystemSettings)}
+        return {name: section for name, section in sections if isinstance(section, SystemSettings)}
 
     def of(self, section: type[S]) -> S:
         """The section of a system."""
-        return next(one for one in self.systems.values() if isinstance(one, section))
+        return next(value for value in self.systems.values() if isinstance(value, section))
 
     @property
     def own_hosts(self) -> tuple[str, ...]:
@@ -373,28 +373,30 @@ class ServerSettings(BaseSettings):
     @property
     def weakened(self) -> tuple[str, ...]:
         """What is switched off, one sentence each."""
-        said = []
+        warnings = []
         if self.auth == "simple":
-            said.append("authentication is `simple`: callers are not authenticated")
+            warnings.append("authentication is `simple`: callers are not authenticated")
         if self.auth == "simple" and not self.is_loopback:
-            said.append(f"`insecure`: other machines reach `{self.host}` without authentication")
+            warnings.append(
+                f"`insecure`: other machines reach `{self.host}` without authentication"
+            )
         for section in self.systems.values():
-            said += section.weakened()
+            warnings += section.weakened()
         if self.allows_unauthenticated and "*" in self.allowed_hosts:
-            said.append("`allowed_hosts`: any web page can send requests to this server")
+            warnings.append("`allowed_hosts`: any web page can send requests to this server")
         if self.auth != "simple" and not self.is_encrypted and not self.is_loopback:
-            said.append(
+            warnings.append(
                 "tokens and passwords cross the network unencrypted: set `tls_cert` and `tls_key`,"
                 " or as `public_url` the https address of what encrypts in front of the server"
             )
         if self.open_metrics:
-            said.append("`open_metrics`: anybody may read the metrics")
-        return tuple(said)
+            warnings.append("`open_metrics`: anybody may read the metrics")
+        return tuple(warnings)
 
     @property
     def without_effect(self) -> tuple[str, ...]:
         """What was set and changes nothing, one sentence each."""
-        return tuple(said for one in self.systems.values() for said in one.without_effect())
+        return tuple(note for section in self.systems.values() for note in section.without_effect())
 
 
 def _with_systems() -> type[ServerSettings]:
@@ -437,11 +439,11 @@ def load(
         "environment": _environment(variables),
         str(file): _file(file),
     }
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for source in reversed(sources.values()):
-        found = merged(found, source)
+        values = merged(values, source)
     try:
-        settings = Settings(**found)
+        settings = Settings(**values)
     except ValidationError as error:
         raise _refused(error, sources) from None
     settings._origins = dict(_origins(Settings, sources, file, variables))
@@ -514,8 +516,8 @@ def _file(file: Path | None) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        said = str(error).splitlines()[0]
-        raise BadInput(f"{said[:1].lower()}{said[1:]}", where=str(file)) from None
+        reason = str(error).splitlines()[0]
+        raise BadInput(f"{reason[:1].lower()}{reason[1:]}", where=str(file)) from None
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
@@ -523,14 +525,14 @@ def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
     source.env_vars = {name.lower(): value for name, value in variables.items()}
     sections = registry().having("settings")
     own = {system.name: section.from_environment(variables) for system, section in sections}
-    return merged({name: found for name, found in own.items() if found}, source())
+    return merged({name: value for name, value in own.items() if value}, source())
 
 
 def _check_variables(variables: Mapping[str, str]) -> None:
-    known = set(_variables(Settings, PREFIX))
+    declared = set(_variables(Settings, PREFIX))
     for name in sorted(variables):
         is_ours = name.upper().startswith(PREFIX) and name not in NOT_SETTINGS
-        if is_ours and name.upper() not in known:
+        if is_ours and name.upper() not in declared:
             raise BadInput(f"the environment variable `{name}` is not a setting")
 
 
@@ -558,7 +560,7 @@ def _origins(
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from _origins(inner, sources, file, variables, at)
             continue
-        place = next((one for one, source in sources.items() if _has(source, list(at))), None)
+        place = next((name for name, source in sources.items() if _has(source, list(at))), None)
         variable = PREFIX + _NESTED.join(at).upper()
         if place == "command line":
             yield ".".join(at), Origin("option")
@@ -576,8 +578,8 @@ def _refused(error: ValidationError, sources: Mapping[str, Mapping[str, Any]]) -
     where = next((place for place, source in sources.items() if _has(source, path)), "settings")
     if first["type"] == "extra_forbidden":
         return BadInput(f"unknown setting `{key}`", where=where)
-    said = re.sub(r"^Value error, ", "", first["msg"])
-    return BadInput(f"`{key}`: {said[:1].lower()}{said[1:]}", where=where)
+    reason = re.sub(r"^Value error, ", "", first["msg"])
+    return BadInput(f"`{key}`: {reason[:1].lower()}{reason[1:]}", where=where)
 
 
 def _has(source: Mapping[str, Any], path: list[str]) -> bool:

@@ -25,7 +25,7 @@ _CERTIFICATE_NAME = re.compile(r"(CN=|DNS:|URI:|email:).+")
 def as_words(value: object) -> object:
     """`a,b` as environment variables have it, or a list."""
     if isinstance(value, str):
-        return tuple(word.strip() for word in value.split(",") if word.strip())
+        return tuple(item.strip() for item in value.split(",") if item.strip())
     return value
 
 
@@ -102,11 +102,11 @@ class Section(BaseModel):
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Both together, table by table; what stands `above` wins."""
-    found = dict(below)
+    result = dict(below)
     for key, value in above.items():
-        lower = found.get(key)
+        lower = result.get(key)
         if isinstance(value, Mapping) and isinstance(lower, Mapping):
-            found[key] = merged(lower, value)
+            result[key] = merged(lower, value)
         else:
-            found[key] = value
-    return found
+            result[key] = value
+    return result

@@ -102,9 +102,9 @@ class Services:
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""
-        for one in self.systems.values():
-            if isinstance(one, section):
-                return one
+        for settings in self.systems.values():
+            if isinstance(settings, section):
+                return settings
         return section()
 
 
@@ -158,7 +158,7 @@ class Exchange:
     def realm_state(self) -> RealmState:
         return self.state.realm(self.realm)
 
-    def write(self, task: Callable[[WriteTransaction], T], *, late: bool = False) -> T:
+    def write(self, job: Callable[[WriteTransaction], T], *, late: bool = False) -> T:
         """Runs the task as one write; afterwards `state` has it.
 
         Write through here, not through `service`: the reply then names the new revision. The task
@@ -166,7 +166,7 @@ class Exchange:
         """
         result = self.service.write(
             self.actor,
-            task,
+            job,
             late=late,
             large=len(self.body) > LARGE_BYTES,
         )

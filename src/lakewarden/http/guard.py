@@ -3,8 +3,8 @@
 A handler names its operation and its target, and nothing else about authorization:
 
     state = guard.allow(exchange, "dataset.get", dataset)           # a read: goes on, or raises
-    return guard.write(exchange, "dataset.drop", dataset, task)     # a write, in its transaction
-    return guard.write_all(exchange, asks, task)                    # one that asks more than once
+    return guard.write(exchange, "dataset.drop", dataset, job)      # a write, in its transaction
+    return guard.write_all(exchange, requirements, job)              # one that asks more than once
     found = guard.listed(exchange, "dataset.list", namespace)       # a list: asks, then filters
     found = guard.visible(exchange, "namespace.search", hits)       # what was found elsewhere
 
@@ -71,7 +71,7 @@ class Requirement(NamedTuple):
     otherwise: WardenError | None = None
 
 
-Asks = Sequence[Requirement] | Callable[[WriteTransaction], Sequence[Requirement]]
+Requirements = Sequence[Requirement] | Callable[[WriteTransaction], Sequence[Requirement]]
 """Questions, or what tells them once it is known what is stored."""
 
 
@@ -114,9 +114,9 @@ class Guard:
         """The failure for a target that is not there, unless a handler says otherwise."""
         raise NotImplementedError
 
-    def committed(self, exchange: Exchange, task: Callable[[WriteTransaction], T]) -> T:
-        """What the task returns, done in one write."""
-        return exchange.write(task)
+    def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
+        """What the job returns, done in one write."""
+        return exchange.write(job)
 
     # what a handler calls
 
@@ -161,28 +161,30 @@ class Guard:
         exchange: Exchange,
         operation: str,
         target: Entity,
-        task: Callable[[WriteTransaction], T],
+        job: Callable[[WriteTransaction], T],
         *,
         missing: Missing | None = USUAL,
         ahead: bool = False,
         details: Details[T] | None = None,
         **parts: Unpack[Parts],
     ) -> T:
-        """What `task` returns, done in one transaction if the caller may.
+        """What `job` returns, done in one transaction if the caller may.
 
         The act is audited with it, `details` as its details (never a secret), or what it says of
-        the outcome; a refusal is audited too, and raised. The task's own errors, and those of
+        the outcome; a refusal is audited too, and raised. Its own errors, and those of
         `require`, leave nothing behind.
         With `ahead` of it the target need not exist, nor anything above it.
         """
-        asks = [Requirement(operation, target, parts)]
-        return self.write_all(exchange, asks, task, missing=missing, ahead=ahead, details=details)
+        requirements = [Requirement(operation, target, parts)]
+        return self.write_all(
+            exchange, requirements, job, missing=missing, ahead=ahead, details=details
+        )
 
     def write_all(
         self,
         exchange: Exchange,
-        asks: Asks,
-        task: Callable[[WriteTransaction], T],
+        requirements: Requirements,
+        job: Callable[[WriteTransaction], T],
         *,
         missing: Missing | None = USUAL,
         ahead: bool = False,
@@ -194,24 +196,24 @@ class Guard:
         """
 
         def guarded(transaction: WriteTransaction) -> T | WardenError:
-            questions = asks(transaction) if callable(asks) else asks
+            questions = requirements(transaction) if callable(requirements) else requirements
             state = transaction.realm(exchange.realm)
             requests = [self.question(exchange, state, ask, transaction.now) for ask in questions]
             for ask, request in zip(questions, requests, strict=True):
                 refused = self.refusal(exchange, state, request)
                 if refused is not None:
-                    told = None if callable(details) else details
-                    event = self.event(exchange, request, "deny", str(refused), told)
+                    audited = None if callable(details) else details
+                    event = self.event(exchange, request, "deny", str(refused), audited)
                     transaction.record(event)
                     return ask.otherwise or refused
             if not ahead:
                 first = requests[0]
                 self.require(state, first.operation, first.target, self._missing(missing))
             done[:] = requests
-            outcome, reason = task(transaction), self.reason(exchange)
-            told = details(outcome) if callable(details) else details
+            outcome, reason = job(transaction), self.reason(exchange)
+            audited = details(outcome) if callable(details) else details
             for request in requests:
-                transaction.record(self.event(exchange, request, "allow", reason, told))
+                transaction.record(self.event(exchange, request, "allow", reason, audited))
             return outcome
 
         done: list[Request] = []
@@ -314,10 +316,10 @@ class Guard:
     ) -> AuditEvent:
         """What the audit trail says of a question and its answer."""
         actor, on = exchange.actor, request.target
-        known: dict[str, object] = {**actor.proof, **(details or {})}
+        audited: dict[str, object] = {**actor.proof, **(details or {})}
         own = actor.principal(exchange.realm_state.realm, exchange.realm_state.system)
         if request.principal != own:
-            known["as"] = request.principal.name
+            audited["as"] = request.principal.name
         return AuditEvent(
             time=request.now,
             actor=actor.recorded,
@@ -328,7 +330,7 @@ class Guard:
             realm=exchange.realm,
             wire=actor.wire,
             request_id=actor.request_id,
-            details=known,
+            details=audited,
         )
 
     def _missing(self, missing: Missing | None) -> Missing | None:

@@ -176,9 +176,9 @@ def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issu
     return issued
 
 
-def _known(known: object, realm_state: RealmState, name: str) -> str | None:
+def _known(name_of: object, realm_state: RealmState, name: str) -> str | None:
     try:
-        return str(known(realm_state, name)) if callable(known) else None
+        return str(name_of(realm_state, name)) if callable(name_of) else None
     except (BadInput, Unknown):
         return None
 
@@ -213,8 +213,8 @@ def login_cookie(exchange: Exchange, secret: str, seconds: float) -> str:
 
 def login_secret(exchange: Exchange) -> str:
     """What the cookie of such a login holds; empty where there is none, or there are several."""
-    found = _values(exchange, _login_name(exchange))
-    return found[0] if len(found) == 1 else ""
+    values = _values(exchange, _login_name(exchange))
+    return values[0] if len(values) == 1 else ""
 
 
 def keep_alive(exchange: Exchange) -> None:

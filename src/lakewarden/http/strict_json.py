@@ -49,9 +49,9 @@ def read(body: bytes) -> object:
     try:
         value: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        said = error.msg[:1].lower() + error.msg[1:]
+        reason = error.msg[:1].lower() + error.msg[1:]
         where = f"{_WHERE}: line {error.lineno}, column {error.colno}"
-        raise BadInput(said, where=where) from None
+        raise BadInput(reason, where=where) from None
     except RecursionError:
         raise _too_deep() from None
     # Fewer brackets than levels allowed cannot nest too deep.
@@ -86,8 +86,8 @@ def _number(text: str) -> float:
     return value
 
 
-def _constant(word: str) -> NoReturn:
-    raise BadInput(f"`{word}` is not allowed", where=_WHERE)
+def _constant(constant: str) -> NoReturn:
+    raise BadInput(f"`{constant}` is not allowed", where=_WHERE)
 
 
 _DECODER = json.JSONDecoder(

@@ -111,27 +111,27 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
             return refused
         then = against(realm_state)
     declared = matrix.operation(operation)
-    wanted = type or declared.type
-    if wanted is None:
+    entity_type = type or declared.type
+    if entity_type is None:
         expected = ", ".join(sorted(declared.rules))
         raise BadInput(f"expected one of: {expected}", where="body.type")
-    realm_state.system.model.check_type(wanted)
-    declared.rule(wanted)
-    ids = matrix.snapshot.of_type(wanted)
+    realm_state.system.model.check_type(entity_type)
+    declared.rule(entity_type)
+    ids = matrix.snapshot.of_type(entity_type)
     if within is not None:
         tree = matrix.snapshot.coded.tree
         id = tree.find(parse_entity(realm_state, within))
         ids = ids & (tree.below(BitMap([id])) if id is not None else BitMap())
     both = (matrix,) if then is None else (matrix, then)
-    plans = [one.plan(declared, wanted) for one in both]
+    plans = [matrix.plan(declared, entity_type) for matrix in both]
     sets = role_sets(matrix) if then is None else joint_role_sets(matrix, then)
     classes = _classes(plans, ids)
     grids = tuple(
-        _grid(one, plan, sets, [numbers[side] for numbers, _ in classes], now)
-        for side, (one, plan) in enumerate(zip(both, plans, strict=True))
+        _grid(matrix, plan, sets, [numbers[side] for numbers, _ in classes], now)
+        for side, (matrix, plan) in enumerate(zip(both, plans, strict=True))
     )
     members = [entities for _, entities in classes]
-    return _shown(_Whole(matrix, operation, wanted, sets, members, grids), rows, columns)
+    return _shown(_Whole(matrix, operation, entity_type, sets, members, grids), rows, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,8 @@ def _grid(
     grid = np.full((len(sets), len(chosen)), Code.OPEN, dtype=np.uint8)
     if plan.columns is None:
         return grid
-    for place, one in enumerate(checked(sets)):
-        request = Request(one.users[0], plan.operation.name, NO_RESOURCE, now)
+    for place, role_set in enumerate(checked(sets)):
+        request = Request(role_set.users[0], plan.operation.name, NO_RESOURCE, now)
         try:
             codes = plan.codes(matrix.entry(plan, matrix.subject(request)))
         except LimitExceeded:  # nested too deep: every decision about them is a denial
@@ -190,11 +190,11 @@ def _grid(
     return grid
 
 
-def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
+def _shown(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
     """The largest rows and columns, alike ones beside each other."""
-    grid = whole.grids[0]
-    sizes = np.array([len(ids) for ids in whole.classes], dtype=np.int64)
-    kept_rows = list(range(min(rows, len(whole.sets))))
+    grid = uncut.grids[0]
+    sizes = np.array([len(ids) for ids in uncut.classes], dtype=np.int64)
+    kept_rows = list(range(min(rows, len(uncut.sets))))
     kept_columns = sorted(np.argsort(-sizes, kind="stable")[:columns].tolist())
     kept_rows.sort(key=lambda row: (-int((grid[row] == Code.ALLOWED) @ sizes), grid[row].tobytes()))
     kept_columns.sort(
@@ -204,24 +204,24 @@ def _shown(whole: _Whole, rows: int, columns: int) -> AccessMatrix:
             -int(sizes[column]),
         )
     )
-    tree = whole.matrix.snapshot.coded.tree
-    lost = whole.sets[len(kept_rows) :]
-    cells = [_letters(one, kept_rows, kept_columns) for one in whole.grids]
-    shown = set(kept_columns)
+    tree = uncut.matrix.snapshot.coded.tree
+    lost = uncut.sets[len(kept_rows) :]
+    cells = [_letters(grid, kept_rows, kept_columns) for grid in uncut.grids]
+    kept = set(kept_columns)
     return AccessMatrix(
-        operation=whole.operation,
-        type=whole.type,
-        rows=tuple(whole.sets[row] for row in kept_rows),
-        columns=tuple(_column(tree, whole.classes[column]) for column in kept_columns),
+        operation=uncut.operation,
+        type=uncut.type,
+        rows=tuple(uncut.sets[row] for row in kept_rows),
+        columns=tuple(_column(tree, uncut.classes[column]) for column in kept_columns),
         cells=cells[0],
         cells_then=cells[1] if len(cells) > 1 else None,
         rest=Rest(
             rows=len(lost),
-            users=sum(len(one.users) for one in lost),
-            columns=len(whole.classes) - len(kept_columns),
-            entities=sum(int(s) for place, s in enumerate(sizes) if place not in shown),
+            users=sum(len(role_set.users) for role_set in lost),
+            columns=len(uncut.classes) - len(kept_columns),
+            entities=sum(int(s) for place, s in enumerate(sizes) if place not in kept),
         ),
-        revision=whole.matrix.revision,
+        revision=uncut.matrix.revision,
     )
 
 

@@ -48,8 +48,8 @@ class Actor(msgspec.Struct, frozen=True):
     @property
     def proof(self) -> dict[str, str]:
         """How the actor came by the rights, for the audit trail."""
-        found = {"credential": self.credential}
-        return {**found, "rights_of": self.user} if self.account else found
+        proof = {"credential": self.credential}
+        return {**proof, "rights_of": self.user} if self.account else proof
 
     def is_good_in(self, realm: Realm) -> bool:
         """Whether the credential may be used in the realm at all."""

@@ -118,8 +118,8 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
         return where
     start = asset_in_realms(state, where, text, home)
     same = state.links.same(start, where.passing)
-    assets = tuple(one for one in same if one.realm in where.realms)
-    paths = tuple(path for one in assets for path in _paths(state, one, ways))
+    assets = tuple(asset for asset in same if asset.realm in where.realms)
+    paths = tuple(path for asset in assets for path in _paths(state, asset, ways))
     open_to: dict[str, list[tuple[AssetPath, Principal]]] = {}
     for path in paths:
         realm = state.realm(path.asset.realm)
@@ -127,8 +127,8 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
         for principal in who(realm.matrix, request):
             open_to.setdefault(person(realm.system, principal), []).append((path, principal))
     people = sorted(open_to)
-    rest = people if after is None else [name for name in people if name > after]
-    shown = rest[:size]
+    remaining = people if after is None else [name for name in people if name > after]
+    on_page = remaining[:size]
     telling = _PathExplainer(state, actor, now)
     return AssetAccess(
         assets,
@@ -139,9 +139,9 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
             PersonAccess(
                 name, tuple((path, telling.by(path, p)) for path, p in sorted(open_to[name]))
             )
-            for name in shown
+            for name in on_page
         ),
-        shown[-1] if len(rest) > size else None,
+        on_page[-1] if len(remaining) > size else None,
         where.left_out,
     )
 
@@ -152,11 +152,11 @@ def asset_in_realms(state: State, where: RealmSelection, text: str, home: str | 
         if home not in where.passing:
             raise Unknown("asset", text, "none of the realms that you may query contains it")
         return asset(state, (home, text))
-    found = candidate_assets(state, where, text)
-    if len(found) > 1:
-        names = ", ".join(one.realm for one in found)
+    candidates = candidate_assets(state, where, text)
+    if len(candidates) > 1:
+        names = ", ".join(candidate.realm for candidate in candidates)
         raise BadInput(f"several realms may contain `{text}`: {names}; name the realm")
-    return found[0]
+    return candidates[0]
 
 
 def _paths(state: State, of: Asset, ways: Sequence[str]) -> Iterator[AssetPath]:
@@ -188,8 +188,8 @@ class _PathExplainer:
             if not is_own or rights.refused("explain.ask_own") is not None:
                 return PathGrants(told=False)
         request = Request(principal, path.operation, path.asset.entity, self._now)
-        words = QuestionText(operation=path.operation)
-        question = AuthorizedQuestion(realm_state, words, request, rights.sees)
+        text = QuestionText(operation=path.operation)
+        question = AuthorizedQuestion(realm_state, text, request, rights.sees)
         return _by(question, questions.reasons(self._state, self._actor, question))
 
 
@@ -202,19 +202,19 @@ def _by(question: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
     rule = reasons.found.rule
     facts = [] if rule is None else list(_facts(rule))
     # That somebody is a member of the container opens nothing beside a statement that does.
-    told = (says for says, is_implied in facts if not (is_implied and grants))
-    return PathGrants(grants, tuple(dict.fromkeys(told)))
+    causes = (cause for cause, is_implied in facts if not (is_implied and grants))
+    return PathGrants(grants, tuple(dict.fromkeys(causes)))
 
 
 def _over(
     question: AuthorizedQuestion, reasons: Reasons, statement: Statement
 ) -> tuple[Principal, ...] | None:
-    found = reasons.reaching.get(statement.id)
-    if found is not None:
-        return found
-    mine = question.realm.matrix.subject(question.request).named
+    named = reasons.reaching.get(statement.id)
+    if named is not None:
+        return named
+    acts_as = question.realm.matrix.subject(question.request).named
     for implied in (ALL_USERS, ANY_GROUP):
-        if implied in mine:
+        if implied in acts_as:
             request = replace(question.request, principal=implied, groups=())
             chain = question_text.membership_path(question.realm.matrix, request, statement)
             if chain is not None:

@@ -55,27 +55,27 @@ def read_anchors(lines: Iterable[str], where: str) -> list[Anchor]:
 
     Raises `BadInput` for a line that is neither.
     """
-    found = []
+    anchors = []
     for number, line in enumerate(lines, start=1):
         if line.strip():
             anchor = _anchor(line, f"{where}, line {number}")
-            found += [] if anchor is None else [anchor]
-    return found
+            anchors += [] if anchor is None else [anchor]
+    return anchors
 
 
 def _anchor(line: str, where: str) -> Anchor | None:
     try:
-        said = json.loads(line)
+        body = json.loads(line)
     except ValueError:
-        said = None
-    if not isinstance(said, dict):
+        body = None
+    if not isinstance(body, dict):
         raise BadInput("expected a JSON object", where=where)
-    if said.get("event", LOGGED) != LOGGED:
+    if body.get("event", LOGGED) != LOGGED:
         return None
     for name, kind in _MEMBERS.items():
-        if not isinstance(said.get(name), kind) or isinstance(said[name], bool):
+        if not isinstance(body.get(name), kind) or isinstance(body[name], bool):
             raise BadInput(f"expected `{name}` of an anchor", where=where)
-    return Anchor(*(said[name] for name in _MEMBERS))
+    return Anchor(*(body[name] for name in _MEMBERS))
 
 
 class Report(NamedTuple):
@@ -112,8 +112,8 @@ def compare(
     for _ in watch.passing(rows):
         pass
     fault = min(watch.faults(), default=None)
-    kept = (one for one in doubts if one != _NO_ANCHORS)
-    return Report(head.seq, fault, () if fault else (*kept, *watch.after_anchors(head)))
+    remaining = (doubt for doubt in doubts if doubt != _NO_ANCHORS)
+    return Report(head.seq, fault, () if fault else (*remaining, *watch.after_anchors(head)))
 
 
 class _SealCheck:
@@ -150,8 +150,8 @@ class _SealCheck:
                     self._gaps.append((self._loose[0], row.seq - 1))
                 self._vouched, self._loose = row.seq, None
             case Sealed.FORGED:
-                what = f"does not have the seal of key {key_id(row.seal)}: it was rewritten"
-                self._found.append(Fault(row.seq, what))
+                reason = f"does not have the seal of key {key_id(row.seal)}: it was rewritten"
+                self._found.append(Fault(row.seq, reason))
             case Sealed.UNKNOWN_KEY | Sealed.NOT:
                 if self._loose is None or (row.seal and not self._loose[1]):
                     first = row.seq if self._loose is None else self._loose[0]

@@ -87,7 +87,7 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
     actor: Actor,
     now: float,
     *,
-    wanted: Filter = ALL,
+    filter: Filter = ALL,
     size: int = 100,
     after: int | None = None,
     last: int | None = None,
@@ -99,7 +99,7 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
     may be empty and still go on: only so many rows are looked at. Raises `BadInput` for a size
     beyond `MAX_PAGE`.
     """
-    realm = wanted.realm
+    realm = filter.realm
     target = SERVER if realm is None else control.realm(realm)
     refused = control.denied(state, actor, "audit.read", target, now)
     if refused is not None:
@@ -109,14 +109,14 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
             raise BadInput(f"expected 1 to {MAX_PAGE} rows, got {number}")
     head = reading.audit_head().seq
     if newest_first:
-        return _backwards(reading, wanted, size, head + 1 if after is None else after)
+        return _backwards(reading, filter, size, head + 1 if after is None else after)
     start = max(0, head - last) if last is not None and after is None else after or 0
     entries: list[Entry] = []
     at = start
     for row in reading.audit(start, _MOST_LOOKED_AT):
         at = row.seq
         entry = _entry(row)
-        if wanted.keeps(entry.event):
+        if filter.keeps(entry.event):
             entries.append(entry)
             if len(entries) == size:
                 break

@@ -80,11 +80,13 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     if type is not None:
         system.model.check_type(type)
         direct = direct[tree.types[direct] == tree.codes.get(type, -1)]
-    here = tree.ordered(BitMap(direct.astype(np.uint32)))
+    child_ids = tree.ordered(BitMap(direct.astype(np.uint32)))
     if text:
-        wanted = text.casefold()
-        here = [id for id in here if wanted in label(tree.entity(id), system.spelling).casefold()]
-    shown = here[skip : skip + size]
+        folded = text.casefold()
+        child_ids = [
+            id for id in child_ids if folded in label(tree.entity(id), system.spelling).casefold()
+        ]
+    on_page = child_ids[skip : skip + size]
     inner = np.bincount(parents[rows] + 1, minlength=len(tree) + 1)
     return Children(
         tuple(
@@ -94,8 +96,8 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
                 int(inner[id + 1]),
                 len(tree.subtree(id) & ids) - 1,
             )
-            for id in shown
+            for id in on_page
         ),
-        len(here),
-        skip + size if skip + size < len(here) else None,
+        len(child_ids),
+        skip + size if skip + size < len(child_ids) else None,
     )

@@ -85,11 +85,11 @@ def compare(  # noqa: PLR0913 — who, what and where
             return refused
     realm_state = state.realm(realm)
     requests: list[Request] = []
-    for name, who in (("a", one), ("b", other)):
-        if not who:
+    for name, principal in (("a", one), ("b", other)):
+        if not principal:
             raise BadInput("expected a principal", where=f"body.{name}")
         question = questions.ask(
-            state, actor, realm, QuestionText(operation=operation, principal=who), now
+            state, actor, realm, QuestionText(operation=operation, principal=principal), now
         )
         if isinstance(question, Denied):
             return question
@@ -115,7 +115,7 @@ class _Comparer:
     def part(self, ids: BitMap, *, of_b: bool, why: bool = True) -> ComparedEntities:
         """The entities by container; why the one who may not is refused there."""
         request = self.b if of_b else self.a
-        groups = sorted(_by_container(self.matrix, ids), key=lambda one: (-len(one[1]), one[0]))
+        groups = sorted(_by_container(self.matrix, ids), key=lambda part: (-len(part[1]), part[0]))
         tree = self.matrix.snapshot.coded.tree
         inside = [
             ContainerEntities(

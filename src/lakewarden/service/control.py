@@ -141,11 +141,11 @@ def _groups(state: State, actor: Actor) -> tuple[Principal, ...]:
     """The groups that come with the request, and those of a directory that is not `_server`'s."""
     if actor.realm is not None:
         return ()
-    found = set(actor.groups)
+    groups = set(actor.groups)
     control = state.realms.get(CONTROL)
     if control is None or control.realm.directory != actor.directory:
-        found |= _stored_groups(state, actor.directory, Principal(USER, actor.user))
-    called = (names.person_name(actor.directory, name) for name in sorted(found))
+        groups |= _stored_groups(state, actor.directory, Principal(USER, actor.user))
+    called = (names.person_name(actor.directory, name) for name in sorted(groups))
     return tuple(Principal(GROUP, name) for name in called)
 
 
@@ -158,7 +158,7 @@ def _stored_groups(state: State, directory_name: str, start: Principal) -> set[s
         new = set(of.get(todo.pop(), ())) - reached
         reached |= new
         todo += new
-    return {found.name for found in reached if found.kind == GROUP}
+    return {principal.name for principal in reached if principal.kind == GROUP}
 
 
 def may(state: State, actor: Actor, operation: str, target: Entity, now: float) -> bool:
@@ -190,16 +190,16 @@ def refused_in(
     transaction: WriteTransaction, operation: str, realm_name: str, **details: object
 ) -> Denied | None:
     """As `refused`, about a realm; writing in the control realm itself is handing out rights."""
-    asked, target = scoped(operation, realm_name)
-    return refused(transaction, asked, target, **details)
+    scoped_operation, target = scoped(operation, realm_name)
+    return refused(transaction, scoped_operation, target, **details)
 
 
 def denied_in(
     state: State, actor: Actor, operation: str, realm_name: str, now: float
 ) -> Denied | None:
     """As `denied`, about a realm; what the control realm holds are rights."""
-    asked, target = scoped(operation, realm_name)
-    return denied(state, actor, asked, target, now)
+    scoped_operation, target = scoped(operation, realm_name)
+    return denied(state, actor, scoped_operation, target, now)
 
 
 def _denied(state: State, question_request: Request, actor: Actor) -> Denied:
@@ -207,9 +207,11 @@ def _denied(state: State, question_request: Request, actor: Actor) -> Denied:
     if not ways:
         return Denied(question_request.operation, question_request.target)
     missing = tuple(Missing(need.privilege, need.entity) for need in ways[0].needs)
-    grantors = [found for found in ways[0].grantors if found]
-    known = state.realm(CONTROL).realm.directory == actor.directory and actor.realm is None
-    names_shown = grantors[0][:_GRANTORS] if grantors and known else ()
+    grantors = [names_of_grantors for names_of_grantors in ways[0].grantors if names_of_grantors]
+    is_of_directory = (
+        state.realm(CONTROL).realm.directory == actor.directory and actor.realm is None
+    )
+    names_shown = grantors[0][:_GRANTORS] if grantors and is_of_directory else ()
     if actor.credential == ANONYMOUS:
         names_shown = ()
     return Denied(

@@ -100,12 +100,14 @@ def split_by_realm(
     silent: list[InapplicableRealm] = []
     for name in among.realms:
         system = state.realm(name).system
-        here = [None] if about is None else [one.entity for one in about if one.realm == name]
-        if not here:
+        entities = (
+            [None] if about is None else [asset.entity for asset in about if asset.realm == name]
+        )
+        if not entities:
             silent.append(InapplicableRealm(name, "has no entity linked to this entity"))
             continue
         realm_questions = [
-            unit for at in here for unit in _units(system.model, name, operation, at)
+            unit for at in entities for unit in _units(system.model, name, operation, at)
         ]
         units += realm_questions
         if not realm_questions:
@@ -126,9 +128,9 @@ def _units(
 ) -> Iterator[RealmQuestion]:
     if operation in WAYS:
         if entity is not None:
-            found = model.reaching(operation, entity.type)
-            if found is not None:
-                yield RealmQuestion(realm, found, entity, operation)
+            reaching = model.reaching(operation, entity.type)
+            if reaching is not None:
+                yield RealmQuestion(realm, reaching, entity, operation)
     elif _has_operation(model, operation):
         declared = model.operations.get(operation)
         type = "" if entity is None else entity.type
@@ -166,19 +168,19 @@ def candidate_assets(state: State, among: RealmSelection, text: str) -> list[Ass
     """
     error: BadInput | Unknown | None = None
     for realms in (among.realms, sorted(among.passing)):
-        found: list[Asset] = []
+        assets: list[Asset] = []
         for name in realms:
             try:
-                found.append(asset(state, (name, text)))
+                assets.append(asset(state, (name, text)))
             except (BadInput, Unknown) as refusal:
                 error = refusal
-        if found:
-            return found
+        if assets:
+            return assets
     if error is not None and len(among.passing) == 1:
         raise error
-    asked = ", ".join(sorted(among.passing)) or "none"
+    expected = ", ".join(sorted(among.passing)) or "none"
     raise Unknown(
-        "asset", text, f"no realm that you may query can contain it; expected one of: {asked}"
+        "asset", text, f"no realm that you may query can contain it; expected one of: {expected}"
     )
 
 
@@ -190,7 +192,9 @@ def listing_questions(state: State, among: RealmSelection, operation: str) -> Cr
         model = state.realm(name).system.model
         names = model.access.get(operation, ()) if operation in WAYS else (operation,)
         realm_questions = [
-            RealmQuestion(name, one, None, operation) for one in names if _has_operation(model, one)
+            RealmQuestion(name, name_of_operation, None, operation)
+            for name_of_operation in names
+            if _has_operation(model, name_of_operation)
         ]
         units += realm_questions
         if not realm_questions:
@@ -200,11 +204,11 @@ def listing_questions(state: State, among: RealmSelection, operation: str) -> Cr
     return CrossRealmQuestion(among, tuple(units), tuple(silent))
 
 
-def words_of(words: QuestionText, unit: RealmQuestion) -> QuestionText:
-    """The question of one realm, in its words."""
+def text_of_realm(text: QuestionText, unit: RealmQuestion) -> QuestionText:
+    """The question of one realm, with the operation and the entity as this realm names them."""
     entity = unit.entity
-    text = None if entity is None or entity == NO_RESOURCE else f"{entity.type}:{entity.name}"
-    return replace(words, operation=unit.operation, entity=text)
+    name = None if entity is None or entity == NO_RESOURCE else f"{entity.type}:{entity.name}"
+    return replace(text, operation=unit.operation, entity=name)
 
 
 # Who, list and explain
@@ -228,21 +232,21 @@ class CrossRealmAnswers(Generic[T]):
     left_out: tuple[str, ...]
 
 
-Asking = Callable[[QuestionText, str], AuthorizedQuestion | Denied]
-"""Puts the words to a realm."""
+AskRealm = Callable[[QuestionText, str], AuthorizedQuestion | Denied]
+"""Asks a realm the question that the text states."""
 
 
 def _each(
     spread: CrossRealmQuestion,
-    words: QuestionText,
-    ask: Asking,
+    text: QuestionText,
+    ask: AskRealm,
     find: Callable[[AuthorizedQuestion], T],
 ) -> CrossRealmAnswers[T]:
     answers: list[RealmAnswer[T]] = []
     silent = list(spread.silent)
     for unit in spread.units:
         try:
-            question = ask(words_of(words, unit), unit.realm)
+            question = ask(text_of_realm(text, unit), unit.realm)
             if isinstance(question, Denied):
                 raise AssertionError("a realm was asked that was to be left out")
             answers.append(RealmAnswer(unit, find(question), question.notes))
@@ -254,7 +258,7 @@ def _each(
 def who(
     state: State,
     actor: Actor,
-    words: QuestionText,
+    text: QuestionText,
     now: float,
     names: Sequence[str] | None = None,
     home: str | None = None,
@@ -264,12 +268,12 @@ def who(
     where = selected_realms(state, actor, names, now, right(state, actor, now, search), search)
     if isinstance(where, Denied):
         return where
-    asking = split_by_realm(state, where, words.operation, words.entity, home)
+    asking = split_by_realm(state, where, text.operation, text.entity, home)
     return _each(
         asking,
-        words,
-        lambda here, realm: questions.who(state, actor, realm, here, now),
-        lambda asked: tuple(questions.users(asked)),
+        text,
+        lambda realm_text, realm: questions.who(state, actor, realm, realm_text, now),
+        lambda question: tuple(questions.users(question)),
     )
 
 
@@ -277,18 +281,18 @@ def realms_by_person(
     state: State, answers: CrossRealmAnswers[tuple[Principal, ...]]
 ) -> dict[str, tuple[str, ...]]:
     """By person, in order: the realms that answer with the person."""
-    found: dict[str, set[str]] = {}
+    realms: dict[str, set[str]] = {}
     for answer in answers.each:
         system = state.realm(answer.unit.realm).system
         for principal in answer.found:
-            found.setdefault(person(system, principal), set()).add(answer.unit.realm)
-    return {name: tuple(sorted(found[name])) for name in sorted(found)}
+            realms.setdefault(person(system, principal), set()).add(answer.unit.realm)
+    return {name: tuple(sorted(realms[name])) for name in sorted(realms)}
 
 
 def listing(
     state: State,
     actor: Actor,
-    words: QuestionText,
+    text: QuestionText,
     now: float,
     names: Sequence[str] | None = None,
     *,
@@ -300,47 +304,49 @@ def listing(
     `after` says by realm and operation where its page begins; where it is given, nothing else
     is listed.
     """
-    may = _asks(state, actor, words, now, "decision")
+    may = _right_to_ask(state, actor, text, now, "decision")
     where = selected_realms(state, actor, names, now, may, "decision.ask")
     if isinstance(where, Denied):
         return where
-    asking = listing_questions(state, where, words.operation)
+    asking = listing_questions(state, where, text.operation)
     if after is not None:
         units = tuple(u for u in asking.units if (u.realm, u.operation) in after)
         asking = replace(asking, units=units)
 
-    def ask(here: QuestionText, realm: str) -> AuthorizedQuestion | Denied:
-        return questions.ask(state, actor, realm, here, now)
+    def ask(realm_text: QuestionText, realm: str) -> AuthorizedQuestion | Denied:
+        return questions.ask(state, actor, realm, realm_text, now)
 
-    def find(asked: AuthorizedQuestion) -> Page:
-        at = (asked.realm.realm.name, asked.request.operation)
-        return questions.listing(asked, size, None if after is None else after.get(at))
+    def find(question: AuthorizedQuestion) -> Page:
+        at = (question.realm.realm.name, question.request.operation)
+        return questions.listing(question, size, None if after is None else after.get(at))
 
-    return _each(asking, words, ask, find)
+    return _each(asking, text, ask, find)
 
 
 def explain(
     state: State,
     actor: Actor,
-    words: QuestionText,
+    text: QuestionText,
     now: float,
     names: Sequence[str] | None = None,
     home: str | None = None,
 ) -> CrossRealmAnswers[Reasons] | Denied:
     """Why somebody may do it, or not, realm by realm, as far as the caller may see."""
-    may = _asks(state, actor, words, now, "explain")
+    may = _right_to_ask(state, actor, text, now, "explain")
     where = selected_realms(state, actor, names, now, may, "explain.ask")
     if isinstance(where, Denied):
         return where
-    asking = split_by_realm(state, where, words.operation, words.entity, home)
+    asking = split_by_realm(state, where, text.operation, text.entity, home)
 
-    def ask(here: QuestionText, realm: str) -> AuthorizedQuestion | Denied:
+    def ask(realm_text: QuestionText, realm: str) -> AuthorizedQuestion | Denied:
         own, other = "explain.ask_own", "explain.ask"
-        return questions.ask(state, actor, realm, here, now, own=own, other=other)
+        return questions.ask(state, actor, realm, realm_text, now, own=own, other=other)
 
-    return _each(asking, words, ask, lambda asked: questions.reasons(state, actor, asked))
+    return _each(asking, text, ask, lambda question: questions.reasons(state, actor, question))
 
 
-def _asks(state: State, actor: Actor, words: QuestionText, now: float, what: str) -> May:
-    own, other = f"{what}.ask_own", f"{what}.ask"
-    return right_to_ask(state, actor, words, now, own=own, other=other)
+def _right_to_ask(
+    state: State, actor: Actor, text: QuestionText, now: float, operation: str
+) -> May:
+    own, other = f"{operation}.ask_own", f"{operation}.ask"
+    return right_to_ask(state, actor, text, now, own=own, other=other)

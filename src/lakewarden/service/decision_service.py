@@ -151,7 +151,7 @@ class DecisionService:
     def write(
         self,
         actor: Actor,
-        task: Callable[[WriteTransaction], T],
+        job: Callable[[WriteTransaction], T],
         *,
         late: bool = False,
         large: bool = False,
@@ -167,38 +167,38 @@ class DecisionService:
         """
         if late:
             with shielded():
-                return self._written(actor, task, late=True)
+                return self._written(actor, job, late=True)
         for _ in range(_TRIES if large else 1):
-            prepared = self._prepared(actor, task)
+            prepared = self._prepared(actor, job)
             if prepared is None:
                 break
             if self._committed(prepared):
                 return prepared.result
         with self._writing:
-            return self._written(actor, task, late=False)
+            return self._written(actor, job, late=False)
 
     def _prepared(
-        self, actor: Actor, task: Callable[[WriteTransaction], T]
+        self, actor: Actor, job: Callable[[WriteTransaction], T]
     ) -> _PreparedWrite[T] | None:
         """The task done on the newest state; None: it has to be done under the lock."""
         for _ in range(_TRIES):
             with self.store.reading() as reading:
                 state = self._newest(reading)
                 if state.revision == reading.revision:
-                    return self._done(actor, task, state, reading)
+                    return self._done(actor, job, state, reading)
         return None
 
     def _done(
         self,
         actor: Actor,
-        task: Callable[[WriteTransaction], T],
+        job: Callable[[WriteTransaction], T],
         state: State,
         reading: Reading,
     ) -> _PreparedWrite[T] | None:
         store = Preparation(reading)
         transaction = WriteTransaction(actor, state, store, self.clock())
         try:
-            result = task(transaction)
+            result = job(transaction)
             transaction.check_whole()
         except NotPrepared:
             return None
@@ -220,14 +220,14 @@ class DecisionService:
         self._raise(revision)
         return True
 
-    def _written(self, actor: Actor, task: Callable[[WriteTransaction], T], *, late: bool) -> T:
+    def _written(self, actor: Actor, job: Callable[[WriteTransaction], T], *, late: bool) -> T:
         # What a write that locks late reads is not of one moment, so no state is made of it.
         state = self.catch_up() if late else None
         with self.store.writing(late=late) as writing:
             if state is None:
                 state = self._newest(writing, locked=True)
             transaction = WriteTransaction(actor, state, writing, self.clock(), late=late)
-            result = task(transaction)
+            result = job(transaction)
             transaction.check_whole()
             with shielded():
                 revision = writing.commit(transaction.events)
@@ -248,8 +248,8 @@ class DecisionService:
     def _newest(self, reading: Reading, *, locked: bool = False) -> State:
         """The newest state for the present moment: what is read, or a newer one if not `locked`."""
         with self._advancing:
-            known = self._state.revision
-            if reading.revision > known or (locked and reading.revision != known):
+            revision = self._state.revision
+            if reading.revision > revision or (locked and reading.revision != revision):
                 self._adopt(self._caught_up(reading))
             self._state = self._state.at(self.clock())
             return self._state

@@ -38,8 +38,8 @@ def default_statements(
             raise BadInput(f"`{id}` is not a default statement of {system.model.title}")
         if not tables[id].get("editable", False):
             raise BadInput(f"the default statement `{id}` cannot be deleted")
-    kept = (table for id, table in tables.items() if id not in deleted)
-    return _read(system, (table for table in kept if _is_chosen(table, chosen)))
+    remaining = (table for id, table in tables.items() if id not in deleted)
+    return _read(system, (table for table in remaining if _is_chosen(table, chosen)))
 
 
 def _is_chosen(table: Table, chosen: str) -> bool:

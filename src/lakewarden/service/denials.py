@@ -39,14 +39,14 @@ class Denials:
         """One more; how many a row that is now to be written stands for, 0: none is."""
         kind = (realm, user, operation)
         with self._lock:
-            seen = self._seen.pop(kind, None)
-            if seen is None:
-                seen = _DenialCount(now - EVERY)
-            self._seen[kind] = seen
+            count = self._seen.pop(kind, None)
+            if count is None:
+                count = _DenialCount(now - EVERY)
+            self._seen[kind] = count
             if len(self._seen) > MOST:
                 self._seen.popitem(last=False)
-            seen.since += 1
-            if now - seen.written < EVERY:
+            count.since += 1
+            if now - count.written < EVERY:
                 return 0
-            stands_for, seen.since, seen.written = seen.since, 0, now
+            stands_for, count.since, count.written = count.since, 0, now
             return stands_for

@@ -82,8 +82,8 @@ def examine(subject: Subject) -> list[Check]:
         try:
             checks += check(subject)
         except _OverBudget:
-            says = "incomplete: the check exceeds the time limit of a request"
-            checks.append(Check(name, "unknown", says, OFFLINE))
+            result = "incomplete: the check exceeds the time limit of a request"
+            checks.append(Check(name, "unknown", result, OFFLINE))
         except Unavailable as error:
             checks.append(Check(name, "unreachable", str(error)))
         except WardenError as error:
@@ -153,8 +153,8 @@ def _audit_trail(subject: Subject) -> Iterator[Check]:
         yield Check("audit trail", "ok", f"complete: {report.rows:,} rows")
     else:
         fix = "compare it with a backup and with anchors: `lakewarden audit verify`"
-        says = f"row {report.fault.seq} {report.fault.what}"
-        yield Check("audit trail", "bad", says, fix)
+        result = f"row {report.fault.seq} {report.fault.what}"
+        yield Check("audit trail", "bad", result, fix)
 
 
 def _clock(subject: Subject) -> Iterator[Check]:
@@ -164,8 +164,8 @@ def _clock(subject: Subject) -> Iterator[Check]:
     written = None if last is None else json.loads(last.body).get("time")
     ahead = written - subject.service.clock() if isinstance(written, (int, float)) else 0.0
     if ahead > _CLOCK_SECONDS:
-        says = f"{ahead:,.0f} s behind the last row of the audit trail"
-        yield Check("clock", "bad", says, "synchronize the clocks of all hosts, with NTP")
+        result = f"{ahead:,.0f} s behind the last row of the audit trail"
+        yield Check("clock", "bad", result, "synchronize the clocks of all hosts, with NTP")
     else:
         yield Check("clock", "ok", "not behind the last write")
 
@@ -175,21 +175,21 @@ def _change_feed(subject: Subject) -> Iterator[Check]:
         with subject.service.reading() as reading:
             differing, revision = _compared(reading, subject.budget), reading.revision
     except FeedGone:
-        says = "does not reach back to the first revision; not compared"
-        yield Check("change feed", "ok", says)
+        result = "does not reach back to the first revision; not compared"
+        yield Check("change feed", "ok", result)
         return
     for scope, rows in differing:
         counts = ", ".join(f"{count:,} of {table}" for table, count in rows.items())
-        says = f"{scope}: rows that differ between change feed and tables: {counts}"
+        result = f"{scope}: rows that differ between change feed and tables: {counts}"
         yield Check(
             "change feed",
             "bad",
-            says,
+            result,
             "the database was modified outside lakewarden: restore a backup",
         )
     if not differing:
-        says = f"matches the tables, at revision {revision}"
-        yield Check("change feed", "ok", says)
+        result = f"matches the tables, at revision {revision}"
+        yield Check("change feed", "ok", result)
 
 
 def _compared(reading: Reading, budget: Budget | None) -> list[replay.Disagreement]:
@@ -202,8 +202,8 @@ def _documents(subject: Subject) -> Iterator[Check]:
     with subject.service.reading() as reading:
         for name in sorted(subject.service.state.realms):
             documents, size = reading.document_totals(name)
-            says = f"{documents:,} documents and values in time, {size:,} bytes"
-            yield Check("documents", "ok", f"{name}: {says}")
+            result = f"{documents:,} documents and values in time, {size:,} bytes"
+            yield Check("documents", "ok", f"{name}: {result}")
 
 
 def _within(budget: Budget | None, rows: Iterable[T]) -> Iterator[T]:

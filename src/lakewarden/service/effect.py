@@ -296,10 +296,10 @@ def _of_the_server(kind: str, key: Any, row: Any) -> Effect:
         case "realm":
             return RealmChanged(key, None if row is None else _realm(row))
         case "link":
-            one, other = (Asset(realm, Entity(*entity)) for realm, entity in key)
-            return LinkChanged(Link(one, other), None if row is None else row["keeper"])
-        case other:
-            raise BadInput(f"the change feed holds `{other}`, which is unknown")
+            first, second = (Asset(realm, Entity(*entity)) for realm, entity in key)
+            return LinkChanged(Link(first, second), None if row is None else row["keeper"])
+        case second:
+            raise BadInput(f"the change feed holds `{second}`, which is unknown")
 
 
 def _entity_effect(op: str, entity: Entity, row: Any) -> Effect:

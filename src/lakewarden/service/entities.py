@@ -70,11 +70,11 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
         above = BitMap() if number is None else BitMap([number])
         ids = ids & (snapshot.coded.tree.below(above) - above)
     if text:
-        wanted, tree = text.casefold(), snapshot.coded.tree
+        folded, tree = text.casefold(), snapshot.coded.tree
         ids = BitMap(
             id
             for id in checked(ids)
-            if wanted in label(tree.entity(id), system.spelling).casefold()
+            if folded in label(tree.entity(id), system.spelling).casefold()
         )
     start = None if after is None else system.entity(after)
     return page_of(realm_state.matrix, ids, size, start, skip)
@@ -89,9 +89,9 @@ def load(state: State, actor: Actor, realm: str, text: str, now: float) -> Entit
     return _stored(realm_state, parse_entity(realm_state, text))
 
 
-def parse_entity(found: RealmState, text: str) -> Entity:
+def parse_entity(realm_state: RealmState, text: str) -> Entity:
     """The entity that a text names, stored or not; raises `BadInput`."""
-    entity = found.system.entity(text)
+    entity = realm_state.system.entity(text)
     if entity == NO_RESOURCE or not entity.name:
         raise BadInput(f"`{text}` does not name an entity")
     return entity
@@ -163,10 +163,10 @@ def _owner_effects(
     declared = realm_state.system.model.types.get(entity.type)
     if owners and declared is not None and not declared.owned:
         raise BadInput(f"a {entity.type} cannot have owners")
-    wanted = {OwnerRow(entity, realm_state.system.principal(who), kind) for who, kind in owners}
-    there = set(_stored(realm_state, entity).owners)
-    gone = [OwnerChanged(row, False) for row in sorted(there - wanted)]
-    return [*gone, *(OwnerChanged(row, True) for row in sorted(wanted - there))]
+    new = {OwnerRow(entity, realm_state.system.principal(owner), kind) for owner, kind in owners}
+    old = set(_stored(realm_state, entity).owners)
+    removed = [OwnerChanged(row, False) for row in sorted(old - new)]
+    return [*removed, *(OwnerChanged(row, True) for row in sorted(new - old))]
 
 
 def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:

@@ -34,14 +34,14 @@ Grants = Mapping[Entity, frozenset[GrantedPrivilege]]
 
 def grants_of(state: RealmState, to: Principal) -> Grants:
     """What was given to the principal itself and is in force, by entity, in canonical order."""
-    found: dict[Entity, set[GrantedPrivilege]] = {}
+    grants: dict[Entity, set[GrantedPrivilege]] = {}
     for statement in _in_force(state, to):
         if isinstance(statement.scope, On) and statement.constraint is None:
-            words = (
+            granted = (
                 GrantedPrivilege(privilege, statement.effect) for privilege in statement.privileges
             )
-            found.setdefault(statement.scope.entity, set()).update(words)
-    return {entity: frozenset(found[entity]) for entity in sorted(found)}
+            grants.setdefault(statement.scope.entity, set()).update(granted)
+    return {entity: frozenset(grants[entity]) for entity in sorted(grants)}
 
 
 def privileges_on(state: RealmState, to: Principal, on: Entity) -> frozenset[GrantedPrivilege]:
@@ -57,25 +57,25 @@ def privileges_on(state: RealmState, to: Principal, on: Entity) -> frozenset[Gra
 def grantees(state: RealmState, on: Entity) -> frozenset[Principal]:
     """Whom the statements on exactly this entity name."""
     statements = state.matrix.snapshot.table.statements.values()
-    found = (statement.principals for statement in statements if statement.scope == On(on))
-    return frozenset[Principal]().union(*found)
+    named = (statement.principals for statement in statements if statement.scope == On(on))
+    return frozenset[Principal]().union(*named)
 
 
 def grant_privileges(
-    transaction: WriteTransaction, realm: str, to: Principal, given: Grants
+    transaction: WriteTransaction, realm: str, to: Principal, grants: Grants
 ) -> None:
     """Gives the principal privileges on entities; what it has already it has once.
 
     That nothing is both allowed and denied at once is the caller's to see to.
     """
-    transaction.change(realm, *grant_changes(transaction.realm(realm), to, given))
+    transaction.change(realm, *grant_changes(transaction.realm(realm), to, grants))
 
 
-def grant_changes(state: RealmState, to: Principal, given: Grants) -> Iterator[Change]:
+def grant_changes(state: RealmState, to: Principal, grants: Grants) -> Iterator[Change]:
     """The changes by which the principal gets these privileges besides what it has."""
-    for on, words in given.items():
+    for on, granted in grants.items():
         for effect in Effect:
-            privileges = frozenset(w.privilege for w in words if w.effect is effect)
+            privileges = frozenset(w.privilege for w in granted if w.effect is effect)
             own = _own(state, to, on, effect)
             if own is None and privileges:
                 id = _free_id(state, to, on, effect, ())
@@ -89,7 +89,7 @@ def revoke_privileges(
     realm: str,
     holder: Principal,
     on: Entity,
-    words: Iterable[GrantedPrivilege],
+    revoked: Iterable[GrantedPrivilege],
 ) -> None:
     """Takes privileges on an entity from the principal, whatever they were spelt.
 
@@ -97,17 +97,17 @@ def revoke_privileges(
     """
     state = transaction.realm(realm)
     spelling = spelling_of(state.system.model)
-    gone = {GrantedPrivilege(spelling(word.privilege), word.effect) for word in words}
+    removed = {GrantedPrivilege(spelling(granted.privilege), granted.effect) for granted in revoked}
     changes: list[Change] = []
     for statement in _naming(state, holder):
-        kept = frozenset(
+        remaining = frozenset(
             privilege
             for privilege in statement.privileges
-            if GrantedPrivilege(spelling(privilege), statement.effect) not in gone
+            if GrantedPrivilege(spelling(privilege), statement.effect) not in removed
         )
-        if statement.scope == On(on) and kept != statement.privileges:
+        if statement.scope == On(on) and remaining != statement.privileges:
             new = [change.statement.id for change in changes if isinstance(change, StatementAdded)]
-            changes += _reduced(state, statement, holder, kept, new)
+            changes += _reduced(state, statement, holder, remaining, new)
     transaction.change(realm, *changes)
 
 
@@ -115,7 +115,7 @@ def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterato
     """The changes after which no statement names any of the principals any more."""
     statements = state.matrix.snapshot.table.statements
     for id in sorted(
-        id for id, one in statements.items() if not holders.isdisjoint(one.principals)
+        id for id, statement in statements.items() if not holders.isdisjoint(statement.principals)
     ):
         others = statements[id].principals - holders
         if others or statements[id].owners is not None:
@@ -125,24 +125,24 @@ def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterato
 
 
 def replace_grants(
-    transaction: WriteTransaction, realm: str, holder: Principal, wanted: Grants
+    transaction: WriteTransaction, realm: str, holder: Principal, grants: Grants
 ) -> None:
     """Makes `wanted` all that the principal has been given."""
     transaction.change(realm, *removal_changes(transaction.realm(realm), frozenset({holder})))
-    grant_privileges(transaction, realm, holder, wanted)
+    grant_privileges(transaction, realm, holder, grants)
 
 
 def spelling_of(model: Model) -> Callable[[str], str]:
     """What turns any spelling of a privilege into its present name."""
-    return lambda word: model.spelled.get(word, word)
+    return lambda name: model.spelled.get(name, name)
 
 
 def _reduced(
     state: RealmState,
     statement: Statement,
     holder: Principal,
-    kept: frozenset[str],
-    taken: Collection[str],
+    remaining: frozenset[str],
+    used_ids: Collection[str],
 ) -> Iterator[Change]:
     """The changes after which the statement gives `holder` only `kept`, and others all of it.
 
@@ -151,14 +151,14 @@ def _reduced(
     others = statement.principals - {holder}
     if others or statement.owners is not None:
         yield StatementAdded(replace(statement, principals=others))
-        if kept and isinstance(statement.scope, On):
-            id = _free_id(state, holder, statement.scope.entity, statement.effect, taken)
+        if remaining and isinstance(statement.scope, On):
+            id = _free_id(state, holder, statement.scope.entity, statement.effect, used_ids)
             own = replace(
-                statement, id=id, privileges=kept, principals=frozenset({holder}), owners=None
+                statement, id=id, privileges=remaining, principals=frozenset({holder}), owners=None
             )
             yield StatementAdded(own)
-    elif kept:
-        yield StatementAdded(replace(statement, privileges=kept))
+    elif remaining:
+        yield StatementAdded(replace(statement, privileges=remaining))
     else:
         yield StatementRemoved(statement.id)
 
@@ -170,20 +170,20 @@ def _in_force(state: RealmState, to: Principal) -> list[Statement]:
     if id is None:
         return []
     table = snapshot.table
-    found = {
+    statements = {
         grant.statement.id: grant.statement
         for side in (table.allow, table.deny)
         for grouped in side.values()
         for grant in grouped.by_principal.get(id, ())
     }
-    return [found[id] for id in sorted(found)]
+    return [statements[id] for id in sorted(statements)]
 
 
 def _naming(state: RealmState, to: Principal) -> list[Statement]:
     """All statements that name the principal, also those not in force, by id."""
     statements = state.matrix.snapshot.table.statements
-    found = (statement for statement in statements.values() if to in statement.principals)
-    return sorted(found, key=lambda statement: statement.id)
+    naming = (statement for statement in statements.values() if to in statement.principals)
+    return sorted(naming, key=lambda statement: statement.id)
 
 
 def _own(state: RealmState, to: Principal, on: Entity, effect: Effect) -> Statement | None:
@@ -210,7 +210,7 @@ def _plain(
 
 
 def _free_id(
-    state: RealmState, to: Principal, on: Entity, effect: Effect, taken: Collection[str]
+    state: RealmState, to: Principal, on: Entity, effect: Effect, used_ids: Collection[str]
 ) -> str:
     """The id by which such a statement is known.
 
@@ -220,7 +220,7 @@ def _free_id(
     statements = state.matrix.snapshot.table.statements
     id = base = f"{to.name}/{on.type}:{_local(on.name)}/{effect.value}"
     count = 1
-    while id in statements or id in taken:
+    while id in statements or id in used_ids:
         count += 1
         id = f"{base}~{count}"
     return id

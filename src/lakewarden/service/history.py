@@ -84,10 +84,10 @@ def last_changes(reading: Reading, realm: str, ids: Sequence[str]) -> dict[str, 
 
 def audit_events_of(reading: Reading, revisions: Sequence[int]) -> dict[int, Mapping[str, Any]]:
     """By revision, the first act of the trail."""
-    found: dict[int, Mapping[str, Any]] = {}
+    events: dict[int, Mapping[str, Any]] = {}
     for row in reading.audit_of(revisions):
-        found.setdefault(row.revision, json.loads(row.body))
-    return found
+        events.setdefault(row.revision, json.loads(row.body))
+    return events
 
 
 def history(  # noqa: PLR0913 — of what, from where, for whom
@@ -126,18 +126,18 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     end = _NEWEST if before is None else before
     rows = [row for scope in scopes for row in reading.history(scope, kinds, about, size + 1, end)]
     rows.sort(key=lambda row: (-row.revision, -row.seq))
-    shown = _whole_revisions(rows, size)
-    acts = audit_events_of(reading, sorted({row.revision for row in shown}))
-    told = tuple(_told(realm_state, shown, rows, acts))
-    return Page(told, shown[-1].revision if len(rows) > len(shown) else None)
+    on_page = _whole_revisions(rows, size)
+    acts = audit_events_of(reading, sorted({row.revision for row in on_page}))
+    entries = tuple(_entries(realm_state, on_page, rows, acts))
+    return Page(entries, on_page[-1].revision if len(rows) > len(on_page) else None)
 
 
 def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
     """The first `size` rows, without those of a revision that goes on behind them."""
     if len(rows) <= size or rows[size - 1].revision != rows[size].revision:
         return rows[:size]
-    whole = [row for row in rows[:size] if row.revision != rows[size].revision]
-    return whole or rows[:size]
+    complete = [row for row in rows[:size] if row.revision != rows[size].revision]
+    return complete or rows[:size]
 
 
 def _refused(
@@ -148,16 +148,21 @@ def _refused(
     return refused or control.denied_in(state, actor, other, realm, now)
 
 
-def _told(
+def _entries(
     realm_state: RealmState,
-    shown: Sequence[FeedRow],
+    on_page: Sequence[FeedRow],
     rows: Sequence[FeedRow],
     acts: Mapping[int, Mapping[str, Any]],
 ) -> Iterator[HistoryEntry]:
     sentences = _ChangeReader(realm_state)
-    for place, row in enumerate(shown):
+    for place, row in enumerate(on_page):
         earlier = next(
-            (one for one in rows[place + 1 :] if (one.kind, one.key) == (row.kind, row.key)), None
+            (
+                older
+                for older in rows[place + 1 :]
+                if (older.kind, older.key) == (row.kind, row.key)
+            ),
+            None,
         )
         act = acts.get(row.revision, {})
         was, now = _value(earlier), _value(row)
@@ -179,10 +184,10 @@ def _value(row: FeedRow | None) -> Any:
 
 
 class _ChangeReader:
-    """What a row of the feed says, as a sentence."""
+    """Makes a sentence of a row of the change feed."""
 
     def __init__(self, realm_state: RealmState) -> None:
-        self._found = realm_state
+        self._realm_state = realm_state
         self._sentences = Sentences(realm_state)
 
     def of(self, row: FeedRow, now: Any) -> list[Phrase]:
@@ -198,13 +203,13 @@ class _ChangeReader:
                 verb = " belongs to " if is_there else " no longer belongs to "
                 return [self._principal(member), Phrase(verb), self._principal(of)]
             case "principal", principal:
-                said = " is there" if is_there else " is removed"
-                return [self._principal(principal), Phrase(said)]
+                phrase = " is added" if is_there else " is removed"
+                return [self._principal(principal), Phrase(phrase)]
             case "entity", entity:
                 return [self._entity(entity), Phrase(_PLACED.get(row.op, " changes"))]
             case "attribute", [entity, attribute]:
-                said = ", ".join(map(str, now)) if now else "nothing"
-                return [self._entity(entity), Phrase(f" has {said} as {attribute}")]
+                phrase = ", ".join(map(str, now)) if now else "nothing"
+                return [self._entity(entity), Phrase(f" has {phrase} as {attribute}")]
             case _, [kind, entity, target]:
                 verb = f" is related as {kind} to " if is_there else f" is no longer {kind} of "
                 return [self._entity(entity), Phrase(verb), self._entity(target)]
@@ -218,7 +223,7 @@ class _ChangeReader:
     def _read(self, table: Any) -> Statement | None:
         if table is None:
             return None
-        system = self._found.system
+        system = self._realm_state.system
         try:
             (statement,) = read_statements([table], system.model, system.spelling, "", builtin=True)
         except BadInput:

@@ -64,12 +64,14 @@ def mark(reading: Reading, revision: int | None = None) -> str:
     return f"{head.seq}:{head.digest}"
 
 
-def start_from_index(compiled: Compiled, told: Callable[[Compiled], None] | None = None) -> Start:
+def start_from_index(
+    compiled: Compiled, on_resume: Callable[[Compiled], None] | None = None
+) -> Start:
     """What makes the realm's state of it, and tells when it did. Raises as `since` does.
 
     Where compiling afresh takes less time it is not used, and nothing is told.
     """
-    return partial(_resume, compiled, told)
+    return partial(_resume, compiled, on_resume)
 
 
 def rows_since(compiled: Compiled, reading: Reading) -> Sequence[FeedRow] | None:
@@ -111,8 +113,8 @@ def _check_realm(compiled: Compiled, reading: Reading) -> None:
     realms = {realm.name: realm for realm in reading.realms()}
     realm = realms.get(compiled.realm)
     if realm is None:
-        there = ", ".join(realms) or "none"
-        raise _refused(compiled, f"the store has no realm `{compiled.realm}`; there are: {there}")
+        names = ", ".join(realms) or "none"
+        raise _refused(compiled, f"the store has no realm `{compiled.realm}`; there are: {names}")
     system = load_system(realm.model, realm.settings, realm.text)
     if system.model.digest != compiled.system.model.digest:
         message = f"was built with another model, or other settings, than `{realm.name}` has now"
@@ -140,7 +142,7 @@ def _drops(row: FeedRow, realm: str) -> bool:
 
 def _resume(
     compiled: Compiled,
-    told: Callable[[Compiled], None] | None,
+    on_resume: Callable[[Compiled], None] | None,
     state: State,
     realm: Realm,
     reading: Reading,
@@ -157,8 +159,8 @@ def _resume(
     matrix = _catch_up(before, rows, realm.name, system, reading.revision, now)
     if matrix is None:
         return from_rows(state, realm, reading, now)
-    if told is not None:
-        told(compiled)
+    if on_resume is not None:
+        on_resume(compiled)
     return RealmState(realm, system, matrix, own)
 
 

@@ -34,16 +34,16 @@ class Link(NamedTuple):
     other: Asset
 
 
-def link(one: Asset, other: Asset) -> Link:
+def link(first: Asset, second: Asset) -> Link:
     """The link between the two, whichever is named first; raises `BadInput` for one and itself.
 
     >>> a, b = Asset("cdap", Entity("dataset", "x.y")), Asset("lake", Entity("table", "l:c.x.y"))
     >>> link(a, b) == link(b, a) == Link(a, b)
     True
     """
-    if one == other:
-        raise BadInput(f"`{one}` is linked to itself")
-    return Link(one, other) if one < other else Link(other, one)
+    if first == second:
+        raise BadInput(f"`{first}` is linked to itself")
+    return Link(first, second) if first < second else Link(second, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Links:
     def of(rows: Iterable[tuple[Link, str]]) -> Links:
         """The links that were stored, each with its keeper."""
         changes = LinkChanges(Links())
-        for found, keeper in rows:
-            changes.put(found, keeper)
+        for pair, keeper in rows:
+            changes.put(pair, keeper)
         return changes.links()
 
     def keeper(self, of: Link) -> str | None:
@@ -66,10 +66,10 @@ class Links:
 
     def all(self) -> Iterator[tuple[Link, str]]:
         """Every link once, with its keeper, in order."""
-        for one in sorted(self.ends):
-            for other, keeper in sorted(self.ends[one].items()):
-                if one < other:
-                    yield Link(one, other), keeper
+        for asset in sorted(self.ends):
+            for other, keeper in sorted(self.ends[asset].items()):
+                if asset < other:
+                    yield Link(asset, other), keeper
 
     def same(self, asset: Asset, realms: Container[str] | None = None) -> tuple[Asset, ...]:
         """The asset and all that are linked to it over others, in order.
@@ -123,7 +123,7 @@ class LinkChanges:
 
     def drop_realm(self, realm: str) -> None:
         """Takes away all links into a realm."""
-        for asset in [found for found in self._now() if found.realm == realm]:
+        for asset in [asset for asset in self._now() if asset.realm == realm]:
             self.drop_asset(asset)
 
     def _now(self) -> Mapping[Asset, Mapping[Asset, str]]:

@@ -94,8 +94,8 @@ class Rules:
 
     def types(self, realm: str) -> tuple[str, ...]:
         """The types of which the rules speak in a realm."""
-        found = (rule.realms[realm].type for rule in self.rules if realm in rule.realms)
-        return tuple(sorted(set(found)))
+        types = (rule.realms[realm].type for rule in self.rules if realm in rule.realms)
+        return tuple(sorted(set(types)))
 
 
 class RuledLink(NamedTuple):
@@ -117,23 +117,23 @@ def links_of(rules: Rules, assets: Iterable[Asset]) -> list[RuledLink]:
     by_pair: dict[Link, str] = {}
     for rule in rules.rules:
         for ends in _fitting(rule, assets).values():
-            sole = [found[0] for found in ends.values() if len(found) == 1]
-            for place, one in enumerate(sole):
+            sole = [assets[0] for assets in ends.values() if len(assets) == 1]
+            for place, asset in enumerate(sole):
                 for other in sole[place + 1 :]:
-                    pair = link(one, other)
+                    pair = link(asset, other)
                     by_pair[pair] = min(rule.name, by_pair.get(pair, rule.name))
-    pairs = [RuledLink(*one) for one in sorted(by_pair.items()) if one[0] not in rules.never]
+    pairs = [RuledLink(*entry) for entry in sorted(by_pair.items()) if entry[0] not in rules.never]
     counts = Counter(
         (end, to.realm) for pair, _ in pairs for end, to in (pair, (pair.other, pair.one))
     )
     clear = [
-        one
-        for one in pairs
-        if counts[one.link.one, one.link.other.realm] == 1
-        and counts[one.link.other, one.link.one.realm] == 1
+        ruled
+        for ruled in pairs
+        if counts[ruled.link.one, ruled.link.other.realm] == 1
+        and counts[ruled.link.other, ruled.link.one.realm] == 1
     ]
-    together = Links.of((one.link, "") for one in clear)
-    return [one for one in clear if _is_sound(together.same(one.link.one), rules.never)]
+    together = Links.of((ruled.link, "") for ruled in clear)
+    return [ruled for ruled in clear if _is_sound(together.same(ruled.link.one), rules.never)]
 
 
 def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[str, list[Asset]]]:
@@ -145,7 +145,7 @@ def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[
             continue
         values = shape.fit(asset.entity.name)
         if values is not None:
-            key = tuple(values[word] for word in rule.variables)
+            key = tuple(values[variable] for variable in rule.variables)
             key = tuple(map(str.lower, key)) if rule.ignore_case else key
             fitting.setdefault(key, {}).setdefault(asset.realm, []).append(asset)
     return fitting
@@ -153,10 +153,10 @@ def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[
 
 def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
     """Whether a class has one entity of each realm at most, and none that are kept apart."""
-    realms = {one.realm for one in same}
+    realms = {asset.realm for asset in same}
     if len(realms) != len(same):
         return False
-    return not any(link(one, other) in never for one, other in combinations(same, 2))
+    return not any(link(asset, other) in never for asset, other in combinations(same, 2))
 
 
 def pattern(text: str) -> Pattern:
@@ -172,11 +172,11 @@ def pattern(text: str) -> Pattern:
     for token in _TOKEN.finditer(name):
         body += re.escape(name[end : token.start()])
         end = token.end()
-        word, many = token[1], token[2]
-        if word is not None:
-            if word in variables:
-                raise BadInput(f"`{{{word}}}` occurs twice")
-            variables.append(word)
+        variable, many = token[1], token[2]
+        if variable is not None:
+            if variable in variables:
+                raise BadInput(f"`{{{variable}}}` occurs twice")
+            variables.append(variable)
             body += _PARTS if many else _PART
         elif len(token[0]) == 2:
             body += re.escape(token[0][0])
@@ -194,14 +194,14 @@ def read_rules(section: Section) -> Rules:
     check_text(keeper, f"{section.where}: the keeper")
     if len(keeper) > MAX_KEEPER:
         raise BadInput(f"at most {MAX_KEEPER} characters", where=section.at("keeper"))
-    rules = tuple(_rule(one) for one in section.tables("rule"))
+    rules = tuple(_rule(table) for table in section.tables("rule"))
     if not rules:
         raise BadInput("expected at least one", where=section.at("rule"))
     for name in {rule.name for rule in rules}:
         if sum(rule.name == name for rule in rules) > 1:
             raise BadInput(f"two rules have the name `{name}`", where=section.at("rule"))
-    known = {name for rule in rules for name in rule.realms}
-    never = frozenset(_never(one, known) for one in section.tables("except"))
+    realms = {name for rule in rules for name in rule.realms}
+    never = frozenset(_never(table, realms) for table in section.tables("except"))
     section.close()
     return Rules(keeper, rules, never)
 
@@ -214,10 +214,10 @@ def _rule(section: Section) -> Rule:
     section.close()
     if len(realms) < 2:
         raise BadInput("expected two realms or more", where=inner.where)
-    wanted = sorted(next(iter(realms.values())).variables)
-    for realm, found in realms.items():
-        if sorted(found.variables) != wanted:
-            expected = ", ".join(f"{{{word}}}" for word in wanted)
+    variables = sorted(next(iter(realms.values())).variables)
+    for realm, pattern in realms.items():
+        if sorted(pattern.variables) != variables:
+            expected = ", ".join(f"{{{variable}}}" for variable in variables)
             raise BadInput(f"expected the variables {expected}", where=inner.at(realm))
     return Rule(name, realms, ignore_case)
 
@@ -229,9 +229,9 @@ def _pattern(section: Section, key: str) -> Pattern:
         raise BadInput(error.message, where=error.where or section.at(key)) from None
 
 
-def _never(section: Section, known: set[str]) -> Link:
+def _never(section: Section, realms: set[str]) -> Link:
     names = section.names()
-    if len(names) != 2 or not known.issuperset(names):
+    if len(names) != 2 or not realms.issuperset(names):
         raise BadInput("expected two of the rules' realms", where=section.where)
     ends = []
     for name in names:
@@ -248,15 +248,15 @@ def check(rules: Rules, systems: Mapping[str, System], where: str) -> None:
     if missing:
         raise BadInput(f"no directory for realm `{missing[0]}`", where=where)
     for rule in rules.rules:
-        for realm, found in rule.realms.items():
+        for realm, pattern in rule.realms.items():
             try:
-                systems[realm].model.check_type(found.type)
+                systems[realm].model.check_type(pattern.type)
             except Unknown as error:
                 raise BadInput(
                     f"rule `{rule.name}`, realm `{realm}`: {error}", where=where
                 ) from None
-    for one in sorted(rules.never):
-        for end in one:
+    for pair in sorted(rules.never):
+        for end in pair:
             try:
                 entity = systems[end.realm].entity(f"{end.entity.type}:{end.entity.name}")
             except (BadInput, Unknown) as error:

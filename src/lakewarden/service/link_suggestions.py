@@ -98,24 +98,24 @@ def suggestions(
         raise BadInput("expected another realm", where="other")
     common_directory(state, realm, other)
     ones, others = (_framed(_free(state, name, to)) for name, to in _both(realm, other))
-    taken: set[Asset] = set()
+    linked: set[Asset] = set()
     links: list[tuple[Link, str]] = []
     rules: list[SuggestedRule] = []
-    for one, two in _candidates(ones, others):
+    for parts, other_parts in _candidates(ones, others):
         name = f"rule {len(rules) + 1}"
-        patterns = {realm: one.text, other: two.text}
-        assets = [*_inside(ones, one), *_inside(others, two)]
-        made = [
+        patterns = {realm: parts.text, other: other_parts.text}
+        assets = [*_inside(ones, parts), *_inside(others, other_parts)]
+        new_links = [
             pair
             for pair in _made(name, patterns, assets)
-            if taken.isdisjoint(pair) and _joins_once(state.links, pair)
+            if linked.isdisjoint(pair) and _joins_once(state.links, pair)
         ]
-        if len(made) < FEWEST:
+        if len(new_links) < FEWEST:
             continue
-        exact = {found.link for found in links_of(_rules(name, patterns), assets)}
-        rules.append(SuggestedRule(name, patterns, not exact.issuperset(made), len(made)))
-        links += [(pair, name) for pair in made]
-        taken.update(end for pair in made for end in pair)
+        exact = {ruled.link for ruled in links_of(_rules(name, patterns), assets)}
+        rules.append(SuggestedRule(name, patterns, not exact.issuperset(new_links), len(new_links)))
+        links += [(pair, name) for pair in new_links]
+        linked.update(end for pair in new_links for end in pair)
     return Suggestions(tuple(sorted(links)), tuple(rules))
 
 
@@ -153,7 +153,7 @@ def _candidates(ones: _Framed, others: _Framed) -> list[tuple[_Frame, _Frame]]:
     counts: Counter[tuple[_Frame, _Frame]] = Counter()
     for parts in checked(ones.keys() & others.keys()):
         if max(len(ones[parts]), len(others[parts])) <= _MOST_FRAMES:
-            counts.update((one, two) for one in ones[parts] for two in others[parts])
+            counts.update((first, two) for first in ones[parts] for two in others[parts])
     fit = [pair for pair, count in counts.items() if count >= FEWEST]
     return sorted(fit, key=lambda pair: (-counts[pair], pair))
 
@@ -171,8 +171,8 @@ def _rules(name: str, patterns: Mapping[str, str]) -> Rules:
 def _made(name: str, patterns: Mapping[str, str], assets: list[Asset]) -> list[Link]:
     """What the rule links, whatever the case of letters."""
     rules = _rules(name, patterns)
-    loose = replace(rules, rules=tuple(replace(one, ignore_case=True) for one in rules.rules))
-    return [found.link for found in links_of(loose, assets)]
+    loose = replace(rules, rules=tuple(replace(rule, ignore_case=True) for rule in rules.rules))
+    return [ruled.link for ruled in links_of(loose, assets)]
 
 
 def _joins_once(links: Links, new: Link) -> bool:

@@ -53,23 +53,25 @@ class LinkLoadResult:
 def asset(state: State, named: Named) -> Asset:
     """The entity of a realm; raises `Unknown` and `BadInput` for what is not one."""
     realm, text = named
-    found = state.realm(realm).system.entity(text)
-    if found == NO_RESOURCE or not found.name:
+    entity = state.realm(realm).system.entity(text)
+    if entity == NO_RESOURCE or not entity.name:
         raise BadInput(f"`{text}` does not name an entity")
-    return Asset(realm, found)
+    return Asset(realm, entity)
 
 
-def put(transaction: WriteTransaction, one: Named, other: Named, keeper: str = "") -> Link | Denied:
+def put(
+    transaction: WriteTransaction, first: Named, second: Named, keeper: str = ""
+) -> Link | Denied:
     """Links the two; a link that is there is kept by `keeper` from now on.
 
     Raises `Unknown` for what is not stored where names are not judged, `BadInput` for ends that
     never meet, `LimitExceeded` where too many entities would be one asset.
     """
-    refused = _refused(transaction, "link.put", one, other)
+    refused = _refused(transaction, "link.put", first, second)
     if refused is not None:
         return refused
     _check_keeper(keeper)
-    new = link(asset(transaction.state, one), asset(transaction.state, other))
+    new = link(asset(transaction.state, first), asset(transaction.state, second))
     directory = _directory(transaction.state, new)
     for end in new:
         _check_there(transaction.state.realm(end.realm), end)
@@ -79,23 +81,23 @@ def put(transaction: WriteTransaction, one: Named, other: Named, keeper: str = "
     return new
 
 
-def remove(transaction: WriteTransaction, one: Named, other: Named) -> Denied | None:
+def remove(transaction: WriteTransaction, first: Named, second: Named) -> Denied | None:
     """Takes a link away, whoever keeps it; one that is not there is gone already."""
-    refused = _refused(transaction, "link.remove", one, other)
+    refused = _refused(transaction, "link.remove", first, second)
     if refused is not None:
         return refused
-    old = link(asset(transaction.state, one), asset(transaction.state, other))
+    old = link(asset(transaction.state, first), asset(transaction.state, second))
     if transaction.state.links.keeper(old) is not None:
         transaction.change(people_of(_directory(transaction.state, old)), LinkChanged(old, None))
     return None
 
 
 def _refused(
-    transaction: WriteTransaction, operation: str, one: Named, other: Named
+    transaction: WriteTransaction, operation: str, first: Named, second: Named
 ) -> Denied | None:
-    told = {"one": ":".join(one), "other": ":".join(other)}
-    for realm in sorted({one[0], other[0]}):
-        refused = control.refused_in(transaction, operation, realm, **told)
+    details = {"one": ":".join(first), "other": ":".join(second)}
+    for realm in sorted({first[0], second[0]}):
+        refused = control.refused_in(transaction, operation, realm, **details)
         if refused is not None:
             return refused
     return None
@@ -116,13 +118,13 @@ def common_directory(state: State, *realms: str) -> str:
     """The one directory of two realms; raises `Unknown`, and `BadInput` where they never meet."""
     if CONTROL in realms:
         raise BadInput(f"the entities of the realm `{CONTROL}` are not assets")
-    one, other = (state.realm(name).realm for name in realms)
-    if one.directory != other.directory:
+    first, second = (state.realm(name).realm for name in realms)
+    if first.directory != second.directory:
         raise BadInput(
-            f"realms of different directories cannot be linked: `{one.name}` is in"
-            f" `{one.directory}`, `{other.name}` in `{other.directory}`"
+            f"realms of different directories cannot be linked: `{first.name}` is in"
+            f" `{first.directory}`, `{second.name}` in `{second.directory}`"
         )
-    return one.directory
+    return first.directory
 
 
 def _check_there(realm_state: RealmState, end: Asset) -> None:
@@ -135,12 +137,12 @@ def _check_there(realm_state: RealmState, end: Asset) -> None:
 def _check_size(links: Links, new: Iterable[Link]) -> None:
     """Refuses new links by which too many entities would be one asset."""
     sizes: dict[Asset, set[Asset]] = {}
-    for found in new:
-        one, other = (sizes.get(end) or set(links.same(end)) for end in found)
-        together = one if one is other else one | other
+    for pair in new:
+        first, second = (sizes.get(end) or set(links.same(end)) for end in pair)
+        together = first if first is second else first | second
         if len(together) > MAX_CLASS:
             raise LimitExceeded(
-                f"with `{found.one}` and `{found.other}` linked, {len(together)} entities would"
+                f"with `{pair.one}` and `{pair.other}` linked, {len(together)} entities would"
                 f" be one asset, at most {MAX_CLASS} are allowed"
             )
         for end in together:
@@ -161,43 +163,44 @@ def load_links(
     if not keeper:
         raise BadInput("loaded links require a keeper")
     _check_keeper(keeper)
-    mine = {found for found, by in transaction.state.links.all() if by == keeper}
+    stored = {pair for pair, by in transaction.state.links.all() if by == keeper}
     realms = {end[0] for row in rows for end in row}
     if prune:
-        realms |= {end.realm for found in mine for end in found}
+        realms |= {end.realm for pair in stored for end in pair}
     for realm in sorted(realms):
         for operation in ("link.put", "link.remove") if prune else ("link.put",):
-            told = {"keeper": keeper, "links": len(rows)}
-            refused = control.refused_in(transaction, operation, realm, **told)
+            details = {"keeper": keeper, "links": len(rows)}
+            refused = control.refused_in(transaction, operation, realm, **details)
             if refused is not None:
                 return refused
-    wanted = {
-        link(asset(transaction.state, one), asset(transaction.state, other)) for one, other in rows
+    rows_as_links = {
+        link(asset(transaction.state, first), asset(transaction.state, other))
+        for first, other in rows
     }
-    there = transaction.state.links
-    new = sorted(found for found in wanted if there.keeper(found) is None)
-    gone = sorted(mine - wanted)
-    for found in new:
-        _directory(transaction.state, found)
-        for end in found:
+    links = transaction.state.links
+    new = sorted(pair for pair in rows_as_links if links.keeper(pair) is None)
+    removed = sorted(stored - rows_as_links)
+    for pair in new:
+        _directory(transaction.state, pair)
+        for end in pair:
             _check_there(transaction.state.realm(end.realm), end)
-    _check_size(_without(there, gone) if prune else there, new)
-    effects = [LinkChanged(found, keeper) for found in new]
+    _check_size(_without(links, removed) if prune else links, new)
+    effects = [LinkChanged(pair, keeper) for pair in new]
     if prune:
-        effects = [*(LinkChanged(found, None) for found in gone), *effects]
+        effects = [*(LinkChanged(pair, None) for pair in removed), *effects]
     by_directory: dict[str, list[LinkChanged]] = {}
     for effect in effects:
         by_directory.setdefault(_directory(transaction.state, effect.link), []).append(effect)
     for directory, found_effects in sorted(by_directory.items()):
         transaction.change(people_of(directory), *found_effects)
-    left = sum(there.keeper(found) not in (None, keeper) for found in wanted)
-    return LinkLoadResult(len(new), len(gone), left, prune)
+    kept_by_others = sum(links.keeper(pair) not in (None, keeper) for pair in rows_as_links)
+    return LinkLoadResult(len(new), len(removed), kept_by_others, prune)
 
 
-def _without(links: Links, gone: Iterable[Link]) -> Links:
+def _without(links: Links, removed: Iterable[Link]) -> Links:
     changes = LinkChanges(links)
-    for found in gone:
-        changes.drop(found)
+    for pair in removed:
+        changes.drop(pair)
     return changes.links()
 
 
@@ -213,11 +216,11 @@ def listed(
         if refused is not None:
             return refused
         state.realm(realm)
-    wanted = None
+    linked = None
     if entity is not None:
         if realm is None:
             raise BadInput("name the realm of the entity", where="realm")
-        wanted = asset(state, (realm, entity))
+        linked = asset(state, (realm, entity))
     open_to = {
         name
         for name in state.realms
@@ -225,15 +228,15 @@ def listed(
     }
     if not open_to:
         return Denied("link.list", control.directory(actor.directory))
-    shown = tuple(
-        (found, keeper)
-        for found, keeper in state.links.all()
-        if found.one.realm in open_to
-        and found.other.realm in open_to
-        and (realm is None or realm in (found.one.realm, found.other.realm))
-        and (wanted is None or wanted in found)
+    on_page = tuple(
+        (link, keeper)
+        for link, keeper in state.links.all()
+        if link.one.realm in open_to
+        and link.other.realm in open_to
+        and (realm is None or realm in (link.one.realm, link.other.realm))
+        and (linked is None or linked in link)
     )
-    return LinkList(shown, left_out(state, actor, open_to, now))
+    return LinkList(on_page, left_out(state, actor, open_to, now))
 
 
 def left_out(
@@ -244,11 +247,11 @@ def left_out(
     Which they are depends on no link and on nothing else that is stored in them.
     """
     home = actor.directory if directory is None else directory
-    shown = set(among)
+    selected = set(among)
     return tuple(
         name
         for name, realm_state in sorted(state.realms.items())
-        if name not in shown
+        if name not in selected
         and name != CONTROL
         and realm_state.realm.directory == home
         and control.may(state, actor, "realm.load", control.realm(name), now)

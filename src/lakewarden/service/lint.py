@@ -63,14 +63,16 @@ def dismissals(
     reading: Reading, realm: str, findings: Iterable[Finding], now: float
 ) -> dict[str, Dismissal]:
     """By fingerprint, those of the findings that are dismissed now."""
-    about = {_about(one.fingerprint): one.fingerprint for one in findings}
-    found: dict[str, Dismissal] = {}
+    about = {_about(finding.fingerprint): finding.fingerprint for finding in findings}
+    dismissed: dict[str, Dismissal] = {}
     for id, body in reading.documents(realm, list(about)).items():
         until = body.get("until")
         if isinstance(until, (int, float)) and now < until:
-            said = Dismissal(str(body.get("reason", "")), str(body.get("by", "")), float(until))
-            found[about[str(id)]] = said
-    return found
+            dismissal = Dismissal(
+                str(body.get("reason", "")), str(body.get("by", "")), float(until)
+            )
+            dismissed[about[str(id)]] = dismissal
+    return dismissed
 
 
 def dismiss(

@@ -40,7 +40,7 @@ def new_since(
         raise BadInput(f"expected a revision from 0 to {reading.revision}", where="since")
     past = PastRealm.read(reading, realm)
     before = _fingerprints(past, revision, rules, now)
-    return tuple(one for one in findings if one.fingerprint not in before)
+    return tuple(finding for finding in findings if finding.fingerprint not in before)
 
 
 def first_seen(
@@ -51,13 +51,15 @@ def first_seen(
     A finding that came, went and came again may name either. One that is not found within
     `MAX_STATES` compiled revisions is left out. Raises what `PastRealm.read` raises.
     """
-    wanted = frozenset(one.fingerprint for one in findings)
+    fingerprints = frozenset(finding.fingerprint for finding in findings)
     past = PastRealm.read(reading, realm)
     revisions = past.revisions
-    seen = _bisect(
-        wanted, len(revisions), lambda i: _fingerprints(past, revisions[i], rules, now) & wanted
+    first = _bisect(
+        fingerprints,
+        len(revisions),
+        lambda i: _fingerprints(past, revisions[i], rules, now) & fingerprints,
     )
-    at = {name: revisions[index] for name, index in seen.items()}
+    at = {name: revisions[index] for name, index in first.items()}
     acts = audit_events_of(reading, sorted(set(at.values())))
     return {
         name: FirstSeen(revision, acts[revision]["time"] if revision in acts else None)
@@ -84,8 +86,8 @@ def _bisect(
         elif group and states < MAX_STATES:
             states += 1
             middle = (absent + present) // 2
-            there = present_at(middle) & group
-            groups += [(there, absent, middle), (group - there, middle, present)]
+            present_names = present_at(middle) & group
+            groups += [(present_names, absent, middle), (group - present_names, middle, present)]
     return first
 
 
@@ -96,4 +98,4 @@ def _fingerprints(
     if realm is None:
         return frozenset()
     findings = lint(past.name, LintContext(realm.matrix.snapshot), rules)
-    return frozenset(one.fingerprint for one in findings)
+    return frozenset(finding.fingerprint for finding in findings)

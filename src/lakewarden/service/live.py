@@ -105,7 +105,7 @@ def is_listed(source: Source, hosts: Collection[str]) -> bool:
     >>> is_listed(source_of("jdbc:mysql://db:3307"), ["db:3306"])
     False
     """
-    listed = {one.lower() for one in hosts}
+    listed = {host.lower() for host in hosts}
     host = source.host.lower()
     return host in listed or f"{host}:{source.port}" in listed
 
@@ -119,10 +119,10 @@ def address_of(source: Source, hosts: Collection[str]) -> str:
     if not is_listed(source, hosts):
         raise Unavailable("the host of the catalog is not allowed")
     try:
-        found = socket.getaddrinfo(source.host, source.port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(source.host, source.port, type=socket.SOCK_STREAM)
     except OSError:
         raise Unavailable("the host of the catalog cannot be resolved") from None
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(entry[4][0]) for entry in entries]
     is_told = source.host == "localhost" or _is_address(source.host)
     for address in addresses:
         if not is_told and address not in hosts and _is_refused(address):

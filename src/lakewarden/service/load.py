@@ -155,7 +155,7 @@ def _load_once(
         facts,
         system.model,
         prune=prune,
-        kept=_kept(transaction, realm),
+        kept_by_others=_marked_statements(transaction, realm),
         administrators=_administrators(transaction, realm_state.system),
     )
     difference = replace(
@@ -197,29 +197,31 @@ def _check_together(
     check_nesting(realm_state.matrix.snapshot.coded, code(together, system.model, system.spelling))
 
 
-def _check_alike(realm: Realm, stored: Model, given: Model) -> None:
+def _check_alike(realm: Realm, stored: Model, loaded: Model) -> None:
     if realm.name == CONTROL:
         raise BadInput(f"the realm `{CONTROL}` cannot be loaded from a directory")
-    if stored.name != given.name:
-        raise BadInput(f"realm `{realm.name}` is of model `{stored.name}`, not `{given.name}`")
-    for name in sorted({*stored.settings, *given.settings}):
-        mine, other = stored.settings.get(name, ""), given.settings.get(name, "")
-        if mine != other and name not in stored.enforcing:
+    if stored.name != loaded.name:
+        raise BadInput(f"realm `{realm.name}` is of model `{stored.name}`, not `{loaded.name}`")
+    for name in sorted({*stored.settings, *loaded.settings}):
+        value, other = stored.settings.get(name, ""), loaded.settings.get(name, "")
+        if value != other and name not in stored.enforcing:
             raise BadInput(
-                f"realm `{realm.name}` has `{name} = {mine}`, the directory `{name} = {other}`"
+                f"realm `{realm.name}` has `{name} = {value}`, the directory `{name} = {other}`"
             )
-    if stored.settings == given.settings and stored.digest != given.digest:
+    if stored.settings == loaded.settings and stored.digest != loaded.digest:
         raise BadInput(f"realm `{realm.name}` has another version of the model `{stored.name}`")
 
 
-def _kept(transaction: WriteTransaction, realm: str) -> Callable[[Collection[str]], frozenset[str]]:
+def _marked_statements(
+    transaction: WriteTransaction, realm: str
+) -> Callable[[Collection[str]], frozenset[str]]:
     """Which of some statements others keep."""
 
-    def kept(ids: Collection[str]) -> frozenset[str]:
+    def with_mark(ids: Collection[str]) -> frozenset[str]:
         documents = transaction.store.documents(realm, sorted(ids))
         return frozenset(str(id) for id, body in documents.items() if body.get(MARK))
 
-    return kept
+    return with_mark
 
 
 def _administrators(transaction: WriteTransaction, system: System) -> frozenset[Principal]:
@@ -243,63 +245,65 @@ def _deletions(realm: Realm, difference: LoadDifference, system: System) -> Iter
 
 def load_difference(
     stored: Facts,
-    wanted: Facts,
+    loaded: Facts,
     model: Model,
     *,
     prune: bool,
-    kept: Callable[[Collection[str]], frozenset[str]] = lambda _: frozenset(),
+    kept_by_others: Callable[[Collection[str]], frozenset[str]] = lambda _: frozenset(),
     administrators: Collection[Principal] = (),
 ) -> LoadDifference:
-    """The effects that lead from the stored rows to the wanted ones, with `prune` exactly there.
+    """The effects that lead from the stored rows to the loaded ones, with `prune` exactly there.
 
-    `kept` says which statements others keep. `administrators` of lakewarden stay in the roles that
-    a system ships: no directory knows that they got them when the store was made. Applied in order,
-    no effect meets anything that another one has still to put there or to take away.
+    `kept_by_others` gives the statements that others keep. `administrators` of lakewarden stay in
+    the roles that a system ships: no directory knows that they got them when the store was made.
+    In the order of the effects, none refers to a row that a later one adds or removes.
     """
-    return _DifferenceBuilder(stored, wanted, model, prune, kept, frozenset(administrators)).found()
+    return _DifferenceBuilder(
+        stored, loaded, model, prune, kept_by_others, frozenset(administrators)
+    ).build()
 
 
 @dataclass(slots=True)
 class _DifferenceBuilder:
     stored: Facts
-    wanted: Facts
+    loaded: Facts
     model: Model
     prune: bool
-    kept: Callable[[Collection[str]], frozenset[str]]
+    kept_by_others: Callable[[Collection[str]], frozenset[str]]
     administrators: frozenset[Principal]
     counts: dict[str, Count] = field(default_factory=dict)
-    away: list[Effect] = field(default_factory=list)
-    here: list[Effect] = field(default_factory=list)
+    removed: list[Effect] = field(default_factory=list)
+    added: list[Effect] = field(default_factory=list)
     dropped: set[Entity] = field(default_factory=set)
 
-    def found(self) -> LoadDifference:
+    def build(self) -> LoadDifference:
         places = self._entities()
         self._plain("principals", self._is_own, PrincipalChanged)
         self._plain("memberships", self._may_end, MembershipChanged)
         self._plain("relations", lambda _: True, RelationChanged)
         self._plain("owners", lambda _: True, OwnerChanged)
         self._attributes()
-        left = self._statements()
+        left_alone = self._statements()
         self._again()
-        return LoadDifference((*self.away, *places, *self.here), self.counts, left)
+        return LoadDifference((*self.removed, *places, *self.added), self.counts, left_alone)
 
     def _entities(self) -> list[Effect]:
         # COST: of a million rows nearly all are the same; objects are made of the others only.
-        stored, wanted = map(EntityColumns.of, (self.stored.entities, self.wanted.entities))
-        common = set(stored.cells()) & set(wanted.cells()) if stored else set()
-        old, changed = dict(stored.beside(common)), dict(wanted.beside(common))
-        gone = old.keys() - changed.keys()
+        stored, loaded = map(EntityColumns.of, (self.stored.entities, self.loaded.entities))
+        common = set(stored.cells()) & set(loaded.cells()) if stored else set()
+        old, changed = dict(stored.beside(common)), dict(loaded.beside(common))
+        removed = old.keys() - changed.keys()
         count = sum(entity not in old for entity in changed)
-        self.counts["entities"] = Count(count, len(changed) - count, len(gone))
+        self.counts["entities"] = Count(count, len(changed) - count, len(removed))
         effects: list[Effect] = []
-        new = dict(wanted) if 0 < len(changed) < len(wanted) else changed
+        new = dict(loaded) if 0 < len(changed) < len(loaded) else changed
         for entity in _parents_first(list(changed), new):
             put = EntityMoved if entity in old else EntityAdded
             effects.append(put(entity, changed[entity]))
         if self.prune:
-            self.dropped = set(gone)
-            above = dict(stored) if gone else {}
-            effects += map(EntityDropped, reversed(_parents_first(sorted(gone), above)))
+            self.dropped = set(removed)
+            above = dict(stored) if removed else {}
+            effects += map(EntityDropped, reversed(_parents_first(sorted(removed), above)))
         return effects
 
     def _plain(
@@ -309,14 +313,14 @@ class _DifferenceBuilder:
         change: Callable[[Row, bool], Effect],
     ) -> None:
         old: set[Row] = set(getattr(self.stored, table))
-        new: dict[Row, None] = dict.fromkeys(getattr(self.wanted, table))
+        new: dict[Row, None] = dict.fromkeys(getattr(self.loaded, table))
         come = [row for row in new if row not in old]
         # Rows of one table are tuples of one shape, which compare.
-        gone = sorted(row for row in old - new.keys() if is_droppable(row))  # type: ignore[type-var]
-        self.counts[table] = Count(len(come), 0, len(gone))
-        self.here += (change(row, True) for row in come)
+        removed = sorted(row for row in old - new.keys() if is_droppable(row))  # type: ignore[type-var]
+        self.counts[table] = Count(len(come), 0, len(removed))
+        self.added += (change(row, True) for row in come)
         if self.prune:
-            self.away += (change(row, False) for row in gone)
+            self.removed += (change(row, False) for row in removed)
 
     def _may_end(self, row: MembershipRow) -> bool:
         is_given = row.member in self.administrators and not self._is_own(row.of)
@@ -329,31 +333,31 @@ class _DifferenceBuilder:
     def _attributes(self) -> None:
         old, new = (
             _values_by_attribute(self.stored.attributes),
-            _values_by_attribute(self.wanted.attributes),
+            _values_by_attribute(self.loaded.attributes),
         )
         changed = [key for key, values in new.items() if old.get(key) != values]
-        gone = sorted(old.keys() - new.keys())
+        removed = sorted(old.keys() - new.keys())
         count = sum(key not in old for key in changed)
-        self.counts["attributes"] = Count(count, len(changed) - count, len(gone))
-        self.here += (AttributeChanged(*key, tuple(sorted(new[key]))) for key in changed)
+        self.counts["attributes"] = Count(count, len(changed) - count, len(removed))
+        self.added += (AttributeChanged(*key, tuple(sorted(new[key]))) for key in changed)
         if self.prune:
-            self.away += (AttributeChanged(*key, ()) for key in gone)
+            self.removed += (AttributeChanged(*key, ()) for key in removed)
 
     def _statements(self) -> tuple[str, ...]:
         old = {s.id: s for s in self.stored.statements}
-        new = {s.id: s for s in self.wanted.statements}
+        new = {s.id: s for s in self.loaded.statements}
         changed = [s for s in new.values() if old.get(s.id) != s]
-        gone = old.keys() - new.keys()
-        kept = self.kept([*(s.id for s in changed if s.id in old), *gone])
-        left = {id for id in kept if not self._falls(old[id])}
-        changed = [s for s in changed if s.id not in left]
+        removed = old.keys() - new.keys()
+        others = self.kept_by_others([*(s.id for s in changed if s.id in old), *removed])
+        left_alone = {id for id in others if not self._falls(old[id])}
+        changed = [s for s in changed if s.id not in left_alone]
         count = sum(s.id not in old for s in changed)
-        leaving = sorted(gone - left)
+        leaving = sorted(removed - left_alone)
         self.counts["statements"] = Count(count, len(changed) - count, len(leaving))
-        self.here += map(StatementAdded, changed)
+        self.added += map(StatementAdded, changed)
         if self.prune:
-            self.away += map(StatementRemoved, leaving)
-        return tuple(sorted(left))
+            self.removed += map(StatementRemoved, leaving)
+        return tuple(sorted(left_alone))
 
     def _falls(self, statement: Statement) -> bool:
         """Whether a statement goes with the entity that it is about."""
@@ -365,22 +369,22 @@ class _DifferenceBuilder:
         if not self.dropped or not self.model.binds_identity:
             return
         old = {s.id: s for s in self.stored.statements}
-        for statement in self.wanted.statements:
+        for statement in self.loaded.statements:
             if old.get(statement.id) == statement and self._falls(statement):
-                self.away.append(StatementRemoved(statement.id))
-                self.here.append(StatementAdded(statement))
-        known = set(self.stored.relations)
-        for row in self.wanted.relations:
-            if row.target in self.dropped and row in known:
-                self.away.append(RelationChanged(row, False))
-                self.here.append(RelationChanged(row, True))
+                self.removed.append(StatementRemoved(statement.id))
+                self.added.append(StatementAdded(statement))
+        stored = set(self.stored.relations)
+        for row in self.loaded.relations:
+            if row.target in self.dropped and row in stored:
+                self.removed.append(RelationChanged(row, False))
+                self.added.append(RelationChanged(row, True))
 
 
 def _values_by_attribute(rows: Iterable[AttributeRow]) -> dict[tuple[Entity, str], set[str]]:
-    found: dict[tuple[Entity, str], set[str]] = {}
+    values: dict[tuple[Entity, str], set[str]] = {}
     for entity, attribute, value in rows:
-        found.setdefault((entity, attribute), set()).add(value)
-    return found
+        values.setdefault((entity, attribute), set()).add(value)
+    return values
 
 
 def _parents_first(

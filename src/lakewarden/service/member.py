@@ -102,5 +102,5 @@ def is_elsewhere(state: RealmState, principal: Principal, records: Container[Ent
     """Whether the realm has a record of the principal that is none of these."""
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
-    found = snapshot.entities_of([principal]) & tree.stored
-    return any(tree.entity(id) not in records for id in found)
+    ids = snapshot.entities_of([principal]) & tree.stored
+    return any(tree.entity(id) not in records for id in ids)

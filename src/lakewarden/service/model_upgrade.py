@@ -95,7 +95,7 @@ class Upgrade:
             "was": self.was,
             "now": self.now,
             "pending": not self.is_empty,
-            "words": {kind: asdict(words) for kind, words in self.words.items()},
+            "words": {kind: asdict(terms) for kind, terms in self.words.items()},
             "orphans": [asdict(orphan) for orphan in self.orphans],
             "orphaned": dict(self.orphaned),
             "access": access_table(self.access),
@@ -104,14 +104,17 @@ class Upgrade:
 
 def read_upgrade(table: Mapping[str, Any]) -> Upgrade:
     """The plan that `Upgrade.table` wrote."""
-    words = table["words"].items()
+    terms = table["words"].items()
     return Upgrade(
         realm=table["realm"],
         revision=table["revision"],
         was=table["was"],
         now=table["now"],
-        words={kind: TermChanges(**{k: tuple(v) for k, v in one.items()}) for kind, one in words},
-        orphans=tuple(Orphan(**one) for one in table["orphans"]),
+        words={
+            kind: TermChanges(**{k: tuple(v) for k, v in table_of_kind.items()})
+            for kind, table_of_kind in terms
+        },
+        orphans=tuple(Orphan(**orphan) for orphan in table["orphans"]),
         orphaned=table["orphaned"],
         access=read_access(table["access"]),
     )
@@ -145,19 +148,19 @@ def apply_upgrade(
     """
 
     def upgrade(transaction: WriteTransaction) -> Upgrade | Denied:
-        told = {"digest": text.digest, "drop": drop}
-        refused = control.refused_in(transaction, "realm.alter", name, **told)
+        details = {"digest": text.digest, "drop": drop}
+        refused = control.refused_in(transaction, "realm.alter", name, **details)
         if refused is not None:
             return refused
         step = _Step(transaction.state, name, text, transaction.store)
-        found = step.upgrade(transaction.now)
-        if found.is_empty:
-            return found
-        if found.orphans and not drop:
-            raise Conflict(_refusal(found))
+        upgrade = step.upgrade(transaction.now)
+        if upgrade.is_empty:
+            return upgrade
+        if upgrade.orphans and not drop:
+            raise Conflict(_refusal(upgrade))
         transaction.change(name, *step.dropping)
         transaction.change(name, RealmChanged(name, step.realm), *step.defaults())
-        return replace(found, revision=transaction.state.revision)
+        return replace(upgrade, revision=transaction.state.revision)
 
     return service.write(actor, upgrade, large=True)
 
@@ -183,10 +186,10 @@ class _Step:
         self._facts = reading.facts(name, self.before.system)
         self.orphans: list[Orphan] = []
         self.dropping: list[Effect] = []
-        gone: list[Entity] = []
-        self._left = self._fitting(gone)
+        dropped: list[Entity] = []
+        self._left = self._fitting(dropped)
         # What is below goes first, and what is about it before.
-        self.dropping += map(EntityDropped, reversed(gone))
+        self.dropping += map(EntityDropped, reversed(dropped))
 
     def upgrade(self, now: float) -> Upgrade:
         """What changes."""
@@ -230,11 +233,11 @@ class _Step:
         """What is left of the facts; notes what is not, and in order the entities."""
         facts, model = self._facts, self.system.model
         dropped += self._gone_entities()
-        gone = set(dropped)
+        dropped_entities = set(dropped)
         relations = []
         for edge in facts.relations:
             declared = model.relations.get(edge.kind)
-            if edge.source in gone or edge.target in gone:
+            if edge.source in dropped_entities or edge.target in dropped_entities:
                 continue
             if (
                 declared is None
@@ -248,7 +251,7 @@ class _Step:
                 relations.append(edge)
         owners = []
         for row in facts.owners:
-            if row.entity in gone:
+            if row.entity in dropped_entities:
                 continue
             if not model.types[row.entity.type].owned:
                 label = f"{row.owner.name} of {_text(row.entity)}"
@@ -256,20 +259,23 @@ class _Step:
                 self._orphan("owner", label, reason, OwnerChanged(row, False))
             else:
                 owners.append(row)
-        statements = list(self._readable(gone))
+        statements = list(self._readable(dropped_entities))
         return Facts(
-            entities=[row for row in facts.entities if row.entity not in gone],
+            entities=[row for row in facts.entities if row.entity not in dropped_entities],
             relations=relations,
-            attributes=[row for row in facts.attributes if row.entity not in gone],
+            attributes=[row for row in facts.attributes if row.entity not in dropped_entities],
             owners=owners,
-            statements=[*statements, *self._new_defaults({one.id for one in statements})],
+            statements=[
+                *statements,
+                *self._new_defaults({statement.id for statement in statements}),
+            ],
         )
 
     def _gone_entities(self) -> Iterable[Entity]:
         """The entities that do not fit, what contains others before what it contains."""
-        gone: dict[Entity, None] = {}
+        dropped: dict[Entity, None] = {}
         for entity, parent in _downwards(self._facts):
-            if parent in gone:
+            if parent in dropped:
                 reason = f"{_text(parent)} is removed"
             elif entity.type not in self.system.model.types:
                 reason = f"there is no type `{entity.type}`"
@@ -277,9 +283,9 @@ class _Step:
                 reason = f"a {entity.type} cannot be a child of a {parent.type}"
             else:
                 continue
-            gone[entity] = None
+            dropped[entity] = None
             self._orphan("entity", _text(entity), reason)
-        return gone
+        return dropped
 
     def _may_lie(self, entity: Entity, parent: Entity) -> bool:
         """Whether the new edition, too, lets the entity lie where it lies."""
@@ -287,12 +293,12 @@ class _Step:
         could = parent.type in old[entity.type].parents
         return not could or parent.type in new[entity.type].parents
 
-    def _readable(self, gone: set[Entity]) -> Iterable[Statement]:
+    def _readable(self, dropped: set[Entity]) -> Iterable[Statement]:
         defaults = {s.id: s for s in default_statements(self.before.system)}
         for statement in self._facts.statements:
             if defaults.get(statement.id) == statement:
                 continue  # the new edition brings its own
-            if isinstance(statement.scope, On) and statement.scope.entity in gone:
+            if isinstance(statement.scope, On) and statement.scope.entity in dropped:
                 reason = f"{_text(statement.scope.entity)} is removed"
                 self._orphan("statement", statement.id, reason, StatementRemoved(statement.id))
                 continue
@@ -304,9 +310,9 @@ class _Step:
                 removed = StatementRemoved(statement.id)
                 self._orphan("statement", statement.id, _reason(error), removed)
 
-    def _new_defaults(self, kept: set[str]) -> Iterable[Statement]:
+    def _new_defaults(self, known_ids: set[str]) -> Iterable[Statement]:
         new = default_statements(self.system, self.realm.deleted)
-        return (statement for statement in new if statement.id not in kept)
+        return (statement for statement in new if statement.id not in known_ids)
 
 
 def _upgraded(before: RealmState, text: ModelText) -> Realm:
@@ -331,9 +337,9 @@ def _downwards(facts: Facts) -> Iterable[tuple[Entity, Entity | None]]:
             chain.append(at)
             at = parents.get(at)
         depth = -1 if at is None else depths[at]
-        for one in reversed(chain):
+        for link in reversed(chain):
             depth += 1
-            depths[one] = depth
+            depths[link] = depth
     return ((entity, parents[entity]) for entity in sorted(parents, key=lambda e: depths[e]))
 
 

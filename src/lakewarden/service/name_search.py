@@ -81,7 +81,7 @@ def name_search(  # noqa: PLR0913 — the text, and what narrows it
             raise BadInput(f"expected one of: {', '.join(KINDS)}, got `{kind}`", where="kinds")
     if not 1 <= size <= MAX_RESULTS:
         raise BadInput(f"expected 1 to {MAX_RESULTS} results, got {size}", where="page.limit")
-    wanted = text.strip().casefold()
+    fragment = text.strip().casefold()
     names = sorted(state.realms) if realm is None else [state.realm(realm).realm.name]
     hits: list[Hit] = []
     left_out = []
@@ -91,13 +91,13 @@ def name_search(  # noqa: PLR0913 — the text, and what narrows it
         if listing_denial(state, actor, name, now) is not None:
             left_out.append(name)
             continue
-        hits += _in_realm(state, actor, name, wanted, set(kinds), now, types=types)
+        hits += _in_realm(state, actor, name, fragment, set(kinds), now, types=types)
     if realm is None:
         hits = list(
             {(hit.kind, hit.name) if _is_person(hit) else hit: hit for hit in hits}.values()
         )
     order = {kind: place for place, kind in enumerate(KINDS)}
-    hits.sort(key=lambda hit: (*_fit(hit, wanted), order[hit.kind], hit.name, hit.realm))
+    hits.sort(key=lambda hit: (*_fit(hit, fragment), order[hit.kind], hit.name, hit.realm))
     return Hits(tuple(hits[:size]), len(hits), tuple(left_out))
 
 
@@ -105,16 +105,16 @@ def _is_person(hit: Hit) -> bool:
     return hit.kind in ("user", "group")
 
 
-def _fit(hit: Hit, wanted: str) -> tuple[bool, bool, int]:
+def _fit(hit: Hit, fragment: str) -> tuple[bool, bool, int]:
     called = hit.label.casefold()
-    return called != wanted, not called.startswith(wanted), len(hit.label)
+    return called != fragment, not called.startswith(fragment), len(hit.label)
 
 
 def _in_realm(
     state: State,
     actor: Actor,
     realm: str,
-    wanted: str,
+    fragment: str,
     kinds: set[str],
     now: float,
     *,
@@ -122,21 +122,21 @@ def _in_realm(
 ) -> Iterator[Hit]:
     realm_state = state.realm(realm)
     if "entity" in kinds:
-        yield from _entities(realm_state, wanted, _of_types(state, actor, realm, now, types))
+        yield from _entities(realm_state, fragment, _of_types(state, actor, realm, now, types))
     if kinds & {"user", "group", "role"}:
         people = principals(state, actor, realm, now)
         if isinstance(people, Denied):
             people = (actor.principal(realm_state.realm, realm_state.system),)
-        yield from _people(realm_state, wanted, kinds, people)
+        yield from _people(realm_state, fragment, kinds, people)
     if "statement" in kinds:
         rules = listed(state, actor, realm, now)
         if not isinstance(rules, Denied):
-            for one in rules:
-                if wanted in (one.title or one.id).casefold() or wanted in one.id.casefold():
-                    yield Hit("statement", realm, "statement", one.id, one.title or one.id)
+            for rule in rules:
+                if fragment in (rule.title or rule.id).casefold() or fragment in rule.id.casefold():
+                    yield Hit("statement", realm, "statement", rule.id, rule.title or rule.id)
     if "operation" in kinds:
         for operation in realm_state.system.model.operations.values():
-            if wanted in operation.name.casefold() or wanted in operation.title.casefold():
+            if fragment in operation.name.casefold() or fragment in operation.title.casefold():
                 yield Hit("operation", realm, "operation", operation.name, operation.title)
 
 
@@ -152,21 +152,31 @@ def _of_types(
 
 
 def _people(
-    realm_state: RealmState, wanted: str, kinds: set[str], people: Iterable[Principal]
+    realm_state: RealmState, fragment: str, kinds: set[str], people: Iterable[Principal]
 ) -> Iterator[Hit]:
-    for one in people:
-        if one.kind in kinds and wanted in one.name.casefold():
-            called = urn_label(one.name) if one.name.startswith("urn:li:") else one.name
-            yield Hit(one.kind, realm_state.realm.name, one.kind, principal_text(one), called)
+    for principal in people:
+        if principal.kind in kinds and fragment in principal.name.casefold():
+            called = (
+                urn_label(principal.name)
+                if principal.name.startswith("urn:li:")
+                else principal.name
+            )
+            yield Hit(
+                principal.kind,
+                realm_state.realm.name,
+                principal.kind,
+                principal_text(principal),
+                called,
+            )
 
 
-def _entities(realm_state: RealmState, wanted: str, visible: Iterable[int]) -> Iterator[Hit]:
+def _entities(realm_state: RealmState, fragment: str, visible: Iterable[int]) -> Iterator[Hit]:
     tree, spelling = realm_state.matrix.snapshot.coded.tree, realm_state.system.spelling
     folded = _folded(tree)
     for count, id in enumerate(visible):
         if not count % _EACH:
             cancellation.check()
-        if wanted in folded[id]:
+        if fragment in folded[id]:
             entity = tree.entity(id)
             above = int(tree.above[id]) if id not in tree.looped else -1
             container = label(tree.entity(above), spelling) if above >= 0 else ""
@@ -191,8 +201,8 @@ _FOLDED: WeakKeyDictionary[Lineage, tuple[list[str], list[str]]] = WeakKeyDictio
 
 # COST: folding 100,000 names takes 20 ms; they change with entities only.
 def _folded(tree: Tree) -> list[str]:
-    known = _FOLDED.get(tree.lineage)
-    if known is None or known[0] is not tree.names:
-        known = (tree.names, [name.casefold() for name in tree.names])
-        _FOLDED[tree.lineage] = known
-    return known[1]
+    cached = _FOLDED.get(tree.lineage)
+    if cached is None or cached[0] is not tree.names:
+        cached = (tree.names, [name.casefold() for name in tree.names])
+        _FOLDED[tree.lineage] = cached
+    return cached[1]

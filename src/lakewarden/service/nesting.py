@@ -23,14 +23,14 @@ def check_nesting(before: Coded | None, after: Coded) -> None:
     _refuse_depth("memberships in a row above", _beyond(before), _beyond(after))
 
 
-def _refuse_circle(what: str, before: set[str], after: set[str]) -> None:
+def _refuse_circle(relation: str, before: set[str], after: set[str]) -> None:
     if after - before:
-        raise BadInput(f"some {what}: {_first(after - before)}")
+        raise BadInput(f"some {relation}: {_first(after - before)}")
 
 
-def _refuse_depth(what: str, before: set[str], after: set[str]) -> None:
+def _refuse_depth(relation: str, before: set[str], after: set[str]) -> None:
     if after - before:
-        raise LimitExceeded(f"more than {MAX_LEVELS} {what} {_first(after - before)}")
+        raise LimitExceeded(f"more than {MAX_LEVELS} {relation} {_first(after - before)}")
 
 
 def _first(names: set[str]) -> str:

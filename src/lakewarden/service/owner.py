@@ -16,10 +16,10 @@ def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
     """The rows that say who owns the entity; none where it is not stored."""
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(entity)
-    found = () if id is None else coded.owners.of(id)
+    rows = () if id is None else coded.owners.of(id)
     return [
         OwnerRow(entity, coded.memberships.principals[owner], coded.ownerships[label])
-        for owner, label in found
+        for owner, label in rows
     ]
 
 
@@ -38,5 +38,5 @@ def set_owner(transaction: WriteTransaction, realm: str, entity: Entity, owner: 
     """Makes the principal the entity's only owner. Raises `Unknown` where it is not stored."""
     new = OwnerRow(entity, owner)
     rows = owners_of(transaction.realm(realm), entity)
-    gone = (OwnerChanged(row, False) for row in rows if row != new)
-    transaction.change(realm, *gone, OwnerChanged(new, True))
+    removed = (OwnerChanged(row, False) for row in rows if row != new)
+    transaction.change(realm, *removed, OwnerChanged(new, True))

@@ -16,7 +16,7 @@ from lakewarden.service.cancellation import checked
 from lakewarden.service.effect import FeedRow
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import people_of
-from lakewarden.service.replay import Replay, Rows
+from lakewarden.service.replay import Replay, ScopeTables
 from lakewarden.service.state import People, RealmState, State, compiled_realm
 
 MAX_ROWS: Final = 200_000
@@ -59,7 +59,8 @@ class PastRealm:
         if realm is None:
             return None
         own, shared = (
-            replay.scopes.get(scope, Rows()) for scope in (self.name, people_of(realm.directory))
+            replay.scopes.get(scope, ScopeTables())
+            for scope in (self.name, people_of(realm.directory))
         )
         people = People(frozenset(shared.principals), frozenset(shared.memberships))
         state = State(revision=revision, people={realm.directory: people})

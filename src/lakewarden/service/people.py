@@ -51,8 +51,8 @@ def add(transaction: WriteTransaction, directory: str, person: Principal) -> Den
     """
     check_realm_name(directory)
     _check_person(person)
-    told = {"person": principal_text(person)}
-    refused = control.refused(transaction, "person.add", control.directory(directory), **told)
+    details = {"person": principal_text(person)}
+    refused = control.refused(transaction, "person.add", control.directory(directory), **details)
     if refused is None and person not in _known(transaction, directory).principals:
         transaction.change(people_of(directory), PrincipalChanged(person, True))
     return refused
@@ -67,8 +67,8 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
     check_realm_name(directory)
     powerful = control.is_powerful(transaction.state, directory, person)
     operation = "person.remove_powerful" if powerful else "person.remove"
-    told = {"person": principal_text(person)}
-    refused = control.refused(transaction, operation, control.directory(directory), **told)
+    details = {"person": principal_text(person)}
+    refused = control.refused(transaction, operation, control.directory(directory), **details)
     if refused is not None:
         return refused
     before = control.administrators(transaction.state, transaction.now)
@@ -133,8 +133,8 @@ def _refused_membership(
 ) -> Denied | None:
     if control.is_powerful(transaction.state, directory, row.of):
         operation = "membership.change_powerful"
-    told = {"member": principal_text(row.member), "of": principal_text(row.of)}
-    return control.refused(transaction, operation, control.directory(directory), **told)
+    details = {"member": principal_text(row.member), "of": principal_text(row.of)}
+    return control.refused(transaction, operation, control.directory(directory), **details)
 
 
 def _known(transaction: WriteTransaction, directory: str) -> People:
@@ -223,8 +223,8 @@ def add_own_member(
         return None
     _check_kinds(row)
     _refuse_circle(realm_state.own, row)
-    known = realm_state.matrix.snapshot.coded.memberships
-    stored = {known.principals[id] for id in known.stored}
+    memberships = realm_state.matrix.snapshot.coded.memberships
+    stored = {memberships.principals[id] for id in memberships.stored}
     new = [PrincipalChanged(p, True) for p in row if p.kind != IMPLIED and p not in stored]
     transaction.change(realm, *new, MembershipChanged(row, True))
     return None
@@ -355,9 +355,9 @@ def _statement_removals(realm_state: RealmState, person: Principal) -> Iterator[
     for id, statement in sorted(realm_state.matrix.snapshot.table.statements.items()):
         if person not in statement.principals:
             continue
-        left = statement.principals - {person}
-        if left or statement.owners is not None:
-            yield StatementAdded(replace(statement, principals=left))
+        remaining = statement.principals - {person}
+        if remaining or statement.owners is not None:
+            yield StatementAdded(replace(statement, principals=remaining))
         else:
             yield StatementRemoved(id)
 

@@ -115,32 +115,38 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
     ask for something else than the plan showed; and as `plan`.
     """
 
-    def task(transaction: WriteTransaction) -> AppliedPlan | Denied:
-        told = {"keeper": keeper, "plan": digest}
-        refused = control.refused_in(transaction, "realm.apply", realm, **told)
+    def apply(transaction: WriteTransaction) -> AppliedPlan | Denied:
+        details = {"keeper": keeper, "plan": digest}
+        refused = control.refused_in(transaction, "realm.apply", realm, **details)
         if refused is not None:
             return refused
-        found = transaction.realm(realm)
-        if is_changed_since(transaction.store, found, revision):
+        realm_state = transaction.realm(realm)
+        if is_changed_since(transaction.store, realm_state, revision):
             raise Conflict(
                 f"realm `{realm}` or its directory has changed since revision {revision}, for which"
                 " the plan was made; plan again"
             )
-        wanted = read(parts, found)
+        policy = read(parts, realm_state)
         before = control.administrators(transaction.state, transaction.now)
         newest = transaction.store.revision
-        made, pending = _planned(
-            found, transaction.store, wanted, newest, transaction.now, keeper=keeper, adopts=adopts
+        current, pending = _planned(
+            realm_state,
+            transaction.store,
+            policy,
+            newest,
+            transaction.now,
+            keeper=keeper,
+            adopts=adopts,
         )
-        if made.digest_at(revision) != digest:
+        if current.digest_at(revision) != digest:
             raise Conflict("the files have changed since the plan; plan again")
         for effects in _in_turn(pending):
             transaction.change(realm, *effects)
         if realm == CONTROL:
             control.keep_an_administrator(transaction, before)
-        return AppliedPlan(made, transaction.state.revision)
+        return AppliedPlan(current, transaction.state.revision)
 
-    return service.write(actor, task, large=True)
+    return service.write(actor, apply, large=True)
 
 
 def _in_turn(effects: Sequence[Effect]) -> Iterator[Sequence[Effect]]:
@@ -238,12 +244,12 @@ def _edits(
         if was == now and not mark and not adopts:
             continue  # as an export has it: nothing is pending, and nobody keeps it
         if was is not None and mark != keeper and (mark or not adopts):
-            kept = (
+            owner = (
                 f"has the mark `{mark}`"
                 if mark
                 else "has no mark: adopt it, or rename your statement"
             )
-            raise Conflict(f"statement `{id}` already exists and {kept}")
+            raise Conflict(f"statement `{id}` already exists and {owner}")
         if was != now or mark != keeper:
             yield Edit(id, was, now)
 
@@ -259,9 +265,9 @@ def _statement_effects(
                 yield StatementAdded(edit.now)
             yield DocumentChanged(edit.id, {**documents.get(edit.id, {}), MARK: keeper})
     defaults = {str(table["id"]) for table in realm.system.model.defaults}
-    gone = {edit.id for edit in edits if edit.now is None} & defaults
+    deleted_defaults = {edit.id for edit in edits if edit.now is None} & defaults
     put = {edit.id for edit in edits if edit.now is not None}
-    deleted = (realm.realm.deleted | gone) - put
+    deleted = (realm.realm.deleted | deleted_defaults) - put
     if deleted != realm.realm.deleted:
         yield RealmChanged(realm.realm.name, replace(realm.realm, deleted=deleted))
 
@@ -354,14 +360,18 @@ def _people_effects(realm: RealmState, people: _People) -> Iterator[Effect]:
         if entity is not None and not realm.matrix.snapshot.coded.is_known(entity):
             yield EntityAdded(entity, realm.system.spelling.parent(entity))
         yield PrincipalChanged(role, True)
-    known = realm.own.principals
+    own = realm.own.principals
     named = {p for row in people.new_members for p in row if p.kind not in (IMPLIED, ROLE)}
     memberships = realm.matrix.snapshot.coded.memberships
-    there = {memberships.principals[id] for id in memberships.stored} | known
-    for principal in sorted(named - there):
+    stored_principals = {memberships.principals[id] for id in memberships.stored} | own
+    for principal in sorted(named - stored_principals):
         yield PrincipalChanged(principal, True)
     for row in people.new_members:
-        if row.of.kind == ROLE and row.of not in there and row.of not in people.new_roles:
+        if (
+            row.of.kind == ROLE
+            and row.of not in stored_principals
+            and row.of not in people.new_roles
+        ):
             raise BadInput(f"role `{row.of.name}` is not stored; name it among the `roles`")
         yield MembershipChanged(row, True)
 
@@ -374,10 +384,10 @@ def _role_entity(realm: RealmState, role: Principal) -> Entity | None:
     return None
 
 
-def _check_gone_roles(realm: RealmState, gone: Sequence[Principal], edits: Sequence[Edit]) -> None:
+def _check_gone_roles(realm: RealmState, roles: Sequence[Principal], edits: Sequence[Edit]) -> None:
     """A role goes only with every statement that names it: others' would name nobody."""
     after = {**stored(realm), **{edit.id: edit.now for edit in edits}}
-    for role in gone:
+    for role in roles:
         for id, statement in sorted(after.items()):
             if statement is not None and role in statement.principals:
                 raise Conflict(f"role `{role.name}` cannot be removed: statement `{id}` names it")

@@ -19,30 +19,30 @@ Table = dict[str, object]
 Crowds = Sequence[tuple[Principal, ...]]
 
 
-def access_table(found: Access) -> Table:
+def access_table(access: Access) -> Table:
     """The access as JSON has it.
 
     `people` are all whom any line names, in order, and whom it comes through. `crowds` are sets of
     them: places in that list, and pairs of places, from and to, both included. A line's `users`,
     and `through`, are the place of a crowd.
     """
-    lines: tuple[Reached | Held, ...] = (*found.reached, *found.held)
+    lines: tuple[Reached | Held, ...] = (*access.reached, *access.held)
     users = {user for line in lines for user in line.users}
-    crowds = _Crowds(users.union(*(held.through for held in found.held)))
+    crowds = _Crowds(users.union(*(held.through for held in access.held)))
     effect = [
         {"ways": list(r.ways), "operations": list(r.operations), **_line(r, crowds)}
-        for r in found.reached
+        for r in access.reached
     ]
-    privileges = [_held(held, crowds) for held in found.held]
+    privileges = [_held(held, crowds) for held in access.held]
     return {
-        "users": found.users,
-        "entities": found.entities,
-        "gained": found.gained,
-        "lost": found.lost,
-        "whole": found.is_whole,
+        "users": access.users,
+        "entities": access.entities,
+        "gained": access.gained,
+        "lost": access.lost,
+        "whole": access.is_whole,
         "ways": [
             {"way": w.way, "gained": w.gained, "users": w.users, "entities": w.entities}
-            for w in found.ways
+            for w in access.ways
         ],
         "people": [principal_text(user) for user in crowds.people],
         "crowds": [_runs(places) for places in crowds.places],
@@ -103,13 +103,13 @@ def _runs(places: Iterable[int]) -> list[int | list[int]]:
     >>> _runs([0, 1, 2, 5])
     [[0, 2], 5]
     """
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     for place in places:
-        if found and found[-1][1] == place - 1:
-            found[-1][1] = place
+        if runs and runs[-1][1] == place - 1:
+            runs[-1][1] = place
         else:
-            found.append([place, place])
-    return [first if first == last else [first, last] for first, last in found]
+            runs.append([place, place])
+    return [first if first == last else [first, last] for first, last in runs]
 
 
 def read_access(table: Mapping[str, Any]) -> Access:

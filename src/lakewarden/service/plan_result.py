@@ -119,8 +119,8 @@ def read_plan(table: Mapping[str, Any], system: System) -> Plan:
         adopts=table["adopts"],
         revision=table["revision"],
         edits=tuple(
-            Edit(one["id"], _statement(one["was"], system), _statement(one["now"], system))
-            for one in table["statements"]
+            Edit(edit["id"], _statement(edit["was"], system), _statement(edit["now"], system))
+            for edit in table["statements"]
         ),
         new_roles=_roles(table["roles"]["new"]),
         gone_roles=_roles(table["roles"]["gone"]),
@@ -144,4 +144,4 @@ def _roles(names: Sequence[str]) -> tuple[Principal, ...]:
 
 
 def _members(pairs: Sequence[Sequence[str]]) -> tuple[MembershipRow, ...]:
-    return tuple(MembershipRow(read_principal(one), read_principal(of)) for one, of in pairs)
+    return tuple(MembershipRow(read_principal(member), read_principal(of)) for member, of in pairs)

@@ -69,8 +69,8 @@ class ScenarioRun:
 
 def run_scenario(text: str, model: str = "") -> ScenarioRun:
     """Runs a scenario; `model` is the text of a model of one's own. Raises `LimitExceeded`."""
-    for what in (text, model):
-        if len(what) > MAX_CHARACTERS:
+    for part in (text, model):
+        if len(part) > MAX_CHARACTERS:
             raise LimitExceeded(f"more than {MAX_CHARACTERS:,} characters")
     try:
         scenario = reads(text, Path(_FILE), _loader(model))
@@ -119,8 +119,8 @@ def _outcomes(scenario: Scenario) -> list[CaseOutcome]:
     end = monotonic() + SECONDS
     for case in scenario.cases:
         if monotonic() > end:
-            got = f"not run: the time limit of {SECONDS:g} seconds was exceeded"
-            outcomes.append(CaseOutcome(case.title, "", False, "", got, None))
+            result = f"not run: the time limit of {SECONDS:g} seconds was exceeded"
+            outcomes.append(CaseOutcome(case.title, "", False, "", result, None))
             continue
         if case.now not in sessions:
             sessions[case.now] = target.prepare(scenario.system, scenario.facts, case.now)
@@ -130,21 +130,26 @@ def _outcomes(scenario: Scenario) -> list[CaseOutcome]:
 
 def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[CaseOutcome]:
     failed = {
-        one.user: one for one in run(replace(scenario, cases=(case,)), _PreparedTarget(session))
+        failure.user: failure
+        for failure in run(replace(scenario, cases=(case,)), _PreparedTarget(session))
     }
     rows: list[CaseOutcome] = []
     expected = [(user, "allow") for user in case.allow] + [(user, "deny") for user in case.deny]
-    for user, word in expected:
+    for user, decision in expected:
         failure = failed.get(principal_text(user))
-        got = word if failure is None else failure.got
+        actual = decision if failure is None else failure.got
         reasons = _reasons(scenario, session, case, user) if case.operation else None
-        rows.append(CaseOutcome(case.title, principal_text(user), got == word, word, got, reasons))
+        rows.append(
+            CaseOutcome(
+                case.title, principal_text(user), actual == decision, decision, actual, reasons
+            )
+        )
     for user in case.lists or {}:
         failure = failed.get(principal_text(user))
         listed = "as expected" if failure is None else failure.expected
-        got = listed if failure is None else failure.got
+        actual = listed if failure is None else failure.got
         is_ok = failure is None
-        rows.append(CaseOutcome(case.title, principal_text(user), is_ok, listed, got, None))
+        rows.append(CaseOutcome(case.title, principal_text(user), is_ok, listed, actual, None))
     return rows
 
 
@@ -171,7 +176,8 @@ def _reasons(
     table = session.matrix.snapshot.table.statements
     named = [table[id] for id in explanation.statements if id in table]
     chains = (
-        (one.id, question_text.membership_path(session.matrix, request, one)) for one in named
+        (statement.id, question_text.membership_path(session.matrix, request, statement))
+        for statement in named
     )
     realm = RealmState(Realm(_NAME, scenario.model_name), scenario.system, session.matrix, People())
     return Reasons(

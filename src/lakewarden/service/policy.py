@@ -89,8 +89,8 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
         _check_model(section, about)
         roles |= {_role(section, text) for text in section.texts("roles")}
         members |= set(_members(section))
-        taken = section.take("statement")
-        tables = [] if taken is None else taken
+        statement_tables = section.take("statement")
+        tables = [] if statement_tables is None else statement_tables
         if not isinstance(tables, list):
             raise BadInput("expected a list of tables", where=section.at("statement"))
         for statement in read_statements(tables, system.model, system.spelling, where):
@@ -144,7 +144,7 @@ def _check(statement: Statement, about: PolicyContext, where: str) -> None:
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
     if id in immutable_ids(about.system):
         raise BadInput(f"`{id}` is a default statement that cannot be changed", where=where)
-    if any(isinf(one or 0.0) for one in (statement.valid_from, statement.valid_until)):
+    if any(isinf(bound or 0.0) for bound in (statement.valid_from, statement.valid_until)):
         # JSON has no such number: a plan that is kept, or sent, would say something else.
         raise BadInput(f"statement `{id}` has an infinite time; omit it", where=where)
     if isinstance(statement.scope, On):
@@ -175,11 +175,11 @@ def shipped_roles(realm: RealmState) -> frozenset[Principal]:
 def current(realm: RealmState) -> Policy:
     """The policy that a realm has of its own."""
     unchangeable = immutable_ids(realm.system)
-    kept = {id: s for id, s in stored(realm).items() if id not in unchangeable}
+    changeable = {id: s for id, s in stored(realm).items() if id not in unchangeable}
     shipped = shipped_roles(realm)
     roles = (p for p in realm.own.principals if p.kind == ROLE and p not in shipped)
     members = (row for row in realm.own.memberships if row.of not in CONFIGURED)
-    return Policy(kept, frozenset(roles), frozenset(members))
+    return Policy(changeable, frozenset(roles), frozenset(members))
 
 
 def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, object] | Denied:

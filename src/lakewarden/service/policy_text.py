@@ -61,30 +61,30 @@ def _yaml(text: str, where: str) -> object:
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen: set[object] = set()
+            keys: set[object] = set()
             for key, _ in node.value:
                 if key.tag not in _KEYS:
                     raise yaml.MarkedYAMLError(
                         None, None, "expected text for a key", key.start_mark
                     )
-                if key.value in seen or key.tag.endswith(":merge"):
-                    said = f"the key `{key.value}` occurs twice"
-                    raise yaml.MarkedYAMLError(None, None, said, key.start_mark)
-                seen.add(key.value)
+                if key.value in keys or key.tag.endswith(":merge"):
+                    problem = f"the key `{key.value}` occurs twice"
+                    raise yaml.MarkedYAMLError(None, None, problem, key.start_mark)
+                keys.add(key.value)
             return super().construct_mapping(node, deep)
 
     Loader.yaml_implicit_resolvers = {}
     for tag, pattern, first in _CORE:
         Loader.add_implicit_resolver(tag, pattern, list(first))
     try:
-        found = yaml.load(text, Loader)  # noqa: S506 — a safe loader, made stricter
+        document = yaml.load(text, Loader)  # noqa: S506 — a safe loader, made stricter
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         at = where if mark is None else f"{where}: line {mark.line + 1}"
         raise BadInput(str(error.problem or "malformed").lower(), where=at) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(str(error).splitlines()[0].lower(), where=where) from None
-    return {} if found is None else found
+    return {} if document is None else document
 
 
 def written(table: Mapping[str, object], form: Form) -> str:
@@ -111,12 +111,12 @@ def _as_yaml(value: object, depth: int) -> Iterator[str]:
         for key, inner in value.items():
             yield from _entry(f"{indent}{_word(str(key))}:", inner, depth)
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            if isinstance(one, Mapping) and one:
-                lines = "".join(_as_yaml(one, depth + 1))
+        for item in value:
+            if isinstance(item, Mapping) and item:
+                lines = "".join(_as_yaml(item, depth + 1))
                 yield f"{indent}- {lines[len(indent) + 2 :]}"
             else:
-                yield f"{indent}- {_scalar(one)}\n"
+                yield f"{indent}- {_scalar(item)}\n"
 
 
 def _entry(start: str, value: object, depth: int) -> Iterator[str]:

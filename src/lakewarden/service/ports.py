@@ -238,7 +238,7 @@ class Store(Protocol):
         """Adds one to all the counts, or to none where one is at its limit: until when it is."""
         ...
 
-    def untry(self, less: Sequence[Count], gone: Sequence[Count] = ()) -> None:
+    def untry(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
         """Takes one from each count of the former, and forgets the latter."""
         ...
 

@@ -138,14 +138,14 @@ class Preparation:
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
         if scope in self._opaque:
             self._give_up()
-        changed = {one for one in about if (scope, one) in self._documents}
-        unchanged = [one for one in about if one not in changed] if changed else about
-        found = dict(self._reading.documents(scope, unchanged))
-        for one in changed:
-            body = self._documents[scope, one]
+        changed = {id for id in about if (scope, id) in self._documents}
+        unchanged = [id for id in about if id not in changed] if changed else about
+        documents = dict(self._reading.documents(scope, unchanged))
+        for id in changed:
+            body = self._documents[scope, id]
             if body is not None:
-                found[one] = json.loads(json.dumps(body))  # as the store would give it back
-        return found
+                documents[id] = json.loads(json.dumps(body))  # as the store would give it back
+        return documents
 
     def values(
         self,
@@ -177,16 +177,16 @@ class Preparation:
         )
         # COST: what is skipped is not read, but for the rows that were changed.
         times = [time for time, _ in changed]
-        there = read(min(times), max(times), _MOST)
-        hidden = sorted(_order(row) for row in there if (row.time, row.mark) in changed)
+        old = read(min(times), max(times), _MOST)
+        hidden = sorted(_order(row) for row in old if (row.time, row.mark) in changed)
         past = max(0, skip - len(puts))
         rows = read(first, last, min(_MOST, limit + skip - past + len(changed)), past)
         if past and not rows:
             return []
         begin = bisect_left(puts, _order(rows[0]), key=_order) if past else 0
         before = past + begin - (bisect_left(hidden, _order(rows[0])) if past else 0)
-        kept = [row for row in rows if (row.time, row.mark) not in changed]
-        merged = sorted([*kept, *puts[begin:]], key=_order)
+        remaining = [row for row in rows if (row.time, row.mark) not in changed]
+        merged = sorted([*remaining, *puts[begin:]], key=_order)
         return merged[skip - before :][:limit]
 
     def facts(self, scope: str, system: System | None) -> Facts:

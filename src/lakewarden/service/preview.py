@@ -123,7 +123,7 @@ def preview(
         before, after = realm_state.matrix, matrix_with_draft(realm_state, draft, now)
         used = _lost_usage(reading, realm, before, after, now)
     contexts = LintContext(before.snapshot), LintContext(after.snapshot)
-    known, then = (_findings(realm, context) for context in contexts)
+    now_findings, then = (_findings(realm, context) for context in contexts)
     edits = tuple(_edits(realm_state, draft))
     return Preview(
         revision=state.revision,
@@ -131,26 +131,26 @@ def preview(
         reach=_reach(edits, *map(StatementReach, contexts)),
         access=access(before, after, now),
         used=used,
-        new_findings=tuple(one for key, one in then.items() if key not in known),
-        gone_findings=tuple(one for key, one in known.items() if key not in then),
+        new_findings=tuple(finding for key, finding in then.items() if key not in now_findings),
+        gone_findings=tuple(finding for key, finding in now_findings.items() if key not in then),
         refused=tuple(_refused(realm_state, draft, after, now)),
     )
 
 
-def check_unchanged(reading: Reading, found: RealmState, at_revision: int | None) -> None:
+def check_unchanged(reading: Reading, realm: RealmState, at_revision: int | None) -> None:
     """Raises `Conflict` where the realm has changed since a revision; None: since none."""
-    if at_revision is not None and is_changed_since(reading, found, at_revision):
+    if at_revision is not None and is_changed_since(reading, realm, at_revision):
         raise Conflict(
-            f"realm `{found.realm.name}` has changed since revision {at_revision}; reload it"
+            f"realm `{realm.realm.name}` has changed since revision {at_revision}; reload it"
         )
 
 
-def matrix_with_draft(found: RealmState, draft: Draft, now: float) -> Matrix:
+def matrix_with_draft(realm: RealmState, draft: Draft, now: float) -> Matrix:
     """The realm's matrix with the draft in it; the same one where nothing is different."""
-    changes = list(_changes(found, draft))
+    changes = list(_changes(realm, draft))
     if not changes:
-        return found.matrix
-    return apply(found.matrix, changes, now=now, revision=found.matrix.revision + 1)
+        return realm.matrix
+    return apply(realm.matrix, changes, now=now, revision=realm.matrix.revision + 1)
 
 
 def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
@@ -164,13 +164,13 @@ def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
         if statements_by_id.get(statement.id) != statement:
             yield StatementAdded(statement)
     coded = realm_state.matrix.snapshot.coded
-    there = {coded.memberships.principals[id] for id in coded.memberships.stored}
+    known_principals = {coded.memberships.principals[id] for id in coded.memberships.stored}
     for row in draft.left:
         yield MembershipChanged(row, False)
     for row in draft.joined:
         for principal in row:
-            if principal not in there and principal.kind != IMPLIED:
-                there.add(principal)
+            if principal not in known_principals and principal.kind != IMPLIED:
+                known_principals.add(principal)
                 yield PrincipalChanged(principal, True)
         yield MembershipChanged(row, True)
     for owner in draft.disowned:
@@ -203,9 +203,9 @@ def _principal_removal(realm_state: RealmState, principal: Principal) -> Iterato
 
 def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
     statements_by_id = stored(realm_state)
-    wanted = {one.id: one for one in draft.put}
-    for id in sorted({*wanted, *draft.removed}):
-        was, now = statements_by_id.get(id), wanted.get(id)
+    put = {statement.id: statement for statement in draft.put}
+    for id in sorted({*put, *draft.removed}):
+        was, now = statements_by_id.get(id), put.get(id)
         if was != now:
             yield Edit(id, was, now)
 
@@ -263,4 +263,4 @@ def _reach(
 
 def _findings(realm: str, context: LintContext) -> dict[str, Finding]:
     findings = lint(realm, context, tuple(RULES.values()))
-    return {one.fingerprint: one for one in findings}
+    return {finding.fingerprint: finding for finding in findings}

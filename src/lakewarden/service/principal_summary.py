@@ -72,8 +72,8 @@ def summary(
 ) -> PrincipalSummary | Denied:
     """A principal in a realm; about oneself anybody may ask. Raises `Unknown` and `BadInput`."""
     is_own = realm in state.realms and _is_own(state.realm(realm), actor, text)
-    asked = "decision.ask_own" if is_own else "person.list"
-    refused = control.denied_in(state, actor, asked, realm, now)
+    operation = "decision.ask_own" if is_own else "person.list"
+    refused = control.denied_in(state, actor, operation, realm, now)
     if refused is not None:
         return refused
     realm_state = state.realm(realm)
@@ -89,7 +89,7 @@ def summary(
         belongs=tuple(_belongs(state, realm_state, principal)),
         members=sum(id in groups for groups in memberships.of.values()),
         reached=tuple(_reached(realm_state, principal, now)),
-        owned=tuple(tree.entity(one) for one in tree.ordered(owned)[:_OWNED]),
+        owned=tuple(tree.entity(id) for id in tree.ordered(owned)[:_OWNED]),
         owns=len(owned),
         statements=tuple(_statements(realm_state, principal)),
         last_used=_last_used(reading, realm, principal, now),
@@ -154,8 +154,8 @@ def _statements(realm_state: RealmState, principal: Principal) -> list[str]:
     table = realm_state.matrix.snapshot.table.statements
     return sorted(
         id
-        for id, one in table.items()
-        if one.principals & acts_as and not id.startswith(IMPLIED_ID)
+        for id, statement in table.items()
+        if statement.principals & acts_as and not id.startswith(IMPLIED_ID)
     )
 
 

@@ -46,30 +46,30 @@ class QuestionText:
     roles: Sequence[str] = ()
 
 
-def read(words: QuestionText, system: System, matrix: Matrix, now: float) -> Request:
+def read(text: QuestionText, system: System, matrix: Matrix, now: float) -> Request:
     """The question; raises `BadInput` or `Unknown` naming the word.
 
     Facts about the asker are never taken from the words: attributes of the subject are those
     of the server.
     """
-    if len(words.roles) > _MAX_ROLES or len(words.groups) > _MAX_ROLES:
+    if len(text.roles) > _MAX_ROLES or len(text.groups) > _MAX_ROLES:
         raise BadInput(f"at most {_MAX_ROLES} groups and as many roles are allowed")
     request = Request(
-        system.principal(words.principal or _ANYBODY),
-        words.operation,
-        system.entity(words.entity),
+        system.principal(text.principal or _ANYBODY),
+        text.operation,
+        system.entity(text.entity),
         now,
-        targets={name: system.entity(text) for name, text in words.targets.items()},
-        lists={n: tuple(system.entity(t) for t in texts) for n, texts in words.lists.items()},
-        attributes={n: _attribute(system.model, n, v) for n, v in words.attributes.items()},
-        subresources=tuple(system.entity(text) for text in words.subresources),
-        groups=tuple(_of_kind(system, GROUP, text, "groups") for text in words.groups),
+        targets={name: system.entity(text) for name, text in text.targets.items()},
+        lists={n: tuple(system.entity(t) for t in texts) for n, texts in text.lists.items()},
+        attributes={n: _attribute(system.model, n, v) for n, v in text.attributes.items()},
+        subresources=tuple(system.entity(text) for text in text.subresources),
+        groups=tuple(_of_kind(system, GROUP, text, "groups") for text in text.groups),
     )
-    if words.roles:
-        roles = frozenset(_of_kind(system, ROLE, text, "roles") for text in words.roles)
+    if text.roles:
+        roles = frozenset(_of_kind(system, ROLE, text, "roles") for text in text.roles)
         request = replace(request, roles=roles)
-    if words.operation:
-        _check_parts(operation_or_privilege(matrix, system.model, words.operation), request)
+    if text.operation:
+        _check_parts(operation_or_privilege(matrix, system.model, text.operation), request)
     return request
 
 
@@ -85,13 +85,13 @@ def operation_or_privilege(matrix: Matrix, model: Model, operation: str) -> Oper
 
 
 def _check_parts(operation: Operation, request: Request) -> None:
-    for member, named, known in (
+    for member, named, declared in (
         ("targets", request.targets, operation.targets),
         ("lists", request.lists, operation.lists),
     ):
         for name in named:
-            if name not in known:
-                expected = ", ".join(sorted(known)) or "none"
+            if name not in declared:
+                expected = ", ".join(sorted(declared)) or "none"
                 message = f"`{operation.name}` has no `{name}`; expected one of: {expected}"
                 raise BadInput(message, where=member)
 
@@ -106,32 +106,32 @@ def _of_kind(system: System, kind: str, text: str, where: str) -> Principal:
 
 
 def _attribute(model: Model, name: str, value: Scalar) -> Scalar:
-    found = model.attributes.get(name)
-    if found is None:
+    declared = model.attributes.get(name)
+    if declared is None:
         expected = ", ".join(sorted(model.attributes)) or "none"
         raise BadInput(f"unknown `{name}`; expected one of: {expected}", where="attributes")
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    fits = is_number if found.type is float else isinstance(value, found.type)
+    fits = is_number if declared.type is float else isinstance(value, declared.type)
     if not fits:
-        raise BadInput(f"`{name}` takes {_TYPES[found.type]}", where="attributes")
+        raise BadInput(f"`{name}` takes {_TYPES[declared.type]}", where="attributes")
     return value
 
 
 def remarks(
-    words: QuestionText, request: Request, system: System, matrix: Matrix, *, stored: bool
+    text: QuestionText, request: Request, system: System, matrix: Matrix, *, stored: bool
 ) -> tuple[str, ...]:
     """What an asker should know about the words; with `stored` also what is not stored.
 
     That something is not stored is told only to whom may see what is.
     """
     notes: list[str] = []
-    if stored and words.principal is not None:
+    if stored and text.principal is not None:
         notes += _about_asker(matrix, request.principal)
     if stored:
         notes += _about_target(system.model, matrix, request.target)
-    if words.operation:
-        notes += _about_parts(matrix.operation(words.operation), request)
-    if words.principal is not None:
+    if text.operation:
+        notes += _about_parts(matrix.operation(text.operation), request)
+    if text.principal is not None:
         notes += _about_members(matrix, request) if stored else by_itself(request.principal)
     return tuple(notes)
 
@@ -158,7 +158,7 @@ def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
     memberships = matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
     members = {
-        memberships.principals[one] for one in Crowd(memberships).of([] if id is None else [id])
+        memberships.principals[id] for id in Crowd(memberships).of([] if id is None else [id])
     }
     may = len(members & who(matrix, request))
     if matrix.decide(request).allow:
@@ -193,11 +193,11 @@ def _about_parts(operation: Operation, request: Request) -> list[str]:
     rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
     return [
         f"`{operation.name}` also requires `{name}`; specify it with {option} {name}=TYPE:ENTITY"
-        for option, sign, named, known in (
+        for option, sign, named, declared in (
             ("--target", "@ ", request.targets, operation.targets),
             ("--item", "request.", request.lists, operation.lists),
         )
-        for name in known
+        for name in declared
         if name not in named and f"{sign}{name}" in rule
     ]
 
@@ -211,19 +211,21 @@ def validity_notes(matrix: Matrix, request: Request) -> tuple[str, ...]:
         return ()
     named = matrix.subject(request).named
     statements = [
-        one
-        for one in matrix.snapshot.table.statements.values()
-        if one.active and one.effect is Effect.ALLOW and named & one.principals
-        if not one.applies(request.now)
+        statement
+        for statement in matrix.snapshot.table.statements.values()
+        if statement.active and statement.effect is Effect.ALLOW and named & statement.principals
+        if not statement.applies(request.now)
     ]
-    statements = sorted(statements, key=lambda one: (one.valid_until or inf, one.id))[-_MAX_TIMED:]
+    statements = sorted(
+        statements, key=lambda statement: (statement.valid_until or inf, statement.id)
+    )[-_MAX_TIMED:]
     if not statements or not _is_allowed_without_validity(matrix, request, statements):
         return ()
-    for one in list(statements):
-        others = [other for other in statements if other is not one]
+    for statement in list(statements):
+        others = [other for other in statements if other is not statement]
         if others and _is_allowed_without_validity(matrix, request, others):
             statements = others
-    return tuple(_when(one, request.now) for one in statements)
+    return tuple(_when(statement, request.now) for statement in statements)
 
 
 def _is_allowed_without_validity(
@@ -262,7 +264,7 @@ def membership_path(
     """
     memberships = matrix.snapshot.coded.memberships
     todo: list[tuple[Principal, ...]] = [(), *((group,) for group in request.groups)]
-    seen = {request.principal, *request.groups}
+    visited = {request.principal, *request.groups}
     for chain in todo:
         last = chain[-1] if chain else request.principal
         if last in statement.principals:
@@ -270,7 +272,7 @@ def membership_path(
         number = memberships.ids.get(last)
         for group in sorted(memberships.of.get(number, ()) if number is not None else ()):
             named = memberships.principals[group]
-            if named not in seen:
-                seen.add(named)
+            if named not in visited:
+                visited.add(named)
                 todo.append((*chain, named))
     return None

@@ -119,7 +119,7 @@ def ask(
     state: State,
     actor: Actor,
     realm: str,
-    words: QuestionText,
+    text: QuestionText,
     now: float,
     *,
     own: str = "decision.ask_own",
@@ -131,43 +131,48 @@ def ask(
     added; about another it is `other`. A caller who names groups of its own asks about
     somebody else. Raises `BadInput` and `Unknown` for what the words name.
     """
-    return _ask(Rights(state, actor, realm, now), words, own, other)
+    return _ask(Rights(state, actor, realm, now), text, own, other)
 
 
-def _ask(rights: Rights, words: QuestionText, own: str, other: str) -> AuthorizedQuestion | Denied:
-    about_self = _is_about_self(rights, words)
+def _ask(rights: Rights, text: QuestionText, own: str, other: str) -> AuthorizedQuestion | Denied:
+    about_self = _is_about_self(rights, text)
     refused = rights.refused(own if about_self else other)
     if refused is not None:
         return refused
     realm_state = rights.state.realm(rights.realm)
     if not about_self:
-        request = question_text.read(words, realm_state.system, realm_state.matrix, rights.now)
-        return AuthorizedQuestion(realm_state, words, request, rights.sees)
-    words = replace(words, principal=_own_text(rights.actor, realm_state))
-    request = question_text.read(words, realm_state.system, realm_state.matrix, rights.now)
-    return AuthorizedQuestion(realm_state, words, _own(rights, realm_state, request), rights.sees)
+        request = question_text.read(text, realm_state.system, realm_state.matrix, rights.now)
+        return AuthorizedQuestion(realm_state, text, request, rights.sees)
+    text = replace(text, principal=_own_text(rights.actor, realm_state))
+    request = question_text.read(text, realm_state.system, realm_state.matrix, rights.now)
+    return AuthorizedQuestion(realm_state, text, _own(rights, realm_state, request), rights.sees)
 
 
 def _own(rights: Rights, realm_state: RealmState, request: Request) -> Request:
     """The question with what the server knows of the caller, whatever the words said."""
     state, actor, now = rights.state, rights.actor, rights.now
     if rights.realm == CONTROL:
-        mine = control.request(state, actor, request.operation, request.target, now)
-        attributes = {**request.attributes, **mine.attributes}
-        return replace(request, principal=mine.principal, groups=mine.groups, attributes=attributes)
-    mine = actor.request(realm_state.realm, realm_state.system, request.operation, now=now)
-    return replace(request, groups=mine.groups)
+        own_request = control.request(state, actor, request.operation, request.target, now)
+        attributes = {**request.attributes, **own_request.attributes}
+        return replace(
+            request,
+            principal=own_request.principal,
+            groups=own_request.groups,
+            attributes=attributes,
+        )
+    own_request = actor.request(realm_state.realm, realm_state.system, request.operation, now=now)
+    return replace(request, groups=own_request.groups)
 
 
-def _is_about_self(rights: Rights, words: QuestionText) -> bool:
-    if words.principal is None:
-        return not words.groups
+def _is_about_self(rights: Rights, text: QuestionText) -> bool:
+    if text.principal is None:
+        return not text.groups
     realm_state = rights.state.realms.get(rights.realm)
     # Of a realm of strangers, as of one that is not there, nobody is the caller.
-    if words.groups or realm_state is None or not rights.actor.is_good_in(realm_state.realm):
+    if text.groups or realm_state is None or not rights.actor.is_good_in(realm_state.realm):
         return False
     try:
-        named = realm_state.system.principal(words.principal)
+        named = realm_state.system.principal(text.principal)
     except WardenError:
         return False
     return named == rights.actor.principal(realm_state.realm, realm_state.system)
@@ -178,9 +183,9 @@ def _own_text(actor: Actor, realm_state: RealmState) -> str:
     return own.name if own.name.startswith("urn:li:") else f"{own.kind}:{own.name}"
 
 
-def check(asked: AuthorizedQuestion) -> Decision:
+def check(question: AuthorizedQuestion) -> Decision:
     """The decision; who does not see the realm learns only yes or no."""
-    return _recorded(asked, asked.realm.matrix.decide(asked.request))
+    return _recorded(question, question.realm.matrix.decide(question.request))
 
 
 def _recorded(question: AuthorizedQuestion, decision: Decision) -> Decision:
@@ -203,9 +208,9 @@ def batch(
         raise LimitExceeded(f"{len(rows)} questions, at most {limit} are allowed")
     answers: list[Decision | WardenError] = []
     rights = Rights(state, actor, realm, now)
-    for words in checked(rows):
+    for text in checked(rows):
         try:
-            question = _ask(rights, words, "decision.ask_own", "decision.ask")
+            question = _ask(rights, text, "decision.ask_own", "decision.ask")
             if isinstance(question, Denied):
                 return question
             answers.append(check(question))
@@ -216,7 +221,7 @@ def batch(
 
 
 def listing(
-    asked: AuthorizedQuestion,
+    question: AuthorizedQuestion,
     size: int,
     after: str | None = None,
     within: str | None = None,
@@ -227,10 +232,12 @@ def listing(
     It begins `skip` entities behind `after`.
     """
     _check_size(size)
-    system = asked.realm.system
+    system = question.realm.system
     start = None if after is None else system.entity(after)
     below = None if within is None else system.entity(within)
-    return page(asked.realm.matrix, asked.request, size, start, below, skip=skip, each=checked)
+    return page(
+        question.realm.matrix, question.request, size, start, below, skip=skip, each=checked
+    )
 
 
 def _check_size(size: int) -> None:
@@ -239,23 +246,23 @@ def _check_size(size: int) -> None:
 
 
 def who(
-    state: State, actor: Actor, realm: str, words: QuestionText, now: float
+    state: State, actor: Actor, realm: str, text: QuestionText, now: float
 ) -> AuthorizedQuestion | Denied:
     """The question who may do something, if the caller may put it."""
     rights = Rights(state, actor, realm, now)
-    return rights.refused("subject.search") or _question_of_all(rights, words)
+    return rights.refused("subject.search") or _question_of_all(rights, text)
 
 
-def users(asked: AuthorizedQuestion) -> list[Principal]:
+def users(question: AuthorizedQuestion) -> list[Principal]:
     """The stored users who may, in order."""
-    return sorted(who_may(asked.realm.matrix, asked.request))
+    return sorted(who_may(question.realm.matrix, question.request))
 
 
-def held(asked: AuthorizedQuestion) -> HeldPrivileges:
+def held(question: AuthorizedQuestion) -> HeldPrivileges:
     """All that the asker holds on the entity, and may do there."""
-    matrix = asked.realm.matrix
+    matrix = question.realm.matrix
     return HeldPrivileges(
-        privileges_of(matrix, asked.request), operations_of(matrix, asked.request)
+        privileges_of(matrix, question.request), operations_of(matrix, question.request)
     )
 
 
@@ -279,10 +286,10 @@ def access(
     ]
 
 
-def _question_of_all(rights: Rights, words: QuestionText) -> AuthorizedQuestion:
+def _question_of_all(rights: Rights, text: QuestionText) -> AuthorizedQuestion:
     realm_state = rights.state.realm(rights.realm)
-    request = question_text.read(words, realm_state.system, realm_state.matrix, rights.now)
-    return AuthorizedQuestion(realm_state, words, request, rights.sees)
+    request = question_text.read(text, realm_state.system, realm_state.matrix, rights.now)
+    return AuthorizedQuestion(realm_state, text, request, rights.sees)
 
 
 def _of(request: Request, operation: str) -> Request:
@@ -292,34 +299,39 @@ def _of(request: Request, operation: str) -> Request:
 # Explanations
 
 
-def reasons(state: State, actor: Actor, asked: AuthorizedQuestion) -> Reasons:
+def reasons(state: State, actor: Actor, question: AuthorizedQuestion) -> Reasons:
     """The decision and why, as far as the caller may see.
 
     Who sees the realm is told everything. Anybody else is told of statements that reach the
     asker, of the target and what lies above it; and where nothing at all is allowed on the
     target, only that it is denied, as for a target that is not there.
     """
-    explanation = explain(asked.realm.matrix, asked.request)
-    named = _statements(asked, explanation)
+    explanation = explain(question.realm.matrix, question.request)
+    named = _statements(question, explanation)
     notes: tuple[str, ...] = ()
-    if asked.sees and _may_read_statements(state, actor, asked):
-        notes = question_text.validity_notes(asked.realm.matrix, asked.request)
+    if question.sees and _may_read_statements(state, actor, question):
+        notes = question_text.validity_notes(question.realm.matrix, question.request)
     else:
-        explanation = _redacted(asked, explanation, actor)
-        named = [_narrowed(asked, one) for one in _statements(asked, explanation) if is_plain(one)]
+        explanation = _redacted(question, explanation, actor)
+        named = [
+            _narrowed(question, statement)
+            for statement in _statements(question, explanation)
+            if is_plain(statement)
+        ]
     chains = (
-        (s.id, question_text.membership_path(asked.realm.matrix, asked.request, s)) for s in named
+        (s.id, question_text.membership_path(question.realm.matrix, question.request, s))
+        for s in named
     )
     reaching = {id: chain for id, chain in chains if chain is not None}
-    summary = Sentences(asked.realm).answer(asked.request, explanation, named)
+    summary = Sentences(question.realm).answer(question.request, explanation, named)
     return Reasons(
         explanation,
         tuple(named),
         reaching,
         notes,
         tuple(summary),
-        _lifters(asked, explanation, named),
-        asked.request.principal,
+        _lifters(question, explanation, named),
+        question.request.principal,
     )
 
 
@@ -327,19 +339,25 @@ def _lifters(
     question: AuthorizedQuestion, explanation: Explanation, named: Sequence[Statement]
 ) -> dict[str, tuple[Principal, ...] | None]:
     lifted = {id for way in explanation.ways for id in way.lifted}
-    return {one.id: _who_lifts(question, one) for one in named if one.id in lifted}
+    return {
+        statement.id: _who_lifts(question, statement)
+        for statement in named
+        if statement.id in lifted
+    }
 
 
-def _who_lifts(asked: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
+def _who_lifts(question: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
     """Who may hand out, and so take away, all that the statement names where it sits."""
-    matrix = asked.realm.matrix
+    matrix = question.realm.matrix
     model, scope = matrix.snapshot.model, statement.scope
     if model.granting is None or not isinstance(scope, On):
         return None
     if model.operation(model.granting).rule_or_none(scope.entity.type) is None:
         return None
-    question = Request(asked.request.principal, model.granting, scope.entity, asked.request.now)
-    return tuple(sorted(who_may(matrix, question)))
+    request = Request(
+        question.request.principal, model.granting, scope.entity, question.request.now
+    )
+    return tuple(sorted(who_may(matrix, request)))
 
 
 def _may_read_statements(state: State, actor: Actor, question: AuthorizedQuestion) -> bool:
@@ -351,15 +369,15 @@ def _redacted(question: AuthorizedQuestion, explanation: Explanation, actor: Act
     """The explanation without what the caller may not know."""
     if not explanation.decision.allow and not _is_visible(question, actor):
         return Explanation(_recorded(question, _plain_denial(question)), None, (), ())
-    known = {question.request.target, NO_RESOURCE, *_above(question)}
-    rule = None if explanation.rule is None else _pruned(explanation.rule, known)
-    shown = () if rule is None else tuple(sorted(set(_ids(rule))))
+    visible = {question.request.target, NO_RESOURCE, *_above(question)}
+    rule = None if explanation.rule is None else _pruned(explanation.rule, visible)
+    ids = () if rule is None else tuple(sorted(set(_ids(rule))))
     ways = tuple(
         replace(way, opens=(), others=None)
         for way in explanation.ways
-        if not way.joins and all(need.entity in known for need in way.needs)
+        if not way.joins and all(need.entity in visible for need in way.needs)
     )
-    return Explanation(_recorded(question, explanation.decision), rule, shown, ways)
+    return Explanation(_recorded(question, explanation.decision), rule, ids, ways)
 
 
 def _plain_denial(question: AuthorizedQuestion) -> Decision:
@@ -385,11 +403,11 @@ def _above(question: AuthorizedQuestion) -> list[Entity]:
     return list(coded.ancestors(target)) if target != NO_RESOURCE else []
 
 
-def _pruned(step: Step, known: set[Entity]) -> Step:
+def _pruned(step: Step, visible: set[Entity]) -> Step:
     """The step without what is said of entities that the caller may not know of."""
-    if step.entity is not None and step.entity not in known:
+    if step.entity is not None and step.entity not in visible:
         return Step("an object that you may not see", step.holds, None)
-    inner = tuple(_pruned(one, known) for one in step.steps)
+    inner = tuple(_pruned(inner_step, visible) for inner_step in step.steps)
     return replace(step, steps=inner)
 
 
@@ -404,11 +422,11 @@ def is_plain(statement: Statement) -> bool:
 
 def _narrowed(question: AuthorizedQuestion, statement: Statement) -> Statement:
     """The statement, of those whom it names only the ones that the asker acts as."""
-    mine = question.realm.matrix.subject(question.request).named
-    return replace(statement, principals=statement.principals & mine)
+    acts_as = question.realm.matrix.subject(question.request).named
+    return replace(statement, principals=statement.principals & acts_as)
 
 
 def _statements(question: AuthorizedQuestion, explanation: Explanation) -> list[Statement]:
-    there = stored(question.realm)
+    statements = stored(question.realm)
     ids = {*explanation.statements, *(() if explanation.rule is None else _ids(explanation.rule))}
-    return [there[id] for id in sorted(ids) if id in there]
+    return [statements[id] for id in sorted(ids) if id in statements]

@@ -51,17 +51,17 @@ def right(state: State, actor: Actor, now: float, *operations: str) -> May:
 
 
 def right_to_ask(
-    state: State, actor: Actor, words: QuestionText, now: float, *, own: str, other: str
+    state: State, actor: Actor, text: QuestionText, now: float, *, own: str, other: str
 ) -> May:
     """Whether the caller may ask a realm about whom the words name; see `questions.ask`."""
-    about = QuestionText(principal=words.principal, groups=words.groups)
+    about = QuestionText(principal=text.principal, groups=text.groups)
 
     def may(realm: str) -> bool:
         try:
-            asked = questions.ask(state, actor, realm, about, now, own=own, other=other)
+            answer = questions.ask(state, actor, realm, about, now, own=own, other=other)
         except (BadInput, Unknown):
             return True  # the rights come first: what is wrong is the name
-        return not isinstance(asked, Denied)
+        return not isinstance(answer, Denied)
 
     return may
 
@@ -80,10 +80,10 @@ def selected_realms(
         Raises `Unknown` for a realm that is not there, where the caller may know; `BadInput` for
     realms of different directories: these never meet.
     """
-    found = _among(state, actor, names, now, may)
-    if found.realms:
-        return found
-    for realm in found.left_out:
+    selection = _among(state, actor, names, now, may)
+    if selection.realms:
+        return selection
+    for realm in selection.left_out:
         refused = control.denied_in(state, actor, operation, realm, now)
         if refused is not None:
             return refused
@@ -98,17 +98,17 @@ def _among(
         return RealmSelection(tuple(sorted(passing)), left_out(state, actor, passing, now), passing)
     if len(names) > MAX_REALMS:
         raise LimitExceeded(f"{len(names)} realms, at most {MAX_REALMS} are allowed")
-    wanted = list(dict.fromkeys(names))
-    if CONTROL in wanted:
+    requested = list(dict.fromkeys(names))
+    if CONTROL in requested:
         raise BadInput(f"the realm `{CONTROL}` must be queried alone")
-    allowed = [name for name in wanted if may(name)]
+    allowed = [name for name in requested if may(name)]
     directories = {state.realm(name).realm.directory for name in allowed}
     if len(directories) > 1:
-        told = ", ".join(f"`{name}`" for name in sorted(directories))
+        listed = ", ".join(f"`{name}`" for name in sorted(directories))
         raise BadInput(
-            f"realms of different directories cannot be queried together, and these are in {told}"
+            f"realms of different directories cannot be queried together, and these are in {listed}"
         )
-    out = tuple(name for name in wanted if name not in allowed)
+    out = tuple(name for name in requested if name not in allowed)
     passing = _open(state, directories.pop() if directories else actor.directory, may)
     return RealmSelection(tuple(allowed), out, passing)
 

@@ -35,8 +35,8 @@ def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
 
 def weakened(models: Iterable[Model]) -> tuple[str, ...]:
     """What nobody is asked about in realms of the models, one sentence each; no realm's name."""
-    told = (f"{model.title}: {said}" for model in models for said in model.weakened)
-    return tuple(dict.fromkeys(told))
+    warnings = (f"{model.title}: {text}" for model in models for text in model.weakened)
+    return tuple(dict.fromkeys(warnings))
 
 
 def load(state: State, actor: Actor, name: str, now: float) -> RealmState | Denied:
@@ -56,10 +56,10 @@ def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
     if realm.model == CONTROL_MODEL:
         raise BadInput(f"the model `{CONTROL_MODEL}` is reserved for the realm `{CONTROL}`")
     target = control.directory(realm.directory)
-    told = {"name": realm.name, "model": realm.model}
+    details = {"name": realm.name, "model": realm.model}
     if realm.text is not None:
-        told["digest"] = realm.text.digest
-    refused = control.refused(transaction, "realm.create", target, **told)
+        details["digest"] = realm.text.digest
+    refused = control.refused(transaction, "realm.create", target, **details)
     if refused is not None:
         return refused
     establish(transaction, realm)
@@ -116,8 +116,8 @@ def alter(
     What is given replaces what there was; default statements follow the settings. Raises
     `BadInput` for what the model does not declare, `Unknown` for a realm that is not there.
     """
-    told = {"settings": dict(settings or {}), "spellings": len(spellings or {})}
-    refused = control.refused_in(transaction, "realm.alter", name, **told)
+    details = {"settings": dict(settings or {}), "spellings": len(spellings or {})}
+    refused = control.refused_in(transaction, "realm.alter", name, **details)
     if refused is not None:
         return refused
     if name == CONTROL:
@@ -130,8 +130,8 @@ def alter(
     )
     system = load_system(realm.model, realm.settings, realm.text)
     old = {s.id: s for s in default_statements(before.system, before.realm.deleted)}
-    kept = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
-    realm = replace(realm, deleted=kept)
+    deleted = frozenset(id for id in realm.deleted if _is_default(system.model.defaults, id))
+    realm = replace(realm, deleted=deleted)
     new = {s.id: s for s in default_statements(system, realm.deleted)}
     transaction.change(
         name, RealmChanged(name, realm), *default_statement_changes(before, old, new)
@@ -151,9 +151,9 @@ def default_statement_changes(
     One that somebody edited is left as it is.
     """
     stored = before.matrix.snapshot.table.statements
-    gone = [id for id in old if id not in new and stored.get(id) == old[id]]
+    removed = [id for id in old if id not in new and stored.get(id) == old[id]]
     come = [s for id, s in new.items() if old.get(id) != s and stored.get(id) == old.get(id)]
-    return [*map(StatementRemoved, gone), *map(StatementAdded, come)]
+    return [*map(StatementRemoved, removed), *map(StatementAdded, come)]
 
 
 def drop(transaction: WriteTransaction, name: str) -> Denied | None:

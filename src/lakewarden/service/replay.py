@@ -42,8 +42,8 @@ Row = TypeVar("Row")
 
 
 @dataclass(slots=True)
-class Rows:
-    """The rows of one scope, while effects happen to them one after the other."""
+class ScopeTables:
+    """The tables of one scope: their rows, to which effects are applied in order."""
 
     entities: dict[Entity, Entity | None] = field(default_factory=dict)
     relations: dict[Entity, set[RelationRow]] = field(default_factory=dict)
@@ -54,9 +54,9 @@ class Rows:
     statements: dict[str, Statement] = field(default_factory=dict)
 
     @staticmethod
-    def of(facts: Facts) -> Rows:
-        """The stored rows in the same form."""
-        rows = Rows()
+    def of(facts: Facts) -> ScopeTables:
+        """The tables with the rows of stored facts."""
+        rows = ScopeTables()
         rows.entities = dict(facts.entities)
         for relation in facts.relations:
             rows.relations.setdefault(relation.source, set()).add(relation)
@@ -101,10 +101,10 @@ class Rows:
             case OwnerChanged(owner, present):
                 _put(self.owners.setdefault(owner.entity, set()), owner, present)
             case AttributeChanged(entity, attribute, values):
-                kept = self.attributes.setdefault(entity, {})
-                kept.pop(attribute, None)
+                stored = self.attributes.setdefault(entity, {})
+                stored.pop(attribute, None)
                 if values:
-                    kept[attribute] = tuple(sorted(set(values)))
+                    stored[attribute] = tuple(sorted(set(values)))
             case PrincipalChanged(principal, present):
                 _put(self.principals, principal, present)
             case MembershipChanged(membership, present):
@@ -132,9 +132,9 @@ class Rows:
         }
         self.attributes = {named(e): values for e, values in self.attributes.items()}
 
-    def difference(self, other: Rows) -> dict[str, int]:
+    def difference(self, other: ScopeTables) -> dict[str, int]:
         """By table: how many rows only one of the two has."""
-        found = {
+        counts = {
             "entities": len(self.entities.items() ^ other.entities.items()),
             "relations": len(_all(self.relations) ^ _all(other.relations)),
             "owners": len(_all(self.owners) ^ _all(other.owners)),
@@ -143,7 +143,7 @@ class Rows:
             "memberships": len(self.memberships ^ other.memberships),
             "statements": len(self.statements.items() ^ other.statements.items()),
         }
-        return {table: count for table, count in found.items() if count}
+        return {table: count for table, count in counts.items() if count}
 
 
 def _put(rows: set[Row], row: Row, present: bool) -> None:
@@ -155,7 +155,9 @@ def _all(by_entity: Mapping[Entity, Iterable[object]]) -> set[object]:
 
 
 def _values(attributes: Mapping[Entity, Values]) -> set[tuple[object, ...]]:
-    return {(e, name, values) for e, kept in attributes.items() for name, values in kept.items()}
+    return {
+        (e, name, values) for e, by_name in attributes.items() for name, values in by_name.items()
+    }
 
 
 @dataclass(slots=True)
@@ -164,7 +166,7 @@ class Replay:
 
     realms: dict[str, Realm] = field(default_factory=dict)
     systems: dict[str, System] = field(default_factory=dict)
-    scopes: dict[str, Rows] = field(default_factory=dict)
+    scopes: dict[str, ScopeTables] = field(default_factory=dict)
     links: Links = field(default_factory=Links)
 
     def take(self, row: FeedRow) -> None:
@@ -172,7 +174,7 @@ class Replay:
         effect = decode(row, self.systems.get(row.scope))
         self.links = links_after(self.links, [(row.scope, effect)])
         if not isinstance(effect, RealmChanged):
-            self.scopes.setdefault(row.scope, Rows()).take(effect)
+            self.scopes.setdefault(row.scope, ScopeTables()).take(effect)
         elif effect.realm is None:
             for by_name in (self.realms, self.systems, self.scopes):
                 by_name.pop(effect.name, None)
@@ -201,16 +203,16 @@ def compare(reading: Reading) -> list[Disagreement]:
     for row in reading.feed(0):
         replay.take(row)
     scopes, systems, links = replay.scopes, replay.systems, replay.links
-    found = []
+    disagreements = []
     for realm in reading.realms():
         scope = people_of(realm.directory)
         for name, system in ((realm.name, systems.get(realm.name)), (scope, None)):
             rows = scopes.pop(name, None)
             if name == scope and rows is None:
                 continue  # looked at with another realm, or nobody is there
-            stored = Rows.of(reading.facts(name, system))
-            differing = stored.difference(rows or Rows())
+            stored = ScopeTables.of(reading.facts(name, system))
+            differing = stored.difference(rows or ScopeTables())
             if differing:
-                found.append(Disagreement(name, differing))
+                disagreements.append(Disagreement(name, differing))
     differing = {"links": len(set(links.all()) ^ set(Links.of(reading.links()).all()))}
-    return [*found, Disagreement(LINKS, differing)] if differing["links"] else found
+    return [*disagreements, Disagreement(LINKS, differing)] if differing["links"] else disagreements

@@ -46,11 +46,11 @@ def is_taken(state: State, directory: str, name: str, reserved: Iterable[str] = 
 def referenced_names(state: State, directory: str, name: str) -> Mapping[str, frozenset[str]]:
     """By realm, the names that read like this one and of which something is said there."""
     folded = folded_name(name)
-    found = {
+    references = {
         realm.realm.name: _referenced(realm).get(folded, frozenset())
         for realm in _realms(state, directory)
     }
-    return {realm: names for realm, names in found.items() if names}
+    return {realm: names for realm, names in references.items() if names}
 
 
 def _realms(state: State, directory: str) -> Iterator[RealmState]:
@@ -73,7 +73,9 @@ def _stored(realm_state: RealmState) -> Names:
     names = beside.get(_STORED)
     if not isinstance(names, dict):
         names = beside[_STORED] = _by_fold(_stored_users(realm_state.matrix.snapshot))
-    spelled = (Principal(USER, one) for pair in realm_state.realm.spellings.items() for one in pair)
+    spelled = (
+        Principal(USER, name) for pair in realm_state.realm.spellings.items() for name in pair
+    )
     return {**names, **_by_fold(spelled)}
 
 
@@ -83,7 +85,7 @@ def _stored_users(snapshot: Snapshot) -> Iterator[Principal]:
     for name, type in snapshot.model.types.items():
         if type.principal == USER:
             also = (snapshot.model.principal_kind(tree.entity(id)) for id in tree.of_type(name))
-            yield from (Principal(*one) for one in also if one is not None)
+            yield from (Principal(*principal) for principal in also if principal is not None)
 
 
 def _referenced(realm_state: RealmState) -> Names:
@@ -111,4 +113,4 @@ def _by_fold(principals: Iterable[Principal]) -> dict[str, frozenset[str]]:
         if principal.kind == USER:
             name = principal.name.removeprefix(_URN)
             names.setdefault(folded_name(name), set()).add(name)
-    return {folded: frozenset(found) for folded, found in names.items()}
+    return {folded: frozenset(spellings) for folded, spellings in names.items()}

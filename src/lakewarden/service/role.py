@@ -22,7 +22,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def create(
-    transaction: WriteTransaction, realm: str, role: Entity, owner: Principal, given: Grants
+    transaction: WriteTransaction, realm: str, role: Entity, owner: Principal, grants: Grants
 ) -> None:
     """Makes a role with these privileges, that nobody holds yet.
 
@@ -35,7 +35,7 @@ def create(
         EntityAdded(role, container_of(state, role)),
         PrincipalChanged(principal, True),
         OwnerChanged(OwnerRow(role, owner), True),
-        *grant_changes(state, principal, given),
+        *grant_changes(state, principal, grants),
     )
 
 
@@ -78,8 +78,8 @@ def _set_membership(
     id = memberships.ids.get(to)
     groups = frozenset[int]() if id is None else memberships.of.get(id, frozenset())
     held = {memberships.principals[group] for group in groups}
-    asked = sorted({principal_of(state, role) for role in roles})
-    changed = (MembershipRow(to, role) for role in asked if (role in held) is not present)
+    requested = sorted({principal_of(state, role) for role in roles})
+    changed = (MembershipRow(to, role) for role in requested if (role in held) is not present)
     transaction.change(realm, *(MembershipChanged(row, present) for row in changed))
 
 

@@ -33,16 +33,16 @@ def role_sets(matrix: Matrix, users: Iterable[Principal] | None = None) -> list[
     return _grouped([_Naming(matrix)], _users(matrix) if users is None else users)
 
 
-def joint_role_sets(one: Matrix, other: Matrix) -> list[RoleSet]:
+def joint_role_sets(first: Matrix, second: Matrix) -> list[RoleSet]:
     """Users whom no statement of either matrix tells apart; `principals` are those of `one`."""
-    users = dict.fromkeys([*_users(one), *_users(other)])
-    return _grouped([_Naming(one), _Naming(other)], users)
+    users = dict.fromkeys([*_users(first), *_users(second)])
+    return _grouped([_Naming(first), _Naming(second)], users)
 
 
 def _users(matrix: Matrix) -> Iterator[Principal]:
     memberships = matrix.snapshot.coded.memberships
     everybody = (memberships.principals[id] for id in memberships.stored)
-    return (one for one in everybody if one.kind == USER)
+    return (principal for principal in everybody if principal.kind == USER)
 
 
 class _Naming:
@@ -55,7 +55,7 @@ class _Naming:
         self._by_direct: dict[frozenset[int], frozenset[int]] = {}
         ids = self._memberships.ids
         for statement in matrix.snapshot.table.statements.values():
-            named = {ids[one] for one in statement.principals if one in ids}
+            named = {ids[principal] for principal in statement.principals if principal in ids}
             self._named |= named
             if not statement.id.startswith(IMPLIED_ID):
                 self._shown |= named
@@ -76,7 +76,7 @@ class _Naming:
     def shown(self, ids: frozenset[int]) -> tuple[Principal, ...]:
         """Those that people see, in order."""
         principals = (self._memberships.principals[id] for id in ids & self._shown)
-        return tuple(sorted(one for one in principals if one.kind != IMPLIED))
+        return tuple(sorted(principal for principal in principals if principal.kind != IMPLIED))
 
 
 def _grouped(namings: Sequence[_Naming], users: Iterable[Principal]) -> list[RoleSet]:
@@ -86,4 +86,6 @@ def _grouped(namings: Sequence[_Naming], users: Iterable[Principal]) -> list[Rol
     grouped = [
         RoleSet(namings[0].shown(ids[0]), tuple(sorted(members))) for ids, members in sets.items()
     ]
-    return sorted(grouped, key=lambda one: (-len(one.users), one.principals, one.users))
+    return sorted(
+        grouped, key=lambda role_set: (-len(role_set.users), role_set.principals, role_set.users)
+    )

@@ -44,12 +44,12 @@ def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) 
     Those of `prepared` matrices are there. To stop, take no further step.
     """
     size = 0
-    for count, wanted in enumerate(_rows_to_prepare(newest(), prepared)):
+    for count, key in enumerate(_rows_to_prepare(newest(), prepared)):
         if count >= MOST_ROWS or size >= MOST_BYTES:
             return
-        row = _row(newest(), wanted)
+        row = _row(newest(), key)
         size += row.size
-        yield wanted._replace(is_new=row.is_new)
+        yield key._replace(is_new=row.is_new)
 
 
 def _rows_to_prepare(state: State, prepared: Container[Matrix]) -> Iterator[RowKey]:
@@ -70,8 +70,8 @@ def _rows_to_prepare(state: State, prepared: Container[Matrix]) -> Iterator[RowK
 
 def _users(matrix: Matrix) -> list[Principal]:
     memberships = matrix.snapshot.coded.memberships
-    known = (memberships.principals[id] for id in memberships.stored)
-    return [principal for principal in known if principal.kind == USER]
+    stored = (memberships.principals[id] for id in memberships.stored)
+    return [principal for principal in stored if principal.kind == USER]
 
 
 class _PreparedRow(NamedTuple):
@@ -84,20 +84,20 @@ class _PreparedRow(NamedTuple):
 _NO_ROW: Final = _PreparedRow()
 
 
-def _row(state: State, wanted: RowKey) -> _PreparedRow:
+def _row(state: State, key: RowKey) -> _PreparedRow:
     """Makes the row in the state, which may have none of it."""
-    realm = state.realms.get(wanted.realm)
+    realm = state.realms.get(key.realm)
     if realm is None:
         return _NO_ROW
     matrix = realm.matrix
     try:
-        plan = matrix.plan(matrix.operation(wanted.operation), wanted.type)
+        plan = matrix.plan(matrix.operation(key.operation), key.type)
         if plan.view is None:
             return _NO_ROW
-        known = matrix.snapshot.memos.subjects.get(wanted.user)
-        is_new = known is None or known.key not in plan.rows
+        subject = matrix.snapshot.memos.subjects.get(key.user)
+        is_new = subject is None or subject.key not in plan.rows
         return _PreparedRow(
-            len(matrix.entry(plan, matrix.snapshot.subject(wanted.user)).codes), is_new
+            len(matrix.entry(plan, matrix.snapshot.subject(key.user)).codes), is_new
         )
     except WardenError:
         return _NO_ROW  # whoever asks is told

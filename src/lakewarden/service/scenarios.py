@@ -181,9 +181,9 @@ def run(scenario: Scenario, target: Target) -> list[Failure]:
         if case.lists is not None:
             answers = _listed(case, case.lists, sessions[case.now])
         failures += [
-            Failure(scenario.path, case.title, principal_text(user), expected, got)
-            for user, expected, got in answers
-            if expected != got
+            Failure(scenario.path, case.title, principal_text(user), expected, actual)
+            for user, expected, actual in answers
+            if expected != actual
         ]
     return failures
 
@@ -206,13 +206,13 @@ def question(case: Case, user: Principal) -> Question:
 
 
 def _checked(case: Case, session: Session) -> Iterator[tuple[Principal, str, str]]:
-    for word, users in (("allow", case.allow), ("deny", case.deny)):
+    for decision, users in (("allow", case.allow), ("deny", case.deny)):
         for user in users:
             try:
-                got = "allow" if session.check(question(case, user)) else "deny"
+                actual = "allow" if session.check(question(case, user)) else "deny"
             except WardenError as error:
-                got = f"error: {error}"
-            yield user, word, got
+                actual = f"error: {error}"
+            yield user, decision, actual
 
 
 def _listed(
@@ -220,10 +220,10 @@ def _listed(
 ) -> Iterator[tuple[Principal, str, str]]:
     for user, expected in lists.items():
         try:
-            got = _texts(_listing(case, user, session))
+            actual = _texts(_listing(case, user, session))
         except WardenError as error:
-            got = f"error: {error}"
-        yield user, _texts(expected), got
+            actual = f"error: {error}"
+        yield user, _texts(expected), actual
 
 
 def _listing(case: Case, user: Principal, session: Session) -> frozenset[Entity]:
@@ -378,9 +378,9 @@ class _World:
                     raise BadInput("expected a name", where=self._section.at(key))
                 yield Principal(kind, name)
         for entity in sorted(self.entities):
-            found = self._model.principal_kind(entity)
-            if found is not None:
-                yield Principal(*found)
+            principal = self._model.principal_kind(entity)
+            if principal is not None:
+                yield Principal(*principal)
 
     def _memberships(self) -> Iterator[MembershipRow]:
         for text, section in _keys(self._section, "members"):
@@ -513,35 +513,35 @@ class _Cases:
 
     def _targets(self, section: Section, operation: Operation | None) -> dict[str, Entity]:
         declared = operation.targets if operation else {}
-        found: dict[str, Entity] = {}
+        targets: dict[str, Entity] = {}
         for name, inner in _keys(section, "targets"):
             if name not in declared:
                 raise BadInput(f"the operation has no target `{name}`", where=inner.at(name))
-            found[name] = self._world.entity(inner.text(name), inner, name)
-            _check_type(found[name], declared[name], inner, name)
-        return found
+            targets[name] = self._world.entity(inner.text(name), inner, name)
+            _check_type(targets[name], declared[name], inner, name)
+        return targets
 
     def _lists_sent(
         self, section: Section, operation: Operation | None
     ) -> dict[str, tuple[Entity, ...]]:
         declared = operation.lists if operation else {}
-        found: dict[str, tuple[Entity, ...]] = {}
+        lists: dict[str, tuple[Entity, ...]] = {}
         for name, inner in _keys(section, "lists"):
             if name not in declared:
                 raise BadInput(f"the operation takes no list `{name}`", where=inner.at(name))
-            found[name] = tuple(self._world.entity(t, inner, name) for t in inner.texts(name))
-            for entity in found[name]:
+            lists[name] = tuple(self._world.entity(t, inner, name) for t in inner.texts(name))
+            for entity in lists[name]:
                 _check_type(entity, declared[name], inner, name)
-        return found
+        return lists
 
     def _attributes(self, section: Section) -> dict[str, Value]:
-        found: dict[str, Value] = {}
+        attributes: dict[str, Value] = {}
         for name, inner in _keys(section, "attributes"):
             declared = self._model.attributes.get(name)
             if declared is None or declared.source is Source.STORED:
                 raise BadInput(f"requests have no attribute `{name}`", where=inner.at(name))
-            found[name] = _value(declared, inner)
-        return found
+            attributes[name] = _value(declared, inner)
+        return attributes
 
     def _groups(self, section: Section) -> Iterator[Principal]:
         for text in section.texts("groups"):

@@ -80,8 +80,8 @@ def words(text: str) -> list[str]:
     ['shop', 'daily', 'orders', '2nd']
     """
     folded = text.lower() if text.isascii() else normalize("NFKC", text).casefold()
-    found = _WORD.findall(folded)
-    return [word[:LONGEST] for word in found] if len(folded) > LONGEST else found
+    matches = _WORD.findall(folded)
+    return [word[:LONGEST] for word in matches] if len(folded) > LONGEST else matches
 
 
 def check_search(query: str, where: str) -> None:
@@ -103,8 +103,8 @@ class SearchQuery(NamedTuple):
 
     def clauses(self, *kinds: Kind) -> list[list[Term]]:
         """What an entity must have one of each of: every word, as one of some kind."""
-        found = [[Term(kind + word) for kind in kinds] for word in self.whole]
-        return found + [[Term(kind + word, True) for kind in kinds] for word in self.starting]
+        exact = [[Term(kind + word) for kind in kinds] for word in self.whole]
+        return exact + [[Term(kind + word, True) for kind in kinds] for word in self.starting]
 
 
 def parse_query(query: str) -> SearchQuery | None:
@@ -120,19 +120,19 @@ def parse_query(query: str) -> SearchQuery | None:
     """
     if not query.strip(" *"):
         return None
-    whole: dict[str, None] = {}
+    complete: dict[str, None] = {}
     starting: dict[str, None] = {}
     last = ""
     for piece in query.split():
-        found = words(piece)
-        if found:
-            whole.update(dict.fromkeys(found))
-            last = found[-1]
+        terms = words(piece)
+        if terms:
+            complete.update(dict.fromkeys(terms))
+            last = terms[-1]
             if piece.endswith(_PREFIX):
                 starting[last] = None
     if last:
         starting[last] = None
-    return SearchQuery(tuple(word for word in whole if word not in starting), tuple(starting))
+    return SearchQuery(tuple(word for word in complete if word not in starting), tuple(starting))
 
 
 def name_term(text: str) -> str:
@@ -140,9 +140,9 @@ def name_term(text: str) -> str:
     return name_term_of(words(text))
 
 
-def name_term_of(found: list[str]) -> str:
+def name_term_of(parts: list[str]) -> str:
     """The same, of the name's words."""
-    joined = "".join(found)[:LONGEST]
+    joined = "".join(parts)[:LONGEST]
     return f"e{joined}" if joined else ""
 
 

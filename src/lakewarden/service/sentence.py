@@ -1,7 +1,7 @@
-"""Sentences about rules and answers, written once for pages, plans, history and the command line.
+"""Sentences about statements and decisions, for pages, plans, history and the command line.
 
-A sentence is a sequence of words; a word may name something (`Ref`), so that a reader can be led
-to it. `plain` is the sentence as text.
+A sentence is a sequence of phrases. A phrase may have a reference (`Ref`) to what it names, from
+which a page makes a link. `plain` is the sentence as text.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.names.label import urn_label
 from lakewarden.service.state import RealmState
 
-_SHOWN: Final = 4
-"""Names in a row; of more only the number is said."""
+_LISTED: Final = 4
+"""How many names a list shows; of the others it gives the number."""
 
 _URN: Final = "urn:li:"
 _CONDITIONS: Final = {
@@ -41,7 +41,7 @@ _CONDITIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What a word names: an `entity`, `principal`, `privilege`, `operation` or `statement`."""
+    """What a phrase names: an `entity`, `principal`, `privilege`, `operation` or `statement`."""
 
     kind: str
     name: str
@@ -56,9 +56,9 @@ class Phrase:
     ref: Ref | None = None
 
 
-def plain(words: Iterable[Phrase]) -> str:
+def plain(phrases: Iterable[Phrase]) -> str:
     """The sentence as text."""
-    return "".join(word.text for word in words)
+    return "".join(phrase.text for phrase in phrases)
 
 
 class Sentences:
@@ -69,7 +69,7 @@ class Sentences:
         self._system = realm_state.system
 
     def entity(self, entity: Entity) -> Phrase:
-        """The entity by the name that people call it."""
+        """The entity by its display name."""
         if entity == NO_RESOURCE:
             return Phrase(self._system.model.title)
         is_urn = entity.name.startswith(_URN)
@@ -80,33 +80,33 @@ class Sentences:
     def principal(self, principal: Principal) -> Phrase:
         """The principal by its name."""
         text = principal_text(principal)
-        return Phrase(_called(principal), Ref("principal", text, self._realm))
+        return Phrase(_display_name(principal), Ref("principal", text, self._realm))
 
     def privileges(self, names: Iterable[str]) -> list[Phrase]:
         """Privileges, with commas between."""
         ordered = sorted(names)
-        words = [Phrase(name, Ref("privilege", name, self._realm)) for name in ordered[:_SHOWN]]
-        return _row(words, len(ordered) - len(words))
+        phrases = [Phrase(name, Ref("privilege", name, self._realm)) for name in ordered[:_LISTED]]
+        return _joined(phrases, len(ordered) - len(phrases))
 
     def statement(self, statement: Statement) -> list[Phrase]:
         """Who may, or may not, do what on what."""
-        effect = " may " if statement.effect is Effect.ALLOW else " may never "
-        words = [*self._whom(statement), Phrase(effect), *self.privileges(statement.privileges)]
-        words += self._on(statement)
+        effect = " may " if statement.effect is Effect.ALLOW else " may not "
+        phrases = [*self._whom(statement), Phrase(effect), *self.privileges(statement.privileges)]
+        phrases += self._on(statement)
         if statement.constraint is not None:
-            words.append(Phrase(", as far as its limits go"))
+            phrases.append(Phrase(", within its sub-resource constraint"))
         if not statement.active:
-            words.append(Phrase(" (not in force)"))
-        return words
+            phrases.append(Phrase(" (inactive)"))
+        return phrases
 
     def _whom(self, statement: Statement) -> list[Phrase]:
         named = sorted(statement.principals)
-        words = [self.principal(one) for one in named[:_SHOWN]]
+        phrases = [self.principal(principal) for principal in named[:_LISTED]]
         if statement.owners is not None:
-            words.append(Phrase(_owners(statement.owners)))
-        if not words:
+            phrases.append(Phrase(_owners(statement.owners)))
+        if not phrases:
             return [Phrase("nobody")]
-        return _row(words, len(named) - min(len(named), _SHOWN))
+        return _joined(phrases, len(named) - min(len(named), _LISTED))
 
     def _on(self, statement: Statement) -> list[Phrase]:
         match statement.scope:
@@ -115,7 +115,7 @@ class Sentences:
             case On(entity):
                 return [Phrase(f" on {entity.type} "), self.entity(entity)]
             case Matching(type=type, parts=parts):
-                return [Phrase(f" on every {type} like {'.'.join(parts)}")]
+                return [Phrase(f" on every {type} matching {'.'.join(parts)}")]
             case Where(criteria=criteria) if criteria:
                 return self._where(criteria)
             case _:
@@ -124,30 +124,36 @@ class Sentences:
                 return [Phrase(" on everything")] if is_about_assets else []
 
     def _where(self, criteria: Sequence[Criterion]) -> list[Phrase]:
-        """The type first, as `every dataset`; the other criteria behind it."""
+        """The type first, as `every dataset`; then the other criteria."""
         fields = self._system.model.fields
         types = [
-            one
-            for one in criteria
-            if fields[one.field].origin == ("type",) and one.condition is Condition.EQUALS
+            criterion
+            for criterion in criteria
+            if fields[criterion.field].origin == ("type",)
+            and criterion.condition is Condition.EQUALS
         ]
-        words = [Phrase(" on ")]
+        phrases = [Phrase(" on ")]
         if types:
-            words += [Phrase("every "), *_row([Phrase(one) for one in types[0].values], 0, " or ")]
+            phrases += [
+                Phrase("every "),
+                *_joined([Phrase(value) for value in types[0].values], 0, " or "),
+            ]
         else:
-            words.append(Phrase("everything"))
-        others = [one for one in criteria if one not in types[:1]]
-        for place, one in enumerate(others):
-            words.append(Phrase(" and " if place else " whose "))
-            words += self._criterion(one)
-        return words
+            phrases.append(Phrase("everything"))
+        others = [criterion for criterion in criteria if criterion not in types[:1]]
+        for place, criterion in enumerate(others):
+            phrases.append(Phrase(" and " if place else " whose "))
+            phrases += self._criterion(criterion)
+        return phrases
 
     def _criterion(self, criterion: Criterion) -> list[Phrase]:
         field = criterion.field.lower().replace("_", " ")
         is_prefix = criterion.condition is Condition.STARTS_WITH
-        named = criterion.values[:_SHOWN]
-        shown = [Phrase(value) if is_prefix else self._value(value) for value in named]
-        values = _row(shown, len(criterion.values) - len(shown), " or ") or [Phrase("nothing")]
+        named = criterion.values[:_LISTED]
+        phrases = [Phrase(value) if is_prefix else self._value(value) for value in named]
+        values = _joined(phrases, len(criterion.values) - len(phrases), " or ") or [
+            Phrase("nothing")
+        ]
         return [Phrase(f"{field} {_CONDITIONS[criterion.condition]} "), *values]
 
     def _value(self, text: str) -> Phrase:
@@ -156,15 +162,15 @@ class Sentences:
         return Phrase(urn_label(text), Ref("entity", text, self._realm))
 
     def answer(
-        self, request: Request, found: Explanation, named: Sequence[Statement]
+        self, request: Request, explanation: Explanation, named: Sequence[Statement]
     ) -> list[Phrase]:
-        """The answer to a question in one sentence or two, its cause first."""
-        may = " may " if found.decision.allow else " may not "
-        words = [self.principal(request.principal), Phrase(may), *self._act(request), Phrase(".")]
-        return words + (
-            self._because(found, named)
-            if found.decision.allow
-            else self._why_not(request, found, named)
+        """The decision in one sentence, and its cause in a second one."""
+        may = " may " if explanation.decision.allow else " may not "
+        phrases = [self.principal(request.principal), Phrase(may), *self._act(request), Phrase(".")]
+        return phrases + (
+            self._because(explanation, named)
+            if explanation.decision.allow
+            else self._why_not(request, explanation, named)
         )
 
     def _act(self, request: Request) -> list[Phrase]:
@@ -179,57 +185,66 @@ class Sentences:
 
     def _because(self, explanation: Explanation, named: Sequence[Statement]) -> list[Phrase]:
         allowing = [
-            one for one in named if one.effect is Effect.ALLOW and one.id in explanation.statements
+            statement
+            for statement in named
+            if statement.effect is Effect.ALLOW and statement.id in explanation.statements
         ]
         if not allowing:
             return []
-        words = [Phrase(" "), *self.statement(allowing[0])]
-        if len(allowing) > 1:
-            words.append(Phrase(f", and {len(allowing) - 1} more statements add to it"))
-        return [*words, Phrase(".")]
+        phrases = [Phrase(" "), *self.statement(allowing[0])]
+        more = len(allowing) - 1
+        if more:
+            allow = "statements allow" if more > 1 else "statement allows"
+            phrases.append(Phrase(f"; {more} more {allow} it"))
+        return [*phrases, Phrase(".")]
 
     def _why_not(
         self, request: Request, explanation: Explanation, named: Sequence[Statement]
     ) -> list[Phrase]:
         if explanation.decision.reason is Reason.NOT_STORED:
-            return [Phrase(" It is not stored here, and nobody may do this on what is not there.")]
+            return [Phrase(" It is not stored, and this operation requires a stored entity.")]
         denying = [
-            one for one in named if one.effect is Effect.DENY and one.id in explanation.statements
+            statement
+            for statement in named
+            if statement.effect is Effect.DENY and statement.id in explanation.statements
         ]
         if denying:
             return [
-                Phrase(" A DENY stands in the way: "),
+                Phrase(" A DENY applies: "),
                 *self._whom(denying[0]),
-                Phrase(" may never "),
+                Phrase(" may not "),
                 *self.privileges(denying[0].privileges),
                 *self._on(denying[0]),
-                Phrase(", and a DENY beats every ALLOW."),
+                Phrase(", and a DENY overrides every ALLOW."),
             ]
         if not explanation.ways or not explanation.ways[0].needs:
             return []
         need = explanation.ways[0].needs[0]
-        words = [Phrase(" It needs "), *self.privileges([need.privilege])]
+        phrases = [Phrase(" It requires "), *self.privileges([need.privilege])]
         if need.entity != NO_RESOURCE:
-            words += [Phrase(f" on {need.entity.type} "), self.entity(need.entity)]
+            phrases += [Phrase(f" on {need.entity.type} "), self.entity(need.entity)]
         more = len(explanation.ways[0].needs) - 1
         if more:
-            words.append(Phrase(f", and {more} more"))
-        return [*words, Phrase(".")]
+            phrases.append(Phrase(f", and {more} more"))
+        return [*phrases, Phrase(".")]
 
 
-def act_words(event: Mapping[str, object]) -> list[Phrase]:
-    """An event of the audit trail: who did what on what, and what came of it."""
-    outcome = {"allow": "", "deny": " was refused", "error": " failed at"}
+def event_sentence(event: Mapping[str, object]) -> list[Phrase]:
+    """An event of the audit trail: actor, outcome, operation and target."""
+    outcome = {"allow": "", "deny": " was denied", "error": " failed at"}
     verb = outcome.get(str(event.get("outcome", "")), "")
-    words = [Phrase(str(event.get("actor", "") or "somebody")), Phrase(verb)]
+    phrases = [Phrase(str(event.get("actor", "") or "anonymous")), Phrase(verb)]
     operation, realm = str(event.get("operation", "")), str(event.get("realm", ""))
-    words += [Phrase(" "), Phrase(operation, Ref("operation", operation, realm))]
+    phrases += [Phrase(" "), Phrase(operation, Ref("operation", operation, realm))]
     details = event.get("details")
     statement = details.get("statement") if isinstance(details, Mapping) else None
     if isinstance(statement, str) and statement:
-        words += [Phrase(" of "), Phrase(statement, Ref("statement", statement, _realm_of(event)))]
+        phrases += [
+            Phrase(" of "),
+            Phrase(statement, Ref("statement", statement, _realm_of(event))),
+        ]
     target = str(event.get("target", ""))
-    return [*words, Phrase(f" on {target}")] if target else words
+    return [*phrases, Phrase(f" on {target}")] if target else phrases
 
 
 def _realm_of(event: Mapping[str, object]) -> str:
@@ -238,7 +253,7 @@ def _realm_of(event: Mapping[str, object]) -> str:
     return named or str(event.get("realm", ""))
 
 
-def _called(principal: Principal) -> str:
+def _display_name(principal: Principal) -> str:
     if principal == ALL_USERS:
         return "every user"
     if principal == ANY_GROUP:
@@ -263,13 +278,13 @@ def _type_label(text: str) -> str:
     return label.removeprefix("__system__").replace("_", " ")
 
 
-def _row(words: Sequence[Phrase], more: int, last: str = " and ") -> list[Phrase]:
-    """Words in a row: `a, b and c`."""
+def _joined(phrases: Sequence[Phrase], more: int, last: str = " and ") -> list[Phrase]:
+    """A list of phrases: `a, b and c`."""
     row: list[Phrase] = []
-    for place, word in enumerate(words):
+    for place, phrase in enumerate(phrases):
         if place:
-            row.append(Phrase(last if place == len(words) - 1 and not more else ", "))
-        row.append(word)
+            row.append(Phrase(last if place == len(phrases) - 1 and not more else ", "))
+        row.append(phrase)
     if more:
         row.append(Phrase(f"{last}{more} more"))
     return row

@@ -97,10 +97,12 @@ def sign_out(transaction: WriteTransaction) -> None:
 def _begin(transaction: WriteTransaction, actor: Actor) -> Issued:
     state, now = transaction.state, transaction.now
     home = list(_sessions(state, actor.directory, actor.realm))
-    theirs = (one for one in home if one.user == actor.user)
-    own = sorted(theirs, key=lambda one: (one.created, one.id))
-    gone = [one for one in home if one.expires <= now] + own[: max(0, len(own) - MOST + 1)]
-    _end(transaction, actor.directory, gone)
+    sessions = (session for session in home if session.user == actor.user)
+    own = sorted(sessions, key=lambda session: (session.created, session.id))
+    ended = [session for session in home if session.expires <= now] + own[
+        : max(0, len(own) - MOST + 1)
+    ]
+    _end(transaction, actor.directory, ended)
     text = tokens.new_text()
     token = Token(
         id=f"{tokens.SESSIONS}{secrets.token_hex(12)}",
@@ -169,15 +171,15 @@ def _end(transaction: WriteTransaction, directory: str, ended: Iterable[Token]) 
 def end_all(transaction: WriteTransaction, realm: Realm, user: str) -> int:
     """Ends all sessions of a user in the realm; how many there were."""
     home = _sessions(transaction.state, realm.directory, realm.name)
-    theirs = [one for one in home if one.user == user]
-    end(transaction, realm, theirs)
-    return len(theirs)
+    sessions = [session for session in home if session.user == user]
+    end(transaction, realm, sessions)
+    return len(sessions)
 
 
 def end_of_user(transaction: WriteTransaction, directory: str, user: str) -> None:
     """Ends all sessions of a user of a directory that are good in more than one realm."""
     home = _sessions(transaction.state, directory, None)
-    _end(transaction, directory, [one for one in home if one.user == user])
+    _end(transaction, directory, [session for session in home if session.user == user])
 
 
 def of(state: State, actor: Actor) -> Token | None:
@@ -185,15 +187,15 @@ def of(state: State, actor: Actor) -> Token | None:
     if not actor.credential.startswith(CREDENTIAL):
         return None
     id = actor.credential.removeprefix(CREDENTIAL)
-    return next((one for one in state.tokens.values() if one.id == id), None)
+    return next((token for token in state.tokens.values() if token.id == id), None)
 
 
 def keep_alive(transaction: WriteTransaction, token: Token) -> None:
     """Puts off the end of a session, where it is not over by now."""
     newest = transaction.state.tokens.get(token.digest)
-    kept = None if newest is None else kept_alive(newest, transaction.now)
-    if kept is not None and newest is not None and transaction.now < newest.expires:
-        transaction.change(people_of(kept.directory), TokenChanged(kept.id, kept))
+    extended = None if newest is None else kept_alive(newest, transaction.now)
+    if extended is not None and newest is not None and transaction.now < newest.expires:
+        transaction.change(people_of(extended.directory), TokenChanged(extended.id, extended))
 
 
 def kept_alive(token: Token, now: float) -> Token | None:
@@ -225,7 +227,7 @@ def listed(
 def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
     """Ends a session, one's own or somebody else's; one that is not there is over already."""
     home = directory or transaction.actor.directory
-    token = next((one for one in transaction.state.tokens.values() if one.id == id), None)
+    token = next((token for token in transaction.state.tokens.values() if token.id == id), None)
     own = token is not None and (token.user, token.directory) == (
         transaction.actor.user,
         transaction.actor.directory,

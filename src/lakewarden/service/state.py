@@ -45,8 +45,8 @@ BULK = 2_000
 Scoped = tuple[str, Effect]
 """An effect and the scope to which it belongs."""
 
-Rows = Callable[[str, System], Facts]
-"""All rows of a realm, as they are after the effects at hand."""
+FactsReader = Callable[[str, System], Facts]
+"""Reads all facts of a realm, as they are after the effects that are applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class State:
 
     def declared(self, name: str) -> Realm | None:
         """What is declared of a realm, open or closed; None where there is none."""
-        found = self.realms.get(name) or self.closed.get(name)
-        return None if found is None else found.realm
+        state = self.realms.get(name) or self.closed.get(name)
+        return None if state is None else state.realm
 
     def covers(self, now: float) -> bool:
         """Whether every realm is compiled for this moment."""
@@ -213,20 +213,20 @@ def from_rows(state: State, realm: Realm, reading: Reading, now: float) -> Realm
 
 
 def after_effects(
-    state: State, effects: Sequence[Scoped], rows: Rows, now: float, revision: int
+    state: State, effects: Sequence[Scoped], facts_of: FactsReader, now: float, revision: int
 ) -> State:
     """The state after the effects, at their revision. Raises what the kernel's changes raise."""
     by_scope: dict[str, list[Effect]] = {}
     for scope, effect in effects:
         by_scope.setdefault(scope, []).append(effect)
-    for scope, found in by_scope.items():
+    for scope, scope_effects in by_scope.items():
         if scope.startswith("@"):
-            state = _with_people(state, scope[1:], found, now, revision)
-    for found in by_scope.values():  # the change of a realm is of its own scope
-        state = _with_realms(state, found, rows, now, revision)
-    for scope, found in by_scope.items():
+            state = _with_people(state, scope[1:], scope_effects, now, revision)
+    for scope_effects in by_scope.values():  # the change of a realm is of its own scope
+        state = _with_realms(state, scope_effects, facts_of, now, revision)
+    for scope, scope_effects in by_scope.items():
         if not scope.startswith("@") and scope in state.realms:
-            state = _with_changes(state, scope, found, rows, now, revision)
+            state = _with_changes(state, scope, scope_effects, facts_of, now, revision)
     return _bounded(replace(state, revision=revision, links=links_after(state.links, effects)))
 
 
@@ -235,10 +235,10 @@ def links_after(links: Links, effects: Sequence[Scoped]) -> Links:
     changes = LinkChanges(links)
     for scope, effect in effects:
         match effect:
-            case LinkChanged(found, None):
-                changes.drop(found)
-            case LinkChanged(found, keeper) if keeper is not None:
-                changes.put(found, keeper)
+            case LinkChanged(link, None):
+                changes.drop(link)
+            case LinkChanged(link, keeper) if keeper is not None:
+                changes.put(link, keeper)
             case EntityDropped(entity):
                 changes.drop_asset(Asset(scope, entity))
             case EntityRenamed(entity, name):
@@ -269,10 +269,12 @@ def _people(facts: Facts) -> People:
     return People(frozenset(facts.principals), frozenset(facts.memberships))
 
 
-def compiled_realm(state: State, realm: Realm, rows: Rows, now: float, revision: int) -> RealmState:
-    """A realm, compiled from its `rows` and the people of its directory, which `state` has."""
+def compiled_realm(
+    state: State, realm: Realm, facts_of: FactsReader, now: float, revision: int
+) -> RealmState:
+    """A realm, compiled from its facts and the people of its directory, which `state` has."""
     system = load_system(realm.model, realm.settings, realm.text)
-    facts = rows(realm.name, system)
+    facts = facts_of(realm.name, system)
     own = _people(facts)
     everyone = own | state.people.get(realm.directory, People()).spelled(system)
     together = replace(
@@ -317,7 +319,7 @@ def _spelled(effect: Effect, system: System) -> Effect:
 
 
 def _with_realms(
-    state: State, effects: Sequence[Effect], rows: Rows, now: float, revision: int
+    state: State, effects: Sequence[Effect], facts_of: FactsReader, now: float, revision: int
 ) -> State:
     """The state after realms came, went or got other settings."""
     realms, closed = dict(state.realms), dict(state.closed)
@@ -334,27 +336,34 @@ def _with_realms(
                 if is_alone and before and _is_compiled_alike(before.realm, effect.realm):
                     realms[effect.name] = replace(before, realm=effect.realm)
                 else:
-                    realms[effect.name] = compiled_realm(state, effect.realm, rows, now, revision)
+                    realms[effect.name] = compiled_realm(
+                        state, effect.realm, facts_of, now, revision
+                    )
     return replace(state, realms=realms, closed=closed)
 
 
-def _is_compiled_alike(one: Realm, other: Realm) -> bool:
-    return (one.model, one.text, one.settings, one.directory) == (
-        other.model,
-        other.text,
-        other.settings,
-        other.directory,
+def _is_compiled_alike(first: Realm, second: Realm) -> bool:
+    return (first.model, first.text, first.settings, first.directory) == (
+        second.model,
+        second.text,
+        second.settings,
+        second.directory,
     )
 
 
 def _with_changes(
-    state: State, scope: str, effects: Sequence[Effect], rows: Rows, now: float, revision: int
+    state: State,
+    scope: str,
+    effects: Sequence[Effect],
+    facts_of: FactsReader,
+    now: float,
+    revision: int,
 ) -> State:
     realm = state.realms[scope]
     if any(isinstance(effect, RealmChanged) for effect in effects):
         return state  # compiled with them already
     if len(effects) > BULK:
-        after = compiled_realm(state, realm.realm, rows, now, revision)
+        after = compiled_realm(state, realm.realm, facts_of, now, revision)
     else:
         shared = state.people.get(realm.realm.directory, People()).spelled(realm.system)
         after = _changed(realm, effects, shared, now, revision)

@@ -64,13 +64,13 @@ class StatementReach:
 
     def _entities(self, statement: Statement) -> BitMap:
         bearings = self._context.bearings.get(statement.id, ())
-        return union(self._context.stored(one.grant) for one in bearings)
+        return union(self._context.stored(bearing.grant) for bearing in bearings)
 
     def _users(self, statement: Statement, entities: BitMap) -> BitMap:
         if statement.id not in self._context.bearings:
             return BitMap()
         ids = self._context.memberships.ids
-        named = (ids[one] for one in statement.principals if one in ids)
+        named = (ids[principal] for principal in statement.principals if principal in ids)
         users = union(self._context.users_of(id) for id in named)
         if statement.owners is not None:
             for owner, owned in self._owned_by.items():
@@ -80,21 +80,21 @@ class StatementReach:
 
     def reaching(self, entity: Entity, id: int) -> Iterator[ApplicableStatement]:
         """The stored statements in force that bear on the entity of this number, by id."""
-        there = {
-            key: [one for one in bearings if id in self._context.ids(one.grant)]
+        applicable = {
+            key: [bearing for bearing in bearings if id in self._context.ids(bearing.grant)]
             for key, bearings in self._context.bearings.items()
             if not is_implied(key)
         }
-        near = {key: bearings for key, bearings in there.items() if bearings}
+        near = {key: bearings for key, bearings in applicable.items() if bearings}
         denied = [
-            (one.grant.statement, one.privilege)
+            (bearing.grant.statement, bearing.privilege)
             for bearings in near.values()
-            for one in bearings
-            if one.grant.statement.effect is Effect.DENY
+            for bearing in bearings
+            if bearing.grant.statement.effect is Effect.DENY
         ]
         for _, bearings in sorted(near.items()):
             statement = bearings[0].grant.statement
-            privileges = {one.privilege for one in bearings}
+            privileges = {bearing.privilege for bearing in bearings}
             source = statement.scope.entity if isinstance(statement.scope, On) else None
             beaten: set[str] = set()
             if statement.effect is Effect.ALLOW:
@@ -105,11 +105,11 @@ class StatementReach:
                 }
             yield ApplicableStatement(statement, source, source == entity, tuple(sorted(beaten)))
 
-    def _meet(self, one: Statement, other: Statement) -> bool:
-        if one.owners is not None or other.owners is not None:
+    def _meet(self, allow: Statement, deny: Statement) -> bool:
+        if allow.owners is not None or deny.owners is not None:
             return True
         ids = self._context.memberships.ids
-        pairs = ((a, b) for a in one.principals for b in other.principals if a in ids and b in ids)
+        pairs = ((a, b) for a in allow.principals for b in deny.principals if a in ids and b in ids)
         return any(self._context.go_together(ids[a], ids[b]) for a, b in pairs)
 
 
@@ -152,14 +152,18 @@ def _own(
         for row in rows
         if is_plain(row.statement)
     }
-    shown = {key for key, one in narrowed.items() if one.principals or one.owners is not None}
+    visible = {
+        key
+        for key, statement in narrowed.items()
+        if statement.principals or statement.owners is not None
+    }
     return [
         replace(
             row,
             statement=narrowed[row.statement.id],
-            beaten_by=tuple(deny for deny in row.beaten_by if deny in shown),
+            beaten_by=tuple(deny for deny in row.beaten_by if deny in visible),
             is_own=True,
         )
         for row in rows
-        if row.statement.id in shown
+        if row.statement.id in visible
     ]

@@ -134,8 +134,8 @@ def _is_editable(realm_state: RealmState, id: str) -> bool:
 def _check_mark(transaction: WriteTransaction, realm: str, id: str, mark: str) -> None:
     keeper = mark_of(transaction, realm, id)
     if keeper != mark and (keeper or id in stored(transaction.realm(realm))):
-        kept = f"has the mark `{keeper}`" if keeper else "has no mark"
-        raise Conflict(f"statement `{id}` {kept}; specify its mark to change it")
+        current = f"has the mark `{keeper}`" if keeper else "has no mark"
+        raise Conflict(f"statement `{id}` {current}; specify its mark to change it")
 
 
 def _marked(transaction: WriteTransaction, realm: str, id: str, mark: str) -> list[Effect]:

@@ -76,10 +76,10 @@ def written(
 
 
 def trimmed(
-    transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, kept: int
+    transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, limit: int
 ) -> None:
     """Takes the oldest values away, those beyond so many."""
-    rows = transaction.store.values(realm, entity, aspect, FIRST, LAST, _ALL, kept)
+    rows = transaction.store.values(realm, entity, aspect, FIRST, LAST, _ALL, limit)
     _take_away(transaction, realm, aspect, rows)
 
 
@@ -120,10 +120,10 @@ def _take_away(
 ) -> None:
     for start in range(0, len(rows), _MOST):
         part = rows[start : start + _MOST]
-        gone: list[Effect] = [
-            ValueChanged(one.entity, aspect, one.time, one.mark, None) for one in part
+        removed: list[Effect] = [
+            ValueChanged(row.entity, aspect, row.time, row.mark, None) for row in part
         ]
-        transaction.change(realm, *gone)
+        transaction.change(realm, *removed)
 
 
 def values(

@@ -81,9 +81,12 @@ def create(
     check_realm_name(directory)
     _check(user, seconds, title)
     id = _new_id(user, directory)
-    told = {"token": id, "user": user, "directory": directory, "good_in": realm or ""}
+    details = {"token": id, "user": user, "directory": directory, "good_in": realm or ""}
     refused = control.refused(
-        transaction, _creating(transaction, user, directory), control.directory(directory), **told
+        transaction,
+        _creating(transaction, user, directory),
+        control.directory(directory),
+        **details,
     )
     if refused is not None:
         return refused
@@ -177,8 +180,8 @@ def _was_own(actor: Actor, id: str) -> bool:
     Whoever makes up such an id learns nothing: the answer hangs on its letters alone.
     """
     start, mark = id[:-8], id[-8:]
-    known = _ID.fullmatch(id) is not None
-    return known and mark == _mark(start, actor.user, actor.directory)
+    has_id_form = _ID.fullmatch(id) is not None
+    return has_id_form and mark == _mark(start, actor.user, actor.directory)
 
 
 def _is_own(actor: Actor, user: str, directory: str) -> bool:
@@ -201,13 +204,13 @@ def listed(
     refused = control.denied(state, actor, operation, control.directory(directory), now)
     if refused is not None:
         return refused
-    found = (
+    tokens = (
         token
         for token in state.tokens.values()
         if token.directory == directory and user in (None, token.user) and now < token.expires
         if not token.id.startswith(SESSIONS)
     )
-    return sorted(found, key=lambda token: (token.created, token.id))
+    return sorted(tokens, key=lambda token: (token.created, token.id))
 
 
 def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
@@ -219,15 +222,15 @@ def revoke(transaction: WriteTransaction, id: str, directory: str | None = None)
     `directory` says where somebody else's token is looked for; None: the caller's.
     """
     home = directory or transaction.actor.directory
-    found = next((token for token in transaction.state.tokens.values() if token.id == id), None)
-    if found is None:
+    token = next((token for token in transaction.state.tokens.values() if token.id == id), None)
+    if token is None:
         own = _was_own(transaction.actor, id)
     else:
-        own = _is_own(transaction.actor, found.user, found.directory)
+        own = _is_own(transaction.actor, token.user, token.directory)
     operation = "token.revoke_own" if own else "token.revoke"
     refused = control.refused(transaction, operation, control.directory(home), token=id)
     if refused is not None:
         return refused
-    if found is not None and found.directory == home:
+    if token is not None and token.directory == home:
         transaction.change(people_of(home), TokenChanged(id, None))
     return None

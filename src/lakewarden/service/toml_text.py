@@ -29,16 +29,16 @@ def key(text: str) -> str:
     return text if _BARE.fullmatch(text) else quoted(text)
 
 
-def value(found: object) -> str:
+def value(content: object) -> str:
     """A text, number, truth, list or table."""
-    if isinstance(found, Mapping):
-        inner = ", ".join(f"{key(str(name))} = {value(one)}" for name, one in found.items())
+    if isinstance(content, Mapping):
+        inner = ", ".join(f"{key(str(name))} = {value(item)}" for name, item in content.items())
         return f"{{ {inner} }}"
-    if isinstance(found, (list, tuple)):
-        if len(found) > 1 and len(str(found)) > _WIDE:
-            return "[\n" + "".join(f"  {value(one)},\n" for one in found) + "]"
-        return f"[{', '.join(map(value, found))}]"
-    return quoted(found) if isinstance(found, str) else json.dumps(found)
+    if isinstance(content, (list, tuple)):
+        if len(content) > 1 and len(str(content)) > _WIDE:
+            return "[\n" + "".join(f"  {value(item)},\n" for item in content) + "]"
+        return f"[{', '.join(map(value, content))}]"
+    return quoted(content) if isinstance(content, str) else json.dumps(content)
 
 
 def quoted(text: str) -> str:

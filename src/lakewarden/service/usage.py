@@ -53,12 +53,12 @@ class Usage:
             self._add(day, {(realm, user, operation, Entity(type, name)): number})
 
     def _add(self, day: int, counts: Mapping[Key, int]) -> None:
-        kept = self._days.setdefault(day, {})
+        total = self._days.setdefault(day, {})
         for key, number in counts.items():
-            if key in kept:
-                kept[key] += number
+            if key in total:
+                total[key] += number
             elif self._size < MOST:
-                kept[key] = number
+                total[key] = number
                 self._size += 1
             else:
                 self.lost += number
@@ -73,8 +73,8 @@ class Usage:
                 store.add_usage(_date(day), counts)
             except Unavailable:
                 with self._lock:
-                    for left, kept in days.items():
-                        self._add(left, kept)
+                    for unwritten_day, unwritten in days.items():
+                        self._add(unwritten_day, unwritten)
                 raise
             del days[day]
 

@@ -40,17 +40,17 @@ def listing_denial(state: State, actor: Actor, realm: str, now: float) -> Denied
     return refused
 
 
-def rule_visible_ids(found: RealmState, actor: Actor, now: float) -> BitMap:
+def rule_visible_ids(realm_state: RealmState, actor: Actor, now: float) -> BitMap:
     """The ids of the stored entities that the caller may see by the rules of the realm."""
-    model = found.system.model
+    model = realm_state.system.model
     operations = {model.reaching(SEE, type) for type in model.types} - {None}
     ids = BitMap()
-    for operation in sorted(one for one in operations if one is not None):
+    for operation in sorted(name for name in operations if name is not None):
         cancellation.check()
         types = [type for type in model.types if model.reaching(SEE, type) == operation]
-        request = actor.request(found.realm, found.system, operation, now=now)
+        request = actor.request(realm_state.realm, realm_state.system, operation, now=now)
         for type in types:
-            ids |= listing(found.matrix, request, type=type)
+            ids |= listing(realm_state.matrix, request, type=type)
     return ids
 
 

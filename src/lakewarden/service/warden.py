@@ -138,14 +138,14 @@ class Warden:
         rows = [
             OwnerRow(entity, coded.memberships.principals[o], coded.ownerships[n]) for o, n in old
         ]
-        gone: list[Change] = [OwnerChanged(row, False) for row in rows if row != new]
-        self.apply([*gone, OwnerChanged(new, True)])
+        removed: list[Change] = [OwnerChanged(row, False) for row in rows if row != new]
+        self.apply([*removed, OwnerChanged(new, True)])
 
     def state(self, **statement: object) -> None:
         """Stores one statement, written as in a statement file; the same id replaces it."""
         model, spelling = self.system.model, self.system.spelling
         read = read_statements([statement], model, spelling, "statement")
-        self.apply(StatementAdded(one) for one in read)
+        self.apply(StatementAdded(statement) for statement in read)
 
     def retract(self, id: str) -> None:
         """Takes the statement with this id away."""
@@ -172,8 +172,8 @@ class Warden:
     def filter(self, user: str, operation: str, entities: Iterable[str]) -> tuple[str, ...]:
         """Those of the given entities on which the user may do the operation, in order."""
         texts = tuple(entities)
-        found = [self.system.entity(one) for one in texts]
-        indexes = filtered(self.matrix, self.request(user, operation), found)
+        targets = [self.system.entity(text) for text in texts]
+        indexes = filtered(self.matrix, self.request(user, operation), targets)
         return tuple(texts[index] for index in indexes)
 
     def who(self, operation: str, on: str | None = None) -> tuple[str, ...]:

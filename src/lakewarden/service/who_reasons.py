@@ -30,26 +30,32 @@ class WhoReason:
     users: tuple[Principal, ...]
 
 
-def who_reasons(asked: AuthorizedQuestion) -> list[WhoReason]:
+def who_reasons(question: AuthorizedQuestion) -> list[WhoReason]:
     """Everybody who may, by reason; the reason of most people first."""
-    matrix = asked.realm.matrix
+    matrix = question.realm.matrix
     table = matrix.snapshot.table.statements
     memberships = matrix.snapshot.coded.memberships
-    found: dict[tuple[tuple[Principal, ...], tuple[str, ...]], list[Principal]] = {}
-    for place, one in enumerate(checked(role_sets(matrix, users(asked)))):
+    users_by_cause: dict[tuple[tuple[Principal, ...], tuple[str, ...]], list[Principal]] = {}
+    for place, role_set in enumerate(checked(role_sets(matrix, users(question)))):
         statements: tuple[str, ...] = ()
         through: tuple[Principal, ...] = ()
-        user = one.users[0]
+        user = role_set.users[0]
         if place < EXPLAINED:
-            explanation = explain(matrix, replace(asked.request, principal=user))
+            explanation = explain(matrix, replace(question.request, principal=user))
             statements = tuple(
                 id
                 for id in explanation.statements
                 if not id.startswith(IMPLIED_ID) and table[id].effect is Effect.ALLOW
             )
             acts_as = {memberships.principals[id] for id in memberships.acts_as(user)}
-            named = {who for id in statements for who in table[id].principals & acts_as}
-            through = tuple(sorted(who for who in named if who.kind != IMPLIED or len(named) == 1))
-        found.setdefault((through, statements), []).extend(one.users)
-    rows = [WhoReason(key[0], key[1], tuple(sorted(names))) for key, names in found.items()]
+            named = {principal for id in statements for principal in table[id].principals & acts_as}
+            through = tuple(
+                sorted(
+                    principal for principal in named if principal.kind != IMPLIED or len(named) == 1
+                )
+            )
+        users_by_cause.setdefault((through, statements), []).extend(role_set.users)
+    rows = [
+        WhoReason(key[0], key[1], tuple(sorted(names))) for key, names in users_by_cause.items()
+    ]
     return sorted(rows, key=lambda row: (-len(row.users), row.through, row.statements))

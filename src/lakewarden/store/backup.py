@@ -114,12 +114,12 @@ def _checked(engine: sa.Engine, path: Path) -> str:
     """The digest of the file's rows, found to be the one that was written with them."""
     try:
         with translated_errors(), engine.begin() as connection:
-            found = connection.execute(sa.select(_SEAL)).scalar_one()
+            stored = connection.execute(sa.select(_SEAL)).scalar_one()
             _SEAL.drop(connection)
             digest = rows_digest(connection)
     except Unavailable:
         raise BadInput(f"`{path}` is not a complete backup") from None
-    if digest != found:
+    if digest != stored:
         raise BadInput(f"`{path}` is damaged: its rows do not match its digest")
     return digest
 
@@ -196,11 +196,11 @@ def rows_digest(connection: sa.Connection) -> str:
 
     A table's rows come in the order of its primary key, their columns in that of their names.
     """
-    found = sa.MetaData()
-    found.reflect(connection, only=lambda name, _: name in _OURS)
+    tables = sa.MetaData()
+    tables.reflect(connection, only=lambda name, _: name in _OURS)
     digest = hashlib.sha256()
-    for name in sorted(found.tables):
-        table = found.tables[name]
+    for name in sorted(tables.tables):
+        table = tables.tables[name]
         columns = sorted(table.c, key=lambda column: column.name)
         digest.update(f"{name}\n{[column.name for column in columns]}\n".encode())
         query = sa.select(*columns).order_by(*table.primary_key.columns)

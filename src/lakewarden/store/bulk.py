@@ -67,14 +67,14 @@ def insert(
 def _on_clash(table: sa.Table, columns: Sequence[str], clash: Clash, unique: Sequence[str]) -> str:
     if clash is Clash.REFUSE:
         return ""
-    known = f"ON CONFLICT ({', '.join(_quoted(unique))}) DO"
+    clause = f"ON CONFLICT ({', '.join(_quoted(unique))}) DO"
     if clash is Clash.KEEP:
-        return f"{known} NOTHING"
+        return f"{clause} NOTHING"
     if clash is Clash.ADD:
         (last,) = _quoted(columns[-1:])
-        return f"{known} UPDATE SET {last} = {table.name}.{last} + excluded.{last}"
+        return f"{clause} UPDATE SET {last} = {table.name}.{last} + excluded.{last}"
     others = _quoted([name for name in columns if name not in unique])
-    return f"{known} UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in others)}"
+    return f"{clause} UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in others)}"
 
 
 def delete(
@@ -98,8 +98,8 @@ def measured(
     distinct = list(dict.fromkeys(rows))
     equal = " AND ".join(f"t.{c} = r.{c}" for c in _quoted(columns))
     if _has_arrays(connection):
-        given = f"{_arrays(table, columns)} AS r({', '.join(_quoted(columns))})"
-        sql = f"SELECT {_SIZE} FROM {given} JOIN {table.name} AS t ON {equal}"  # noqa: S608 — our names
+        source = f"{_arrays(table, columns)} AS r({', '.join(_quoted(columns))})"
+        sql = f"SELECT {_SIZE} FROM {source} JOIN {table.name} AS t ON {equal}"  # noqa: S608 — our names
         return _sized_in_arrays(connection, sql, distinct)
     total = Size()
     for start in range(0, len(distinct), _MEASURED_ROWS):
@@ -128,8 +128,8 @@ def delete_measured(
         return size
     where = " AND ".join(f"t.{c} = r.{c}" for c in _quoted(columns))
     using = f"{_arrays(table, columns)} AS r({', '.join(_quoted(columns))})"
-    gone = f"DELETE FROM {table.name} AS t USING {using} WHERE {where} RETURNING t.body"  # noqa: S608 — our names
-    return _sized_in_arrays(connection, f"WITH t AS ({gone}) SELECT {_SIZE} FROM t", rows)  # noqa: S608 — our names
+    deletion = f"DELETE FROM {table.name} AS t USING {using} WHERE {where} RETURNING t.body"  # noqa: S608 — our names
+    return _sized_in_arrays(connection, f"WITH t AS ({deletion}) SELECT {_SIZE} FROM t", rows)  # noqa: S608 — our names
 
 
 _SIZE = "count(*), coalesce(sum(octet_length(t.body)), 0)"
@@ -176,12 +176,12 @@ def update(
 def _apart(rows: Sequence[Row], new: int, old: int) -> Iterator[Sequence[Row]]:
     """Parts in which no row renames what another one does, or to it: order is then no matter."""
     start = 0
-    seen: set[object] = set()
+    used: set[object] = set()
     for index, row in enumerate(rows):
-        if row[new] in seen or row[old] in seen:
+        if row[new] in used or row[old] in used:
             yield rows[start:index]
-            start, seen = index, set()
-        seen |= {row[new], row[old]}
+            start, used = index, set()
+        used |= {row[new], row[old]}
     yield rows[start:]
 
 

@@ -62,10 +62,10 @@ def interpret(
     work = _Work()
     for effect, text in zip(effects, texts, strict=True):
         _interpret_effect(scope, effect, text, work)
-    found = Changed(scope, effects)
-    found.forget(connection)
+    search_changes = Changed(scope, effects)
+    search_changes.forget(connection)
     changed = work.perform(connection)
-    found.keep(connection)
+    search_changes.keep(connection)
     return changed
 
 
@@ -183,15 +183,19 @@ def _parent(parent: Entity | None) -> Row:
 
 def _relation(scope: int, edge: RelationRow, present: bool) -> tuple[Operation, Row]:
     kind, source, target = edge
-    found = (scope, key(*source), kind, key(*target))
-    return (to.ADD_RELATION, (*found, *source, *target)) if present else (to.DROP_RELATION, found)
+    row_key = (scope, key(*source), kind, key(*target))
+    return (
+        (to.ADD_RELATION, (*row_key, *source, *target)) if present else (to.DROP_RELATION, row_key)
+    )
 
 
 def _owner(scope: int, row: OwnerRow, present: bool) -> tuple[Operation, Row]:
     entity, owner, ownership = row
-    found = (scope, key(*entity), _owner_key(owner, ownership))
+    row_key = (scope, key(*entity), _owner_key(owner, ownership))
     return (
-        (to.ADD_OWNER, (*found, *entity, *owner, ownership)) if present else (to.DROP_OWNER, found)
+        (to.ADD_OWNER, (*row_key, *entity, *owner, ownership))
+        if present
+        else (to.DROP_OWNER, row_key)
     )
 
 

@@ -59,11 +59,11 @@ def escaped(json_text: str) -> str:
     """The JSON text with halves of surrogate pairs escaped, so that every engine keeps it."""
     if json_text.isascii():
         return json_text
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text)
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)
 
 
 def unescaped(json_text: str) -> str:
     """What `escaped` was given. Nothing else writes such an escape: see `effect.canonical`."""
     if "\\ud" not in json_text:
         return json_text
-    return _ESCAPED_SURROGATE.sub(lambda found: found[1] + chr(int(found[2], 16)), json_text)
+    return _ESCAPED_SURROGATE.sub(lambda match: match[1] + chr(int(match[2], 16)), json_text)

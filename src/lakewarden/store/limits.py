@@ -33,18 +33,18 @@ class StoreLimits:
     realm_bytes: int | None = None
     realm_documents: int | None = None
 
-    def check(self, scope: str, kept: Size, change: Size) -> None:
+    def check(self, scope: str, stored: Size, change: Size) -> None:
         """Raises `LimitExceeded` for a change that adds to what is more than allowed with it.
 
         A realm may hold too much since the limit was lowered: what makes it less is allowed.
         """
         limits = {"documents": self.realm_documents, "bytes": self.realm_bytes}
-        for what, limit in limits.items():
-            more, total = getattr(change, what), getattr(kept.plus(change), what)
+        for unit, limit in limits.items():
+            more, total = getattr(change, unit), getattr(stored.plus(change), unit)
             if limit is not None and more > 0 and total > limit:
                 raise LimitExceeded(
-                    f"{_named(scope)} would keep {total:,} {_COUNTED[what]}, at most {limit:,} are"
-                    f" allowed (setting `limits.realm_{what}`)"
+                    f"{_named(scope)} would keep {total:,} {_COUNTED[unit]}, at most {limit:,} are"
+                    f" allowed (setting `limits.realm_{unit}`)"
                 )
 
 

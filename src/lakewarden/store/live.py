@@ -35,8 +35,10 @@ class SqlLive:
 
     def schemas(self, source: Source, address: str) -> Sequence[str]:
         """See `Live.schemas`."""
-        found = _query(source, address, lambda database: database.get_schema_names())
-        return [one for one in found if one not in _SYSTEM and not one.startswith("pg_")]
+        schemas = _query(source, address, lambda database: database.get_schema_names())
+        return [
+            schema for schema in schemas if schema not in _SYSTEM and not schema.startswith("pg_")
+        ]
 
     def tables(self, source: Source, address: str, schema: str) -> Sequence[str]:
         """See `Live.tables`."""
@@ -59,18 +61,20 @@ class SqlLive:
                 return None
             comment = database.get_table_comment(name, schema=schema).get("text")
             columns = database.get_columns(name, schema=schema)
-            return LiveTable([_column(one, database.dialect) for one in columns], comment or None)
+            return LiveTable(
+                [_column(column, database.dialect) for column in columns], comment or None
+            )
 
         return _query(source, address, ask)
 
 
-def _column(found: sa.engine.interfaces.ReflectedColumn, dialect: sa.Dialect) -> LiveColumn:
+def _column(column: sa.engine.interfaces.ReflectedColumn, dialect: sa.Dialect) -> LiveColumn:
     return LiveColumn(
-        name=found["name"],
-        type=_spelled(found["type"], dialect),
-        nullable=found.get("nullable", True),
-        comment=found.get("comment") or None,
-        counts_up=found.get("autoincrement") is True,
+        name=column["name"],
+        type=_spelled(column["type"], dialect),
+        nullable=column.get("nullable", True),
+        comment=column.get("comment") or None,
+        counts_up=column.get("autoincrement") is True,
     )
 
 

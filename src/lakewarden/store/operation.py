@@ -80,8 +80,8 @@ def _delete(
     if table not in schema.MEASURED:
         delete(connection, table, columns, rows)
         return None
-    gone = delete_measured(connection, table, columns, rows)
-    return Size(-gone.documents, -gone.bytes)
+    removed = delete_measured(connection, table, columns, rows)
+    return Size(-removed.documents, -removed.bytes)
 
 
 def _add_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
@@ -102,34 +102,34 @@ def _unique_names(entities: Sequence[tuple[str, str]]) -> Iterator[None]:
 
 
 def _drop_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
-    found = delete(connection, schema.entities, ("scope", "key"), [row[:2] for row in rows])
-    _check_found(connection, rows, found)
+    count = delete(connection, schema.entities, ("scope", "key"), [row[:2] for row in rows])
+    _check_found(connection, rows, count)
 
 
 def _move_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
     new = ("parent_key", "parent_type", "parent_name")
     moved = [row[:5] for row in rows]
-    found = update(connection, schema.entities, new, ("scope", "key"), moved)
-    _check_found(connection, [row[3:] for row in rows], found)
+    count = update(connection, schema.entities, new, ("scope", "key"), moved)
+    _check_found(connection, [row[3:] for row in rows], count)
 
 
 def _rename_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
     renamed = [row[:4] for row in rows]
     with _unique_names([(row[4], row[1]) for row in rows[:2]]):
-        found = update(connection, schema.entities, ("key", "name"), ("scope", "key"), renamed)
-    _check_found(connection, [row[2:] for row in rows], found)
+        count = update(connection, schema.entities, ("key", "name"), ("scope", "key"), renamed)
+    _check_found(connection, [row[2:] for row in rows], count)
     parents = ("parent_key", "parent_name")
     update(connection, schema.entities, parents, ("scope", "parent_key"), renamed)
 
 
-def _check_found(connection: sa.Connection, rows: Sequence[Row], found: int) -> None:
+def _check_found(connection: sa.Connection, rows: Sequence[Row], count: int) -> None:
     """Rows are (scope, key, type, name). One of several may be told in place of another."""
-    if found == len(rows):
+    if count == len(rows):
         return
     table = schema.entities
     for scope, entity_key, type, name in rows:
-        here = sa.select(table.c.id).where(table.c.scope == scope, table.c.key == entity_key)
-        if connection.execute(here).first() is None:
+        query = sa.select(table.c.id).where(table.c.scope == scope, table.c.key == entity_key)
+        if connection.execute(query).first() is None:
             raise Unknown("entity", f"{type}:{name}")
     raise Unknown("entity", f"{rows[0][2]}:{rows[0][3]}")
 
@@ -149,8 +149,8 @@ def _rename_relations(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 def _drop_documents(connection: sa.Connection, rows: Sequence[Row]) -> Size | None:
     """Rows are (scope, key of an entity, …)."""
-    found = [(row[0], ENTITY, row[1]) for row in rows]
-    return _delete(connection, schema.documents, _DOCUMENT, found)
+    keys = [(row[0], ENTITY, row[1]) for row in rows]
+    return _delete(connection, schema.documents, _DOCUMENT, keys)
 
 
 def _rename_documents(connection: sa.Connection, rows: Sequence[Row]) -> None:
@@ -160,8 +160,8 @@ def _rename_documents(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 def _set_attributes(connection: sa.Connection, rows: Sequence[Row]) -> None:
     last = {row[:3]: row for row in rows}
-    found = ("scope", "entity_key", "attribute_key")
-    delete(connection, schema.attributes, found, list(last))
+    key_columns = ("scope", "entity_key", "attribute_key")
+    delete(connection, schema.attributes, key_columns, list(last))
     columns = [column.name for column in schema.attributes.c]
     values = [
         (*row[:3], key(value), *row[3:6], value)
@@ -186,17 +186,17 @@ def _put_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 def _drop_links(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """Rows are the keys of the two ends."""
-    found = [row[:4] for row in rows]
-    delete(connection, schema.links, _LINK, [*found, *((*row[2:], *row[:2]) for row in found)])
+    keys = [row[:4] for row in rows]
+    delete(connection, schema.links, _LINK, [*keys, *((*row[2:], *row[:2]) for row in keys)])
 
 
 def _unlink_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """Rows are (scope, key of an entity, …)."""
     realm = _linked_realm(connection, rows)
     if realm is not None:
-        found = [(realm, row[1]) for row in rows]
-        delete(connection, schema.links, _LINK[:2], found)
-        delete(connection, schema.links, _LINK[2:], found)
+        keys = [(realm, row[1]) for row in rows]
+        delete(connection, schema.links, _LINK[:2], keys)
+        delete(connection, schema.links, _LINK[2:], keys)
 
 
 def _relink_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:

@@ -168,8 +168,8 @@ class SqlReading:
         columns = (of.one_realm, of.one_type, of.one_name, of.other_realm, of.other_type)
         query = sa.select(*columns, of.other_name, of.keeper)
         for one_realm, one_type, one_name, realm, type, name, keeper in self._each(query):
-            one = Asset(intern(one_realm), Entity(intern(one_type), one_name))
-            yield link(one, Asset(intern(realm), Entity(intern(type), name))), keeper
+            first = Asset(intern(one_realm), Entity(intern(one_type), one_name))
+            yield link(first, Asset(intern(realm), Entity(intern(type), name))), keeper
 
     # What happened
 
@@ -204,7 +204,7 @@ class SqlReading:
     ) -> Sequence[FeedRow]:
         revisions, changes = schema.revisions.c, schema.changes.c
         # `LIKE` of SQLite takes no notice of case; `replace` does everywhere.
-        holds = (sa.func.replace(changes.key, one, "") != changes.key for one in about)
+        holds = (sa.func.replace(changes.key, name, "") != changes.key for name in about)
         query = (
             sa.select(
                 *(revisions.revision, changes.seq, sa.literal(scope)),
@@ -221,7 +221,7 @@ class SqlReading:
     def last_changed(self, scope: str, kind: str, keys: Sequence[str]) -> Mapping[str, int]:
         revisions, changes = schema.revisions.c, schema.changes.c
         number = self._scope(scope)
-        found: dict[str, int] = {}
+        last: dict[str, int] = {}
         for part in _parts(keys):
             query = (
                 sa.select(changes.key, sa.func.max(revisions.revision))
@@ -229,8 +229,8 @@ class SqlReading:
                 .where(changes.kind == kind, changes.key.in_(part))
                 .group_by(changes.key)
             )
-            found |= {key: int(revision) for key, revision in self._each(query)}
-        return found
+            last |= {key: int(revision) for key, revision in self._each(query)}
+        return last
 
     def audit_of(self, revisions: Sequence[int]) -> Sequence[AuditRow]:
         table = schema.audit
@@ -254,23 +254,23 @@ class SqlReading:
 
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
         of = schema.documents.c
-        by_key = {document_key(one): one for one in about}
-        found: dict[About, Document] = {}
+        by_key = {document_key(about_entity): about_entity for about_entity in about}
+        documents: dict[About, Document] = {}
         number = self._scope(scope)
         for keys in _parts([found_key for _, found_key in by_key]):
-            here = (of.scope == number, of.key.in_(keys))
-            for what, found_key, body in self._all(
-                sa.select(of.what, of.key, of.body).where(*here)
+            condition = (of.scope == number, of.key.in_(keys))
+            for kind, found_key, body in self._all(
+                sa.select(of.what, of.key, of.body).where(*condition)
             ):
-                one = by_key.get((what, bytes(found_key)))
-                if one is not None:
-                    found[one] = json.loads(body)
-        return found
+                about_entity = by_key.get((kind, bytes(found_key)))
+                if about_entity is not None:
+                    documents[about_entity] = json.loads(body)
+        return documents
 
     def documents_of(self, scope: str, type: str) -> Iterator[tuple[Entity, Document]]:
         of = schema.documents.c
-        here = (of.scope == self._scope(scope), of.what == ENTITY, of.type == type)
-        query = sa.select(of.name, of.body).where(*here).order_by(of.name)
+        condition = (of.scope == self._scope(scope), of.what == ENTITY, of.type == type)
+        query = sa.select(of.name, of.body).where(*condition).order_by(of.name)
         for name, body in self._each(query):
             yield Entity(type, name), json.loads(body)
 
@@ -285,8 +285,12 @@ class SqlReading:
         skip: int = 0,
     ) -> Sequence[ValueRow]:
         of = schema.timeseries.c
-        here = (of.scope == self._scope(scope), of.entity_key == key(*entity), of.aspect == aspect)
-        query = sa.select(of.time, of.mark, of.body).where(*here)
+        condition = (
+            of.scope == self._scope(scope),
+            of.entity_key == key(*entity),
+            of.aspect == aspect,
+        )
+        query = sa.select(of.time, of.mark, of.body).where(*condition)
         query = query.where(of.time.between(first, last)).order_by(of.time.desc(), of.mark)
         return [
             ValueRow(entity, time, mark, json.loads(body))
@@ -295,16 +299,16 @@ class SqlReading:
 
     def value_counts(self, scope: str, entity: Entity) -> Mapping[str, int]:
         of = schema.timeseries.c
-        here = (of.scope == self._scope(scope), of.entity_key == key(*entity))
-        query = sa.select(of.aspect, sa.func.count()).where(*here)
+        condition = (of.scope == self._scope(scope), of.entity_key == key(*entity))
+        query = sa.select(of.aspect, sa.func.count()).where(*condition)
         return dict(map(tuple, self._all(query.group_by(of.aspect).order_by(of.aspect))))
 
     def values_of(
         self, scope: str, type: str, aspect: str, first: int, last: int, after: ValuePlace | None
     ) -> Iterator[ValueRow]:
         of = schema.timeseries.c
-        here = (of.scope == self._scope(scope), of.type == type, of.aspect == aspect)
-        query = sa.select(of.name, of.time, of.mark, of.body).where(*here)
+        condition = (of.scope == self._scope(scope), of.type == type, of.aspect == aspect)
+        query = sa.select(of.name, of.time, of.mark, of.body).where(*condition)
         query = query.where(of.time.between(first, last))
         if after is not None:
             beside = sa.or_(of.name > after.name, (of.name == after.name) & (of.mark > after.mark))
@@ -318,8 +322,8 @@ class SqlReading:
         size = sa.func.sum(sa.func.length(of.body))
         query = sa.select(of.type, of.aspect, sa.func.count(), size)
         query = query.where(of.scope == self._scope(scope))
-        found = self._all(query.group_by(of.type, of.aspect).order_by(of.type, of.aspect))
-        return [ValueSize(type, aspect, rows, int(size)) for type, aspect, rows, size in found]
+        rows = self._all(query.group_by(of.type, of.aspect).order_by(of.type, of.aspect))
+        return [ValueSize(type, aspect, rows, int(size)) for type, aspect, rows, size in rows]
 
     def document_totals(self, scope: str) -> Size:
         """How much is kept of the scope in documents and values in time."""
@@ -329,8 +333,8 @@ class SqlReading:
 
     def secrets(self, scope: str, entity: Entity) -> Mapping[str, str]:
         of = schema.secrets.c
-        here = (of.scope == self._scope(scope), of.entity_key == key(*entity))
-        rows = self._all(sa.select(of.secret, of.sealed).where(*here).order_by(of.secret))
+        condition = (of.scope == self._scope(scope), of.entity_key == key(*entity))
+        rows = self._all(sa.select(of.secret, of.sealed).where(*condition).order_by(of.secret))
         return {row.secret: row.sealed for row in rows}
 
     def all_secrets(self) -> Iterator[tuple[str, Entity, str, str]]:
@@ -344,15 +348,17 @@ class SqlReading:
 
     def credential(self, scope: str, entity: Entity, kind: str) -> Credential | None:
         of = schema.credentials.c
-        here = (of.scope == self._scope(scope), of.entity_key == key(*entity), of.kind == kind)
-        for value, expires in self._all(sa.select(of.value, of.expires).where(*here)):
+        condition = (of.scope == self._scope(scope), of.entity_key == key(*entity), of.kind == kind)
+        for value, expires in self._all(sa.select(of.value, of.expires).where(*condition)):
             return Credential(entity, kind, value, expires)
         return None
 
     def credentials(self, scope: str, kind: str) -> Sequence[Credential]:
         of = schema.credentials.c
-        here = (of.scope == self._scope(scope), of.kind == kind)
-        query = sa.select(of.type, of.name, of.value, of.expires).where(*here).order_by(of.name)
+        condition = (of.scope == self._scope(scope), of.kind == kind)
+        query = (
+            sa.select(of.type, of.name, of.value, of.expires).where(*condition).order_by(of.name)
+        )
         return [
             Credential(Entity(type, name), kind, value, expires)
             for type, name, value, expires in self._all(query)
@@ -363,24 +369,24 @@ class SqlReading:
     ) -> frozenset[Entity]:
         of = schema.credentials.c
         by_key = {key(*entity): entity for entity in entities}
-        found: set[Entity] = set()
+        holders: set[Entity] = set()
         number = self._scope(scope)
         for keys in _parts(list(by_key)):
-            here = (of.scope == number, of.kind == kind, of.entity_key.in_(keys))
-            query = sa.select(of.entity_key).where(*here)
-            found.update(by_key[bytes(row.entity_key)] for row in self._all(query))
-        return frozenset(found)
+            condition = (of.scope == number, of.kind == kind, of.entity_key.in_(keys))
+            query = sa.select(of.entity_key).where(*condition)
+            holders.update(by_key[bytes(row.entity_key)] for row in self._all(query))
+        return frozenset(holders)
 
     def ids(self, scope: str, entities: Sequence[Entity]) -> Mapping[Entity, int]:
         of = schema.entities.c
         by_key = {key(*entity): entity for entity in entities}
-        found: dict[Entity, int] = {}
+        ids: dict[Entity, int] = {}
         number = self._scope(scope)
         for keys in _parts(list(by_key)):
             query = sa.select(of.key, of.id).where(of.scope == number, of.key.in_(keys))
             for found_key, id in self._all(query):
-                found[by_key[bytes(found_key)]] = id
-        return found
+                ids[by_key[bytes(found_key)]] = id
+        return ids
 
     # What is searched
 
@@ -391,8 +397,10 @@ class SqlReading:
     def stored(self, scope: str, ids: Sequence[int] | None = None) -> Iterator[tuple[int, Entity]]:
         of = schema.entities.c
         number = self._scope(scope)
-        here = sa.select(of.id, of.type, of.name).where(of.scope == number)
-        queries = [here] if ids is None else (here.where(of.id.in_(part)) for part in _parts(ids))
+        in_scope = sa.select(of.id, of.type, of.name).where(of.scope == number)
+        queries = (
+            [in_scope] if ids is None else (in_scope.where(of.id.in_(part)) for part in _parts(ids))
+        )
         for query in queries:
             for id, type, name in self._each(query):
                 yield id, Entity(intern(type), name)
@@ -413,8 +421,8 @@ class SqlReading:
         """The number of a scope; one that no row has where nothing was ever stored in it."""
         query = sa.select(schema.scopes.c.id).where(schema.scopes.c.name == name)
         with translated_errors():
-            found = self._connection.execute(query).scalar()
-        return _NOWHERE if found is None else int(found)
+            id = self._connection.execute(query).scalar()
+        return _NOWHERE if id is None else int(id)
 
     def _counter(self) -> sa.Row[Any]:
         with translated_errors():
@@ -454,10 +462,10 @@ class SqlReading:
 
 def _entity(named: dict[tuple[str, str], Entity], type: str, name: str) -> Entity:
     """The one object that stands for the entity in these facts."""
-    found = named.get((type, name))
-    if found is None:
-        found = named[(type, name)] = Entity(intern(type), name)
-    return found
+    entity = named.get((type, name))
+    if entity is None:
+        entity = named[(type, name)] = Entity(intern(type), name)
+    return entity
 
 
 def _parts(keys: Sequence[T]) -> Iterator[Sequence[T]]:

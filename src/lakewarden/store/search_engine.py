@@ -101,14 +101,14 @@ def put(connection: sa.Connection, rows: Sequence[Put]) -> None:
 
 def _ids(connection: sa.Connection, rows: Sequence[Put]) -> dict[bytes, int]:
     """The ids of stored entities of one scope by key: looked up one by one they take longer."""
-    found: dict[bytes, int] = {}
+    ids: dict[bytes, int] = {}
     for start in range(0, len(rows), ALTERNATIVES):
         part = rows[start : start + ALTERNATIVES]
         marks = ",".join("?" * len(part))
         sql = f"SELECT key, id FROM entities WHERE scope = ? AND key IN ({marks})"  # noqa: S608 — our names
         bound = (part[0].scope, *(row.key for row in part))
-        found.update(_rows(connection, sql, bound))
-    return found
+        ids.update(_rows(connection, sql, bound))
+    return ids
 
 
 def drop(connection: sa.Connection, keys: Sequence[tuple[int, bytes]]) -> None:
@@ -143,12 +143,12 @@ def find(connection: sa.Connection, scope: int, clauses: Clauses) -> list[int]:
 
 def _find(connection: sa.Connection, scope: int, clauses: Clauses) -> list[int]:
     if _is_postgres(connection):
-        asked = " & ".join(f"({' | '.join(map(_for_postgres, clause))})" for clause in clauses)
+        expression = " & ".join(f"({' | '.join(map(_for_postgres, clause))})" for clause in clauses)
         sql = f"SELECT id FROM {TABLE} WHERE scope = %s AND terms @@ %s::tsquery"  # noqa: S608 — our names
-        return [row[0] for row in _rows(connection, sql, (scope, asked))]
-    asked = " AND ".join(f"({' OR '.join(map(_for_sqlite, clause))})" for clause in clauses)
+        return [row[0] for row in _rows(connection, sql, (scope, expression))]
+    expression = " AND ".join(f"({' OR '.join(map(_for_sqlite, clause))})" for clause in clauses)
     sql = f"SELECT rowid FROM {TABLE} WHERE {TABLE} MATCH ?"  # noqa: S608 — our names
-    return [row[0] for row in _rows(connection, sql, (asked,))]
+    return [row[0] for row in _rows(connection, sql, (expression,))]
 
 
 def names(connection: sa.Connection, scope: int, ids: Sequence[int]) -> Iterator[tuple[int, str]]:

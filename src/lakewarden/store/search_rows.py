@@ -67,30 +67,30 @@ class Changed:
 
     def _rename(self, entity: Entity, renamed: Entity) -> None:
         self._former[renamed] = self._former.pop(entity, entity)
-        known = self._known.pop(entity, _KEPT)
+        document = self._known.pop(entity, _KEPT)
         if entity in self._fresh:
             self._fresh.remove(entity)
             self._fresh.add(renamed)
         if is_searched(renamed):
-            self._known[renamed] = known
+            self._known[renamed] = document
 
     def forget(self, connection: sa.Connection) -> None:
         """Takes out what goes; before the other tables change."""
-        gone = [(self._scope, key(*entity)) for entity in self._gone if is_searched(entity)]
-        search_engine.drop(connection, gone)
+        dropped = [(self._scope, key(*entity)) for entity in self._gone if is_searched(entity)]
+        search_engine.drop(connection, dropped)
         if self._is_cleared:
             search_engine.clear(connection, self._scope)
 
     def keep(self, connection: sa.Connection) -> None:
         """Puts in what is new or different; after the other tables changed."""
-        kept = [entity for entity, known in self._known.items() if known is _KEPT]
-        documents = _documents(connection, self._scope, kept) if kept else {}
+        unchanged = [entity for entity, document in self._known.items() if document is _KEPT]
+        documents = _documents(connection, self._scope, unchanged) if unchanged else {}
         rows = []
-        for entity, known in self._known.items():
-            body = documents.get(entity, _NAME) if known is _KEPT else known
-            found = terms_of(entity, None if body is _NAME else cast("Document", body))
-            if found is not None:
-                rows.append(Put(self._scope, key(*entity), *found, entity in self._fresh))
+        for entity, document in self._known.items():
+            body = documents.get(entity, _NAME) if document is _KEPT else document
+            terms = terms_of(entity, None if body is _NAME else cast("Document", body))
+            if terms is not None:
+                rows.append(Put(self._scope, key(*entity), *terms, entity in self._fresh))
         search_engine.put(connection, rows)
 
 
@@ -118,14 +118,14 @@ def _searching() -> tuple[SearchTerms, ...]:
 def _documents(
     connection: sa.Connection, scope: int, entities: list[Entity]
 ) -> Mapping[Entity, Document]:
-    found: dict[Entity, Document] = {}
+    documents: dict[Entity, Document] = {}
     of = schema.documents.c
     for entity in entities:
-        here = (of.scope == scope, of.what == ENTITY, of.key == key(*entity))
-        body = connection.execute(sa.select(of.body).where(*here)).scalar()
+        condition = (of.scope == scope, of.what == ENTITY, of.key == key(*entity))
+        body = connection.execute(sa.select(of.body).where(*condition)).scalar()
         if body is not None:
-            found[entity] = json.loads(body)
-    return found
+            documents[entity] = json.loads(body)
+    return documents
 
 
 def fill(connection: sa.Connection) -> int:
@@ -147,8 +147,8 @@ def fill(connection: sa.Connection) -> int:
         if not rows:
             return count
         last = rows[-1].id
-        for _, found in groupby(_filled(rows), lambda row: row.scope):
-            own = list(found)
+        for _, rows_of_scope in groupby(_filled(rows), lambda row: row.scope):
+            own = list(rows_of_scope)
             search_engine.put(connection, own)
             count += len(own)
 
@@ -156,6 +156,6 @@ def fill(connection: sa.Connection) -> int:
 def _filled(rows: Iterable[Any]) -> Iterator[Put]:
     for row in rows:
         entity = Entity(row.type, row.name)
-        found = terms_of(entity, None if row.body is None else json.loads(row.body))
-        if found is not None:
-            yield Put(row.scope, bytes(row.key), *found, True)
+        terms = terms_of(entity, None if row.body is None else json.loads(row.body))
+        if terms is not None:
+            yield Put(row.scope, bytes(row.key), *terms, True)

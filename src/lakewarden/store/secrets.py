@@ -69,7 +69,7 @@ def rewrap(writing: SqlWriting, keys: Keys) -> int:
 
     The change feed keeps what was sealed with the old keys until it is pruned.
     """
-    found = list(writing.all_secrets())
-    for scope, entity, name, sealed in found:
+    rows = list(writing.all_secrets())
+    for scope, entity, name, sealed in rows:
         writing.apply(scope, [SecretChanged(entity, name, keys.rewrapped(sealed))])
-    return len(found)
+    return len(rows)

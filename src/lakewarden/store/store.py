@@ -167,14 +167,14 @@ class SqlStore:
                     return float(ends)
         return None
 
-    def untry(self, less: Sequence[Count], gone: Sequence[Count] = ()) -> None:
+    def untry(self, less: Sequence[Count], removed: Sequence[Count] = ()) -> None:
         """See `Store.untry`."""
         of = schema.attempts.c
         with self._changing() as connection:
             for names in sorted(key(*count.names) for count in less):
-                taken = schema.attempts.update().where(of.key == names, of.number > 0)
-                connection.execute(taken.values(number=of.number - 1))
-            forgotten = [key(*count.names) for count in gone]
+                lowered = schema.attempts.update().where(of.key == names, of.number > 0)
+                connection.execute(lowered.values(number=of.number - 1))
+            forgotten = [key(*count.names) for count in removed]
             connection.execute(schema.attempts.delete().where(of.key.in_(forgotten)))
 
     def note(self, names: tuple[str, ...], until: float) -> None:
@@ -214,10 +214,10 @@ class SqlStore:
             last = min(before - 1, locked.revision)
             old = revisions.c.revision <= last
             writes = sa.select(revisions.c.write).where(old)
-            gone = connection.execute(changes.delete().where(changes.c.write.in_(writes)))
+            pruned = connection.execute(changes.delete().where(changes.c.write.in_(writes)))
             connection.execute(revisions.delete().where(old))
             connection.execute(counter.update().values(pruned=max(last, locked.pruned)))
-            return gone.rowcount
+            return pruned.rowcount
 
     def backup(self, path: Path) -> str:
         """Writes everything, as it is at one moment, into a new file; its digest.

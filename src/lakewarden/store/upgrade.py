@@ -66,11 +66,11 @@ def downgrade(engine: sa.Engine, to: str) -> None:
 def check(engine: sa.Engine) -> None:
     """Raises `Unavailable` unless the database has the newest schema."""
     with engines.translated_errors(), engine.connect() as connection, connection.begin():
-        found = _check_known(connection)
+        stored = _check_known(connection)
     newest = _newest()
-    if found != newest:
+    if stored != newest:
         raise Unavailable(
-            f"the store has schema `{found or 'none'}`, but this release requires `{newest}`;"
+            f"the store has schema `{stored or 'none'}`, but this release requires `{newest}`;"
             " upgrade the store first"
         )
 
@@ -79,19 +79,19 @@ def current(connection: sa.Connection) -> str | None:
     """The schema that the database has; None before the first."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
-    found: str | None = connection.exec_driver_sql(
+    version: str | None = connection.exec_driver_sql(
         "SELECT version_num FROM alembic_version"
     ).scalar()
-    return found
+    return version
 
 
 def _check_known(connection: sa.Connection) -> str | None:
-    found = current(connection)
-    if found is not None and found not in _known():
+    stored = current(connection)
+    if stored is not None and stored not in _known():
         raise Unavailable(
-            f"the store has schema `{found}`, which a newer release wrote; use that release"
+            f"the store has schema `{stored}`, which a newer release wrote; use that release"
         )
-    return found
+    return stored
 
 
 def _lock(connection: sa.Connection) -> None:

@@ -109,13 +109,13 @@ class SqlWriting(SqlReading):
                 continue
             match effect:
                 case DocumentChanged(Entity(type, name), _):
-                    what = f"{type} {quoted(name)}"
+                    subject = f"{type} {quoted(name)}"
                 case ValueChanged(Entity(type, name), aspect, _, _, _):
-                    what = f"a value of {quoted(aspect)} of {type} {quoted(name)}"
+                    subject = f"a value of {quoted(aspect)} of {type} {quoted(name)}"
                 case _:
                     continue
             raise LimitExceeded(
-                f"{what} would be kept with {size:,} bytes of JSON, at most {most:,} are allowed"
+                f"{subject} would be kept with {size:,} bytes of JSON, at most {most:,} are allowed"
                 " (setting `limits.document_bytes`)"
             )
 
@@ -166,15 +166,15 @@ class SqlWriting(SqlReading):
             if change == Size():
                 continue
             number = self._numbered(scope)
-            here = table.c.scope == number
+            condition = table.c.scope == number
             stored = self._connection.execute(
-                sa.select(table.c.documents, table.c.bytes).where(here)
+                sa.select(table.c.documents, table.c.bytes).where(condition)
             ).first()
-            kept = Size() if stored is None else Size(*stored)
-            self._limits.check(scope, kept, change)
-            total = kept.plus(change)
+            stored_size = Size() if stored is None else Size(*stored)
+            self._limits.check(scope, stored_size, change)
+            total = stored_size.plus(change)
             if total == Size():
-                self._connection.execute(table.delete().where(here))
+                self._connection.execute(table.delete().where(condition))
             else:
                 insert(
                     self._connection, table, _TOTAL, [(number, *total)], Clash.REPLACE, _TOTAL[:1]
@@ -184,8 +184,8 @@ class SqlWriting(SqlReading):
         if not events:
             return head
         rows = follow(head, revision, [*self._seal_event(head, events), *events], self._seals)
-        kept = [row._replace(body=escaped(row.body)) for row in rows]
-        insert(self._connection, schema.audit, _AUDIT, kept)
+        escaped_rows = [row._replace(body=escaped(row.body)) for row in rows]
+        insert(self._connection, schema.audit, _AUDIT, escaped_rows)
         return Head(rows[-1].seq, rows[-1].digest)
 
     def _seal_event(self, head: Head, events: Sequence[AuditEvent]) -> list[AuditEvent]:
@@ -206,16 +206,16 @@ class SqlWriting(SqlReading):
         return self._connection.execute(query).one()
 
     def _numbered(self, scope: str) -> int:
-        known = self._scopes.get(scope)
-        if known is None:
+        id = self._scopes.get(scope)
+        if id is None:
             query = sa.select(schema.scopes.c.id).where(schema.scopes.c.name == scope)
-            known = self._connection.execute(query).scalar()
-            if known is None:
+            id = self._connection.execute(query).scalar()
+            if id is None:
                 check_names(scope)
                 self._number(scope)
-                known = self._connection.execute(query).scalar_one()
-            self._scopes[scope] = known
-        return known
+                id = self._connection.execute(query).scalar_one()
+            self._scopes[scope] = id
+        return id
 
     def _number(self, scope: str) -> None:
         insert(self._connection, schema.scopes, ("name",), [(scope,)], Clash.KEEP, ("name",))

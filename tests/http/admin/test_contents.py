@@ -27,7 +27,7 @@ def test_a_statement_comes_back_as_it_was_sent(lake: Api) -> None:
     words = stored.pop("words")
     assert stored == made
     assert "".join(word["text"] for word in words) == (
-        "members of staff and ana may never SELECT_TABLE on table sales.raw.orders"
+        "members of staff and ana may not SELECT_TABLE on table sales.raw.orders"
     )
     check = {"operation": "table.load", "entity": TABLE}
     assert lake.must("POST", f"{G}/check", check, user="ana")["allow"] is False

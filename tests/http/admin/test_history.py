@@ -111,7 +111,7 @@ def test_an_entity_s_and_a_person_s_history(lake: Api) -> None:
     said = [text(row) for row in happened(lake, principal="user:ana")]
     assert "ana owns sales.raw.orders" in said
     assert any(one.startswith("ana belongs to the role readers") for one in said)
-    assert said[-1] == "ana is there"
+    assert said[-1] == "ana is added"
 
 
 def test_history_comes_in_pages_of_whole_revisions(lake: Api) -> None:

@@ -1,4 +1,4 @@
-"""Statements said as sentences: who, what, which, and whether it counts."""
+"""Sentences of statements: principals, privileges, scope, and whether they are active."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOMAIN = "urn:li:domain:sales"
                 "active": False,
             },
             "members of eng may EDIT_ENTITY and VIEW_ENTITY_PAGE on every dataset or chart whose"
-            " domain is sales and tag is not pii (not in force)",
+            " domain is sales and tag is not pii (inactive)",
         ),
         (
             {
@@ -47,7 +47,7 @@ DOMAIN = "urn:li:domain:sales"
         ),
     ],
 )
-def test_a_statement_is_said(api: Api, statement: dict[str, Any], sentence: str) -> None:
+def test_a_statement_has_a_sentence(api: Api, statement: dict[str, Any], sentence: str) -> None:
     api.must("PUT", f"{D}/one", statement)
     words = api.must("GET", f"{D}/one")["words"]
     assert "".join(word["text"] for word in words).startswith(sentence)

@@ -1002,7 +1002,7 @@ export interface components {
     schemas: {
         /**
          * AccessQuestion
-         * @description Who may do what on the entity?
+         * @description An access review of an entity: who may do which operation?
          */
         AccessQuestion: {
             /** @default null */
@@ -1010,7 +1010,7 @@ export interface components {
         };
         /**
          * AccessReview
-         * @description By operation, who may do it on the entity.
+         * @description By operation, the users who may do it on the entity.
          */
         AccessReview: {
             entity: string | null;
@@ -1018,7 +1018,7 @@ export interface components {
         };
         /**
          * OperationAccess
-         * @description Who may do one operation.
+         * @description The users who may do one operation.
          */
         OperationAccess: {
             operation: string;
@@ -1026,7 +1026,7 @@ export interface components {
         };
         /**
          * Answer
-         * @description A decision, with remarks beside it.
+         * @description A decision with its reason, revision and notes.
          */
         Answer: {
             allow: boolean;
@@ -1036,7 +1036,7 @@ export interface components {
         };
         /**
          * ApplyRequest
-         * @description Policy files, and the plan that was made of them.
+         * @description Policy files, and the plan to apply.
          */
         ApplyRequest: {
             files: components["schemas"]["PolicyFile"][];
@@ -1049,7 +1049,7 @@ export interface components {
         };
         /**
          * PolicyFile
-         * @description What was read from a policy file; or the `text` of the file, which is read here.
+         * @description The contents of a policy file, or its `text`.
          */
         PolicyFile: {
             name: string;
@@ -1058,7 +1058,7 @@ export interface components {
         };
         /**
          * ApplyResponse
-         * @description The plan that was done, and the revision that has it.
+         * @description The applied plan, and its revision.
          */
         ApplyResponse: {
             plan: components["schemas"]["PlanResponse"];
@@ -1066,7 +1066,7 @@ export interface components {
         };
         /**
          * PlanResponse
-         * @description What applying the files would change, and its digest; `foreign` are others' statements.
+         * @description The changes of a plan, and its digest; `foreign` are statements of other keepers.
          */
         PlanResponse: {
             format: number;
@@ -1084,7 +1084,7 @@ export interface components {
         };
         /**
          * StatementEdit
-         * @description What a statement was and is to be; None: not there. Both alike: only the mark is new.
+         * @description A statement before and after; null: absent. If both are equal, only the mark changes.
          */
         StatementEdit: {
             id: string;
@@ -1093,7 +1093,7 @@ export interface components {
         };
         /**
          * RolesChanged
-         * @description Roles that come and go.
+         * @description Added and removed roles.
          */
         RolesChanged: {
             new: string[];
@@ -1101,7 +1101,7 @@ export interface components {
         };
         /**
          * MembersChanged
-         * @description Memberships that come and go: who, and in what.
+         * @description Added and removed memberships, as pairs of member and group or role.
          */
         MembersChanged: {
             new: [
@@ -1115,10 +1115,10 @@ export interface components {
         };
         /**
          * AccessDifference
-         * @description The access that is gained and lost, and how far that reaches; counted is what has effect.
+         * @description The gained and lost access; the numbers count effective access.
          *
-         *         `people` are all principals that are named, `crowds` sets of them: places, and pairs of
-         *         places, from and to, both included. Not `whole`: there is more than was worked out.
+         *         `people` are all principals, `crowds` sets of them: indexes, and pairs of first and last index.
+         *         If not `whole`, a limit was reached and there is more.
          */
         AccessDifference: {
             gained: number;
@@ -1137,7 +1137,7 @@ export interface components {
         };
         /**
          * WayChange
-         * @description How many users gain, or lose, one way to how many entities.
+         * @description How many users gain or lose one kind of access to how many entities.
          */
         WayChange: {
             way: string;
@@ -1147,7 +1147,7 @@ export interface components {
         };
         /**
          * EffectChange
-         * @description What they can do now, or no longer: ways to the entities, and operations.
+         * @description Kinds of access and operations that are gained or lost.
          */
         EffectChange: {
             gained: boolean;
@@ -1162,7 +1162,7 @@ export interface components {
         };
         /**
          * EntityName
-         * @description An entity by type and name.
+         * @description Type and name of an entity.
          */
         EntityName: {
             type: string;
@@ -1170,10 +1170,10 @@ export interface components {
         };
         /**
          * PrivilegeChange
-         * @description Privileges that they hold now, or no longer.
+         * @description Privileges that are gained or lost.
          *
-         *         `through` is the crowd of principals that the reasons are about, nobody for ownership;
-         *         `technical`: no operation on entities of that type is what they are granted for.
+         *         `through` is the set of principals that give them, empty for ownership. `technical`: no
+         *         operation on entities of the type depends on them alone.
          */
         PrivilegeChange: {
             gained: boolean;
@@ -1190,7 +1190,7 @@ export interface components {
         };
         /**
          * IneffectiveUsers
-         * @description Those of the users for whom that changes nothing, and what they lack for it.
+         * @description Users for whom the privileges have no effect, and what they lack.
          */
         IneffectiveUsers: {
             users: number;
@@ -1199,7 +1199,7 @@ export interface components {
         };
         /**
          * MissingStatement
-         * @description An ALLOW that is still missing, and where.
+         * @description An ALLOW that is still missing, and on which entity.
          */
         MissingStatement: {
             privilege: string;
@@ -1208,9 +1208,9 @@ export interface components {
         };
         /**
          * AuditCheckResponse
-         * @description Whether the trail is whole; else the first row that is not what was written.
+         * @description The result of the integrity check; if it fails, the first row that was modified.
          *
-         *         `doubts` are what may have been done to a whole one without being seen.
+         *         `doubts` are modifications that the check cannot exclude.
          */
         AuditCheckResponse: {
             whole: boolean;
@@ -1224,7 +1224,7 @@ export interface components {
         };
         /**
          * AuditRows
-         * @description Rows of the audit trail, in the order that was asked for.
+         * @description Rows of the audit trail, in the requested order.
          */
         AuditRows: {
             rows: components["schemas"]["AuditRowResponse"][];
@@ -1232,7 +1232,7 @@ export interface components {
         };
         /**
          * AuditRowResponse
-         * @description One row of the audit trail, and what it says in a sentence.
+         * @description A row of the audit trail, and its sentence in `words`.
          */
         AuditRowResponse: {
             seq: number;
@@ -1244,7 +1244,7 @@ export interface components {
         };
         /**
          * SentencePart
-         * @description A part of a sentence.
+         * @description A part of a sentence, with a reference to what it names.
          */
         SentencePart: {
             text: string;
@@ -1253,7 +1253,7 @@ export interface components {
         };
         /**
          * Reference
-         * @description What a word names: an entity, a principal, a privilege, an operation or a statement.
+         * @description What a sentence part names: entity, principal, privilege, operation or statement.
          */
         Reference: {
             kind: string;
@@ -1262,7 +1262,7 @@ export interface components {
         };
         /**
          * NextPage
-         * @description Where the list goes on; an empty token: it does not.
+         * @description The token of the next page; empty on the last page.
          */
         NextPage: {
             /** @default  */
@@ -1270,7 +1270,7 @@ export interface components {
         };
         /**
          * Batch
-         * @description Decisions in the order of their questions.
+         * @description Decisions in the order of the questions.
          */
         Batch: {
             answers: components["schemas"]["BatchRow"][];
@@ -1278,7 +1278,7 @@ export interface components {
         };
         /**
          * BatchRow
-         * @description One of several decisions; a question that is malformed is denied, and `error` says why.
+         * @description A decision of a batch; for a malformed question, `error` has the message.
          */
         BatchRow: {
             allow: boolean;
@@ -1288,7 +1288,7 @@ export interface components {
         };
         /**
          * Caller
-         * @description Who the server takes the caller for.
+         * @description The authenticated caller.
          */
         Caller: {
             user: string;
@@ -1300,14 +1300,14 @@ export interface components {
         };
         /**
          * ChecksResponse
-         * @description Every check, in order.
+         * @description All checks, in order.
          */
         ChecksResponse: {
             checks: components["schemas"]["CheckResponse"][];
         };
         /**
          * CheckResponse
-         * @description What one check came to, and what to do about it; `fix` is empty for nothing.
+         * @description The result of a check, and its fix; `fix` is empty if there is none.
          */
         CheckResponse: {
             name: string;
@@ -1318,7 +1318,7 @@ export interface components {
         };
         /**
          * ChildrenResponse
-         * @description What lies directly in an entity, in the order of places.
+         * @description The children of an entity, in hierarchy order.
          */
         ChildrenResponse: {
             total: number;
@@ -1327,7 +1327,7 @@ export interface components {
         };
         /**
          * ChildResponse
-         * @description An entity in its container: what lies directly in it, and all that lies below it.
+         * @description An entity in its container, with the number of its children and of its descendants.
          */
         ChildResponse: {
             entity: string;
@@ -1338,7 +1338,7 @@ export interface components {
         };
         /**
          * CompareQuestion
-         * @description On what may only the one, only the other, and both do an operation?
+         * @description A comparison: on which entities may only one, only the other, or both do it?
          */
         CompareQuestion: {
             a: components["schemas"]["ComparedPrincipal"];
@@ -1349,14 +1349,14 @@ export interface components {
         };
         /**
          * ComparedPrincipal
-         * @description One of two who are compared.
+         * @description One of the two compared principals.
          */
         ComparedPrincipal: {
             principal: string;
         };
         /**
          * ComparisonResponse
-         * @description What two principals may, beside each other.
+         * @description The comparison of the access of two principals.
          */
         ComparisonResponse: {
             only_a: components["schemas"]["ComparisonPart"];
@@ -1366,7 +1366,7 @@ export interface components {
         };
         /**
          * ComparisonPart
-         * @description How many entities, and the containers they lie in, the fullest first.
+         * @description The number of entities, and their containers, the largest first.
          */
         ComparisonPart: {
             entities: number;
@@ -1374,7 +1374,7 @@ export interface components {
         };
         /**
          * ContainerDifference
-         * @description Entities directly in one container, the first of them, and why the other may not there.
+         * @description Entities of one container, the first of them, and why the other principal is denied.
          */
         ContainerDifference: {
             within: string | null;
@@ -1384,7 +1384,7 @@ export interface components {
         };
         /**
          * CrossRealmExplainQuestion
-         * @description Why may the principal do it in several realms, or why not?
+         * @description An explain question to several realms.
          */
         CrossRealmExplainQuestion: {
             /** @default null */
@@ -1417,7 +1417,7 @@ export interface components {
         };
         /**
          * CrossRealmExplanations
-         * @description Why, realm by realm; `allow`: one of them says yes.
+         * @description Explanations by realm; `allow`: at least one realm allows it.
          */
         CrossRealmExplanations: {
             silent: components["schemas"]["RealmNotApplicable"][];
@@ -1446,7 +1446,7 @@ export interface components {
         };
         /**
          * ExplanationResponse
-         * @description A decision and its reasons, as far as the caller may see them.
+         * @description A decision and its causes, as far as they are visible to the caller.
          */
         ExplanationResponse: {
             allow: boolean;
@@ -1462,7 +1462,7 @@ export interface components {
         };
         /**
          * RuleStep
-         * @description One part of a rule and whether it holds; the parts below it are `steps`.
+         * @description A node of a rule with its result; `steps` are its operands.
          */
         RuleStep: {
             says: string;
@@ -1474,10 +1474,11 @@ export interface components {
         };
         /**
          * AdviceResponse
-         * @description A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
+         * @description A minimal change that turns the denial into an ALLOW.
          *
-         *         `opens` are other operations that it allows on the entity, and `others` counts the other
-         *         entities on which it allows the same operation; null: not counted.
+         *         `allow` are ALLOWs to add, `lift` DENYs to remove, `leave` and `join` memberships to end and to
+         *         add. `opens` are further operations that the change allows on the entity; `others` counts the
+         *         other entities on which it allows the operation, null if not counted.
          */
         AdviceResponse: {
             allow: components["schemas"]["MissingGrant"][];
@@ -1489,7 +1490,7 @@ export interface components {
         };
         /**
          * MissingGrant
-         * @description An ALLOW that is missing. `can_be_granted_by` None: no operation hands it out.
+         * @description A missing ALLOW. `can_be_granted_by` is null if no operation grants it.
          */
         MissingGrant: {
             privilege: string;
@@ -1498,7 +1499,7 @@ export interface components {
         };
         /**
          * BlockingDenial
-         * @description A DENY in the way, and who may take it away; null: nothing hands such things out here.
+         * @description A DENY that applies, and who may remove it; null if no operation removes it.
          */
         BlockingDenial: {
             statement: string;
@@ -1506,7 +1507,7 @@ export interface components {
         };
         /**
          * BlockingMembership
-         * @description A membership by which a DENY reaches the asker.
+         * @description A membership through which a DENY applies to the principal.
          */
         BlockingMembership: {
             member: string;
@@ -1557,7 +1558,7 @@ export interface components {
         };
         /**
          * StatementPath
-         * @description How a statement comes to be about the asker: over these groups and roles.
+         * @description The groups and roles through which a statement applies to the principal.
          */
         StatementPath: {
             statement: string;
@@ -1565,7 +1566,7 @@ export interface components {
         };
         /**
          * CrossRealmListQuestion
-         * @description On what may the principal do it, in several realms? A page of each, see `PageStart`.
+         * @description A list question to several realms, a page of each, see `PageStart`.
          */
         CrossRealmListQuestion: {
             /** @default null */
@@ -1600,7 +1601,7 @@ export interface components {
         };
         /**
          * PageStart
-         * @description Behind which entity a realm's page begins; only places that are given are listed.
+         * @description The start of a realm's page; only realms with a start are listed.
          */
         PageStart: {
             realm: string;
@@ -1609,7 +1610,7 @@ export interface components {
         };
         /**
          * CrossRealmListing
-         * @description On what, realm by realm; `total` is that of all of them.
+         * @description The allowed entities by realm; `total` is the sum over the realms.
          */
         CrossRealmListing: {
             silent: components["schemas"]["RealmNotApplicable"][];
@@ -1619,7 +1620,7 @@ export interface components {
         };
         /**
          * ListingPart
-         * @description A page of a realm's entities; `after` is the last one where more follow.
+         * @description A page of a realm's allowed entities; `after` is the last one if more follow.
          */
         ListingPart: {
             realm: string;
@@ -1632,7 +1633,7 @@ export interface components {
         };
         /**
          * CrossRealmUsers
-         * @description Who may, realm by realm and in all.
+         * @description The users who are allowed, by realm and over all realms.
          */
         CrossRealmUsers: {
             silent: components["schemas"]["RealmNotApplicable"][];
@@ -1642,7 +1643,7 @@ export interface components {
         };
         /**
          * UsersPart
-         * @description The users who may, as the realm spells them.
+         * @description The users who are allowed, as the realm spells them.
          */
         UsersPart: {
             realm: string;
@@ -1653,7 +1654,7 @@ export interface components {
         };
         /**
          * PersonRealms
-         * @description Somebody of the directory, and the realms that say yes.
+         * @description A person of the directory, and the realms that allow the operation.
          */
         PersonRealms: {
             person: string;
@@ -1661,7 +1662,7 @@ export interface components {
         };
         /**
          * CrossRealmWhoQuestion
-         * @description Who may do it in several realms? `home` says in which of them the entity is.
+         * @description A reverse question to several realms; `home` is the realm of the entity.
          */
         CrossRealmWhoQuestion: {
             /** @default null */
@@ -1688,14 +1689,14 @@ export interface components {
         };
         /**
          * Directories
-         * @description The directories that the caller may see.
+         * @description The directories that are visible to the caller.
          */
         Directories: {
             directories: components["schemas"]["DirectoryResponse"][];
         };
         /**
          * DirectoryResponse
-         * @description One directory, with how many people are in it and which realms know them.
+         * @description A directory: how many users and groups it has, and the realms that use it.
          */
         DirectoryResponse: {
             name: string;
@@ -1705,7 +1706,7 @@ export interface components {
         };
         /**
          * DirectoryMembership
-         * @description `member` acts as the group `of` too.
+         * @description A membership in a directory: `member` belongs to the group `of`.
          */
         DirectoryMembership: {
             member: string;
@@ -1713,7 +1714,7 @@ export interface components {
         };
         /**
          * DismissalRequest
-         * @description Why a finding is left as it is, and until when.
+         * @description The reason for dismissing a finding, and the end of the dismissal.
          */
         DismissalRequest: {
             reason: string;
@@ -1722,17 +1723,17 @@ export interface components {
         };
         /**
          * DraftFindings
-         * @description What was found in a draft, the worst first.
+         * @description The findings in a draft, the most severe first.
          */
         DraftFindings: {
             findings: components["schemas"]["FindingResponse"][];
         };
         /**
          * FindingResponse
-         * @description What a rule found: where, what is wrong there, and what would mend it.
+         * @description A finding of a lint rule: place, problem and fix.
          *
-         *         `edit` is there where a draft mends it, `dismissed` where somebody left it for a time,
-         *         `first_seen` where it is asked for and known.
+         *         `edit` is present if a draft resolves it, `dismissed` if it is dismissed, `first_seen` if
+         *         requested and known.
          */
         FindingResponse: {
             rule: string;
@@ -1751,7 +1752,7 @@ export interface components {
         };
         /**
          * FixResponse
-         * @description A draft that mends a finding, as `preview` takes it.
+         * @description A draft that resolves a finding, as a preview takes it.
          */
         FixResponse: {
             /** @default [] */
@@ -1759,7 +1760,7 @@ export interface components {
         };
         /**
          * DismissalResponse
-         * @description Why a finding is left as it is, who said so, and until when.
+         * @description A dismissal of a finding: reason, author and end.
          */
         DismissalResponse: {
             reason: string;
@@ -1769,7 +1770,7 @@ export interface components {
         };
         /**
          * FirstSeenResponse
-         * @description The revision that brought a finding, and when, as far as the audit trail knows.
+         * @description The first revision with the finding; its time is null if the audit trail lacks it.
          */
         FirstSeenResponse: {
             revision: number;
@@ -1778,7 +1779,7 @@ export interface components {
         };
         /**
          * Entities
-         * @description Entities in the order of their places; `total` counts the whole list.
+         * @description Entities in hierarchy order.
          */
         Entities: {
             total: number;
@@ -1787,7 +1788,7 @@ export interface components {
         };
         /**
          * EntityRequest
-         * @description An entity to be stored or moved; with `owners`, these and no others own it.
+         * @description An entity to store or move; `owners` replaces all owners of the entity.
          */
         EntityRequest: {
             entity: string;
@@ -1798,7 +1799,7 @@ export interface components {
         };
         /**
          * Owner
-         * @description An owner, and the ownership type where the system has such.
+         * @description An owner, with its ownership type in systems that have ownership types.
          */
         Owner: {
             principal: string;
@@ -1807,7 +1808,7 @@ export interface components {
         };
         /**
          * EntityResponse
-         * @description A stored entity and what it carries.
+         * @description A stored entity with its parent, owners, attributes and relations.
          */
         EntityResponse: {
             entity: string;
@@ -1824,7 +1825,7 @@ export interface components {
         };
         /**
          * Findings
-         * @description What was found, the worst first; `total` counts the whole list, `rules` those asked.
+         * @description Findings, the most severe first; `rules` are the rules that ran.
          */
         Findings: {
             total: number;
@@ -1865,7 +1866,7 @@ export interface components {
         };
         /**
          * HeldPrivileges
-         * @description What is held on an entity, and what may be done there.
+         * @description The privileges that are held on an entity, and the operations that are allowed on it.
          */
         HeldPrivileges: {
             privileges: string[];
@@ -1874,7 +1875,7 @@ export interface components {
         };
         /**
          * HistoryResponse
-         * @description What happened to one thing, the newest first.
+         * @description The changes of one object, the newest first.
          */
         HistoryResponse: {
             rows: components["schemas"]["HistoryRow"][];
@@ -1882,10 +1883,10 @@ export interface components {
         };
         /**
          * HistoryRow
-         * @description One change of one thing. `was` and `now` are null where it was, or is, not there.
+         * @description A change. `was` and `now` are null if the object did not exist before or after.
          *
-         *         `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
-         *         not know what was before.
+         *         `at` is null and `by` empty if the audit trail lacks them. `first`: the change feed does not
+         *         have the previous state.
          */
         HistoryRow: {
             revision: number;
@@ -1900,7 +1901,7 @@ export interface components {
         };
         /**
          * LinkRequest
-         * @description Two entities that are one asset. `keeper`: the rules that say so; empty for people.
+         * @description Two entities that are one asset. `keeper` names the rules that link them, if any.
          */
         LinkRequest: {
             one: components["schemas"]["LinkEnd"];
@@ -1918,7 +1919,7 @@ export interface components {
         };
         /**
          * LinkResponse
-         * @description A link, and who keeps it.
+         * @description A link and its keeper.
          */
         LinkResponse: {
             one: components["schemas"]["LinkEnd"];
@@ -1927,7 +1928,7 @@ export interface components {
         };
         /**
          * LinkRows
-         * @description Links that rules found: realm and entity of either end. `prune`: no others of theirs.
+         * @description Links made by rules, with both ends. `prune` removes other links of the keeper.
          */
         LinkRows: {
             keeper: string;
@@ -1943,7 +1944,7 @@ export interface components {
         };
         /**
          * LinksLoadResponse
-         * @description How many links are new and gone, and how many were there, kept by others.
+         * @description The numbers of added and removed links, and of links kept by others.
          */
         LinksLoadResponse: {
             new: number;
@@ -1954,7 +1955,7 @@ export interface components {
         };
         /**
          * LinksResponse
-         * @description Links in order; and the realms whose links the caller may not see.
+         * @description Links, sorted, and the realms whose links are not visible to the caller.
          */
         LinksResponse: {
             total: number;
@@ -1964,7 +1965,7 @@ export interface components {
         };
         /**
          * ListQuestion
-         * @description On which entities may the principal do the operation? `entity` is not looked at.
+         * @description A list question: on which entities may the principal do it? `entity` is ignored.
          */
         ListQuestion: {
             /** @default null */
@@ -1998,7 +1999,7 @@ export interface components {
         };
         /**
          * PageRequest
-         * @description Which part of a list is wanted; without a token, `skip` says how many come before it.
+         * @description The requested page of a list; `skip` counts preceding rows and applies without a token.
          */
         PageRequest: {
             /** @default  */
@@ -2010,7 +2011,7 @@ export interface components {
         };
         /**
          * Listing
-         * @description Entities on which the operation is allowed; `after` is the last one where more follow.
+         * @description The allowed entities; `after` is the last one if more follow.
          */
         Listing: {
             total: number;
@@ -2021,7 +2022,7 @@ export interface components {
         };
         /**
          * LoadRequest
-         * @description What is loaded: the model and settings of the rows, and the rows of each table.
+         * @description Rows to load by table, with the model and the settings that they need.
          */
         LoadRequest: {
             model: string;
@@ -2079,7 +2080,7 @@ export interface components {
         };
         /**
          * LoadResponse
-         * @description What a load came to; `left` are statements that were left alone, because others keep them.
+         * @description The result of a load; `left` are statements of other keepers, which stay unchanged.
          */
         LoadResponse: {
             new: boolean;
@@ -2092,7 +2093,7 @@ export interface components {
         };
         /**
          * RowCounts
-         * @description How many rows of a table are new, changed, and no longer among those that were sent.
+         * @description The numbers of added and changed rows of a table, and of stored rows that were not sent.
          */
         RowCounts: {
             new: number;
@@ -2101,9 +2102,9 @@ export interface components {
         };
         /**
          * MatrixQuestion
-         * @description Who may do an operation on what: `type` where it is about several, `within` a container.
+         * @description The access matrix of an operation on entities of a `type`, `within` a container.
          *
-         *         `against` is a draft, as a preview takes it: the matrix is then that of both policies.
+         *         `against` is a draft, as for a preview: the response then compares stored and drafted policy.
          */
         MatrixQuestion: {
             ask: string;
@@ -2119,7 +2120,7 @@ export interface components {
         };
         /**
          * PreviewRequest
-         * @description What is to be tried: any of these, together. `text` is a policy file.
+         * @description A draft: any combination of these changes. `text` is a policy file.
          */
         PreviewRequest: {
             /** @default [] */
@@ -2137,7 +2138,7 @@ export interface components {
         };
         /**
          * StatementDraft
-         * @description A statement as it would be stored. Its mark does not matter.
+         * @description A statement of a draft. Its mark is ignored.
          */
         StatementDraft: {
             privileges: string[];
@@ -2169,7 +2170,7 @@ export interface components {
         };
         /**
          * MembersDraft
-         * @description Memberships that would come and go.
+         * @description Memberships that a draft adds and removes.
          */
         MembersDraft: {
             /** @default [] */
@@ -2179,7 +2180,7 @@ export interface components {
         };
         /**
          * Membership
-         * @description `member` acts as `of` too.
+         * @description A membership: `member` belongs to the group or role `of`.
          */
         Membership: {
             member: string;
@@ -2187,7 +2188,7 @@ export interface components {
         };
         /**
          * OwnersDraft
-         * @description Owners that would come and go.
+         * @description Owners that a draft adds and removes.
          */
         OwnersDraft: {
             /** @default [] */
@@ -2197,7 +2198,7 @@ export interface components {
         };
         /**
          * OwnerDraft
-         * @description One owner of one entity.
+         * @description An owner of an entity.
          */
         OwnerDraft: {
             entity: string;
@@ -2207,7 +2208,7 @@ export interface components {
         };
         /**
          * PoliciesDraft
-         * @description Policies of the realm's own system that would be stored, and removed by name.
+         * @description Policies in the format of the realm's system that a draft stores and removes.
          */
         PoliciesDraft: {
             /** @default [] */
@@ -2217,7 +2218,7 @@ export interface components {
         };
         /**
          * PolicyDraft
-         * @description A policy as its own system writes it, and the name that it has there.
+         * @description A policy of a draft in the format of its system, with its name there.
          */
         PolicyDraft: {
             name: string;
@@ -2225,7 +2226,7 @@ export interface components {
         };
         /**
          * PolicyText
-         * @description A policy file as it is written; its name tells whether it is TOML or YAML.
+         * @description The text of a policy file; its name decides between TOML and YAML.
          */
         PolicyText: {
             name: string;
@@ -2233,10 +2234,10 @@ export interface components {
         };
         /**
          * MatrixResponse
-         * @description The matrix. `cells` has a text for each row, with a letter for each column.
+         * @description The access matrix. `cells` has a text for each row, with a letter for each column.
          *
-         *         `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
-         *         `cells_then` are the letters with the draft, null without one.
+         *         `a` allowed, `.` denied, `o` allowed for owners only, `?` mixed. `cells_then` are the letters
+         *         with the draft, null without one.
          */
         MatrixResponse: {
             ask: string;
@@ -2250,7 +2251,7 @@ export interface components {
         };
         /**
          * MatrixRow
-         * @description Users who act as the same; `sample` are the first of them.
+         * @description Users with the same effective principals; `sample` are the first of them.
          */
         MatrixRow: {
             principals: string[];
@@ -2259,7 +2260,7 @@ export interface components {
         };
         /**
          * MatrixColumn
-         * @description Entities that no statement tells apart; `within` is what the first lies in.
+         * @description Entities of one class; `within` is the container of the first.
          */
         MatrixColumn: {
             entities: number;
@@ -2268,7 +2269,7 @@ export interface components {
         };
         /**
          * MatrixRemainder
-         * @description What is beyond the rows and columns shown.
+         * @description The rows and columns beyond the limits, counted.
          */
         MatrixRemainder: {
             rows: number;
@@ -2278,7 +2279,7 @@ export interface components {
         };
         /**
          * Memberships
-         * @description Who belongs to what, in order.
+         * @description Memberships, sorted.
          */
         Memberships: {
             total: number;
@@ -2287,9 +2288,9 @@ export interface components {
         };
         /**
          * ModelUpgrade
-         * @description Another edition of a realm's model; without `apply` nothing is changed.
+         * @description A new version of a realm's custom model; without `apply` only the plan is returned.
          *
-         *         `drop`: what the edition does not know goes.
+         *         `drop` removes stored rows that the new version does not declare.
          */
         ModelUpgrade: {
             model_text: string;
@@ -2300,7 +2301,7 @@ export interface components {
         };
         /**
          * NewRealm
-         * @description A realm to be created: of a shipped model, or of the text of one of one's own.
+         * @description A realm to create, with a shipped model or with the text of a custom model.
          */
         NewRealm: {
             name: string;
@@ -2320,9 +2321,9 @@ export interface components {
         };
         /**
          * NewToken
-         * @description A token to be made, good for so many seconds. Without a user it is the caller's own.
+         * @description A token to create, valid for `seconds`. Without `user` it is a token of the caller.
          *
-         *         With `new` false the user has to be stored, in the directory or in one of its realms.
+         *         If `new` is false, the user must be stored in the directory or in one of its realms.
          */
         NewToken: {
             /** @default null */
@@ -2340,14 +2341,14 @@ export interface components {
         };
         /**
          * PasswordRequest
-         * @description A new password. It is hashed at once, and kept nowhere.
+         * @description A new password. Only its hash is stored.
          */
         PasswordRequest: {
             password: string;
         };
         /**
          * PlanRequest
-         * @description Policy files. `keeper` is whose they are, `adopts` takes over what has no mark.
+         * @description Policy files. `keeper` is their mark; `adopts` takes over statements without a mark.
          */
         PlanRequest: {
             files: components["schemas"]["PolicyFile"][];
@@ -2358,7 +2359,7 @@ export interface components {
         };
         /**
          * PolicyResponse
-         * @description A realm's policy, as a policy file has it.
+         * @description The policy of a realm, in the structure of a policy file.
          */
         PolicyResponse: {
             realm: string;
@@ -2376,7 +2377,7 @@ export interface components {
         };
         /**
          * PreviewResponse
-         * @description What would change at this revision. `refused`: why a write of it would not be taken.
+         * @description The effect of a draft at this revision. `refused`: why it cannot be stored.
          */
         PreviewResponse: {
             revision: number;
@@ -2389,7 +2390,7 @@ export interface components {
         };
         /**
          * PreviewEdit
-         * @description A statement before and after, as files write it, as a sentence, and how far it reaches.
+         * @description A statement before and after, with its sentences and reach.
          */
         PreviewEdit: {
             id: string;
@@ -2402,7 +2403,7 @@ export interface components {
         };
         /**
          * StatementReachResponse
-         * @description How many stored users a statement is about, and how many stored entities.
+         * @description How many stored users and how many stored entities a statement applies to.
          */
         StatementReachResponse: {
             users: number;
@@ -2410,7 +2411,7 @@ export interface components {
         };
         /**
          * UsageImpact
-         * @description Acts of the last `days` that would be refused then, and whose they were.
+         * @description Operations of the last `days` that the draft would deny, and their users.
          */
         UsageImpact: {
             acts: number;
@@ -2420,10 +2421,10 @@ export interface components {
         };
         /**
          * PrincipalQuestion
-         * @description What a question may bring along about the act and the asker.
+         * @description Principal and target of a question.
          *
-         *         Without `principal` the question is about the caller; `groups` and `roles` are those that
-         *         an identity provider asserts and those that are active.
+         *         Without `principal` the question is about the caller. `groups` are those that an identity
+         *         provider asserts, `roles` those that are active.
          */
         PrincipalQuestion: {
             /** @default null */
@@ -2458,7 +2459,7 @@ export interface components {
         };
         /**
          * PrincipalSummaryResponse
-         * @description What a realm knows of a principal; `owned` are the first of the entities it `owns`.
+         * @description A summary of a principal in a realm; `owned` are the first of its entities.
          */
         PrincipalSummaryResponse: {
             principal: string;
@@ -2473,7 +2474,7 @@ export interface components {
         };
         /**
          * MembershipPath
-         * @description A group or role, and the memberships that lead there; the last of `path` is it.
+         * @description A group or role, which is the last of `path`, and the memberships that lead to it.
          */
         MembershipPath: {
             path: string[];
@@ -2481,7 +2482,7 @@ export interface components {
         };
         /**
          * ReachableEntities
-         * @description How many entities of a type are reached in a way, asked as which operation.
+         * @description The number of reachable entities of a type, by kind of access and its operation.
          */
         ReachableEntities: {
             way: string;
@@ -2491,7 +2492,7 @@ export interface components {
         };
         /**
          * Principals
-         * @description Users, groups and roles, as `kind:name`, in order.
+         * @description Users, groups and roles as `kind:name`, sorted.
          */
         Principals: {
             total: number;
@@ -2500,7 +2501,7 @@ export interface components {
         };
         /**
          * Question
-         * @description May the principal do the operation, or does it hold the privilege, on the entity?
+         * @description A check: may the principal do the operation, or does it hold the privilege, on the entity?
          */
         Question: {
             /** @default null */
@@ -2529,14 +2530,14 @@ export interface components {
         };
         /**
          * Questions
-         * @description Several questions, answered in order.
+         * @description A batch of checks, answered in order.
          */
         Questions: {
             questions: components["schemas"]["Question"][];
         };
         /**
          * ReachQuestion
-         * @description Who reaches an asset? `realm` says where the entity is, `realms` which are asked.
+         * @description Who reaches an asset? `realm` is that of the entity, `realms` limits the realms.
          */
         ReachQuestion: {
             asset: string;
@@ -2552,7 +2553,7 @@ export interface components {
         };
         /**
          * ReachResponse
-         * @description Who reaches an asset: all that it is, what was asked, and a page of the people.
+         * @description A page of the people who reach an asset, with its linked entities and its paths.
          */
         ReachResponse: {
             assets: components["schemas"]["LinkEnd"][];
@@ -2567,7 +2568,7 @@ export interface components {
         };
         /**
          * AccessPath
-         * @description A way to the asset: the entity, and the operation of its realm.
+         * @description A path to the asset: an entity, and the operation of its realm.
          */
         AccessPath: {
             realm: string;
@@ -2577,7 +2578,7 @@ export interface components {
         };
         /**
          * PersonWithAccess
-         * @description Somebody who reaches the asset.
+         * @description A person who reaches the asset, with the allowed paths.
          */
         PersonWithAccess: {
             person: string;
@@ -2585,10 +2586,10 @@ export interface components {
         };
         /**
          * GrantedPath
-         * @description An open way, and what opens it: statements and over whom they reach, and other facts.
+         * @description An allowed path and its causes: statements, and facts such as ownership.
          *
-         *         A statement that `reaching` does not name reaches the person as an owner.
-         *         `told` false: the caller may not have it explained.
+         *         A statement that `reaching` does not name applies to the person as an owner.
+         *         `told` false: the caller may not read the causes.
          */
         GrantedPath: {
             realm: string;
@@ -2602,7 +2603,7 @@ export interface components {
         };
         /**
          * RealmChange
-         * @description What is to be different; what is left out stays.
+         * @description The settings and spellings to replace; omitted members stay unchanged.
          */
         RealmChange: {
             settings?: {
@@ -2614,11 +2615,10 @@ export interface components {
         };
         /**
          * RealmResponse
-         * @description One realm. `settings` are all of its model, also those left as they come.
+         * @description A realm. `settings` are all settings of its model, including defaults.
          *
-         *         `model_digest` is that of a model that is not shipped; its text is given with the realm alone.
-         *
-         *         How much is in it, and how names are mapped, is told to whoever may see what is in it.
+         *         `model_digest` is null for a shipped model; `model_text` is present when one realm is read.
+         *         Counts and spellings are present if the caller may read the realm's contents.
          */
         RealmResponse: {
             name: string;
@@ -2643,14 +2643,14 @@ export interface components {
         };
         /**
          * Realms
-         * @description The realms that the caller may see.
+         * @description The realms that are visible to the caller.
          */
         Realms: {
             realms: components["schemas"]["RealmResponse"][];
         };
         /**
          * ScenarioRequest
-         * @description A scenario as a file has it; `model` is the text of a model of one's own.
+         * @description The text of a scenario file; `model` is the text of a custom model.
          */
         ScenarioRequest: {
             scenario: string;
@@ -2659,7 +2659,7 @@ export interface components {
         };
         /**
          * ScenarioResponse
-         * @description The cases in order; or what is wrong with the text, and no cases.
+         * @description The results in order, or the errors of the text.
          */
         ScenarioResponse: {
             title: string;
@@ -2668,7 +2668,7 @@ export interface components {
         };
         /**
          * CaseResponse
-         * @description One case for one user: what was expected and got, and why where it is one question.
+         * @description The result of a case for one user, and the explanation of a single decision.
          */
         CaseResponse: {
             title: string;
@@ -2681,7 +2681,7 @@ export interface components {
         };
         /**
          * ScenarioError
-         * @description What is wrong with the text; line and column from 1, 0 where there is no place.
+         * @description An error in the text; line and column start at 1, 0 if unknown.
          */
         ScenarioError: {
             line: number;
@@ -2690,7 +2690,7 @@ export interface components {
         };
         /**
          * SearchResponse
-         * @description The best names, how many fit in all, and the realms that were left out.
+         * @description The best matches, the number of all matches, and the realms that were not searched.
          */
         SearchResponse: {
             results: components["schemas"]["SearchHit"][];
@@ -2699,7 +2699,7 @@ export interface components {
         };
         /**
          * SearchHit
-         * @description A name that fits; `in` is what it lies in, empty at the top.
+         * @description A matching name; `in` is the label of its container, empty at the top.
          */
         SearchHit: {
             kind: string;
@@ -2711,10 +2711,10 @@ export interface components {
         };
         /**
          * SessionResponse
-         * @description Who is signed in, and what the pages need to speak for them.
+         * @description The signed-in user, and what the pages need for further requests.
          *
-         *         `csrf` is said in the header `Lakewarden-CSRF`; it is empty, and the ends are null, for who
-         *         came with other credentials than a session.
+         *         `csrf` is the value of the header `Lakewarden-CSRF`. It is empty, and the expiry times are
+         *         null, if the request was authenticated without a session.
          */
         SessionResponse: {
             user: string;
@@ -2728,14 +2728,14 @@ export interface components {
         };
         /**
          * Sessions
-         * @description Sessions that go on, the oldest first.
+         * @description Valid sessions, the oldest first.
          */
         Sessions: {
             sessions: components["schemas"]["SessionRow"][];
         };
         /**
          * SessionRow
-         * @description A session that goes on; `own`: the one of this request.
+         * @description A valid session; `own`: the session of this request.
          */
         SessionRow: {
             id: string;
@@ -2749,7 +2749,7 @@ export interface components {
         };
         /**
          * SettingsResponse
-         * @description All settings by name; what they switch off, and what is set without effect.
+         * @description All settings by name; the weakened protections, and settings without effect.
          */
         SettingsResponse: {
             settings: components["schemas"]["SettingResponse"][];
@@ -2758,7 +2758,7 @@ export interface components {
         };
         /**
          * SettingResponse
-         * @description A setting in force.
+         * @description A setting with its effective value.
          *
          *         `source` is `option`, `variable`, `file`, `store` or `default`; `where` names the variable or
          *         the file. The value of a `secret` is masked.
@@ -2773,9 +2773,9 @@ export interface components {
         };
         /**
          * SignIn
-         * @description What one signs in with: nothing, where the header brings credentials.
+         * @description Credentials of a login; empty if the request header has them.
          *
-         *         A password is that of a user of `realm` or of `directory`; where neither is named, of `main`.
+         *         A password is that of a user of `realm` or of `directory`; if neither is given, of `main`.
          */
         SignIn: {
             /** @default  */
@@ -2791,9 +2791,9 @@ export interface components {
         };
         /**
          * StatementRequest
-         * @description A statement to be stored.
+         * @description A statement to store.
          *
-         *         `mark` says who keeps it; it must be named to change a marked one.
+         *         `mark` names its keeper; to change a marked statement, its mark must be given.
          */
         StatementRequest: {
             privileges: string[];
@@ -2824,14 +2824,13 @@ export interface components {
         };
         /**
          * StatementRow
-         * @description A stored statement, and what it says in a sentence.
+         * @description A stored statement, and its sentence in `words`.
          *
-         *         `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
-         *         asks for them; `changed` is not where the change feed no longer knows. With `reaching`,
-         *         `source` is the entity that the statement is on, `direct` tells whether that is the entity
-         *         asked about, and `beaten_by` are DENYs that go before it there. `immutable_because` says why
-         *         one that is not `editable` is not. A member that would say nothing (an empty list or text,
-         *         `editable` true, `direct` false) is left out.
+         *         `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; `changed`
+         *         is absent if the change feed no longer has the change. With the filter `reaching`, `source` is
+         *         the entity that is the statement's scope, `direct` whether it is the requested entity, and
+         *         `beaten_by` are the DENYs that override the statement there. `immutable_because` is the reason
+         *         why a statement is not `editable`. Members with their default value are omitted.
          */
         StatementRow: {
             privileges: string[];
@@ -2878,7 +2877,7 @@ export interface components {
         };
         /**
          * LastChange
-         * @description When something was changed last, by whom, and at which revision.
+         * @description The last change: time, actor and revision.
          */
         LastChange: {
             at: string;
@@ -2887,7 +2886,7 @@ export interface components {
         };
         /**
          * Statements
-         * @description The statements of a realm, by id.
+         * @description Statements of a realm, sorted by id or by title.
          */
         Statements: {
             total: number;
@@ -2896,7 +2895,7 @@ export interface components {
         };
         /**
          * SuggestionsResponse
-         * @description Links that are not there yet, in order; and the rules that would make them.
+         * @description Suggested links, sorted, and the rules that make them.
          */
         SuggestionsResponse: {
             total: number;
@@ -2915,7 +2914,7 @@ export interface components {
         };
         /**
          * LinkRuleResponse
-         * @description A rule, as a file of rules has it, and how many of the suggested links it makes.
+         * @description A suggested rule in the format of a rule file, and how many links it makes.
          */
         LinkRuleResponse: {
             name: string;
@@ -2927,7 +2926,7 @@ export interface components {
         };
         /**
          * TokenIssued
-         * @description A new token and its text, which is shown this once.
+         * @description A new token with its secret text, which is returned only here.
          */
         TokenIssued: {
             id: string;
@@ -2941,14 +2940,14 @@ export interface components {
         };
         /**
          * Tokens
-         * @description Tokens that are good, the oldest first.
+         * @description Valid tokens, the oldest first.
          */
         Tokens: {
             tokens: components["schemas"]["TokenResponse"][];
         };
         /**
          * TokenResponse
-         * @description A token, without its text.
+         * @description A token without its secret text.
          */
         TokenResponse: {
             id: string;
@@ -2961,10 +2960,11 @@ export interface components {
         };
         /**
          * UpgradeResponse
-         * @description What an upgrade changes, or has changed; `words` by `types`, `privileges`, `operations`.
+         * @description The changes of an upgrade, planned or applied.
          *
-         *         `pending`: the realm has another text than it would have. `was` and `now` are digests.
-         *         `orphans` are the first of what is orphaned, `orphaned` counts all of it by kind.
+         *         `words` are the added, removed and redefined names, by `types`, `privileges` and
+         *         `operations`. `pending`: the upgrade is not applied. `was` and `now` are digests. `orphans`
+         *         are the first of the rows that no longer fit the model, `orphaned` counts all by kind.
          */
         UpgradeResponse: {
             realm: string;
@@ -2987,7 +2987,7 @@ export interface components {
         };
         /**
          * UsageResponse
-         * @description What was done: days in order, all else the most used first; `total` counts the acts.
+         * @description Usage by key: days in order, other keys the most used first; `total` is the sum.
          */
         UsageResponse: {
             rows: components["schemas"]["UsageRow"][];
@@ -2995,7 +2995,7 @@ export interface components {
         };
         /**
          * UsageRow
-         * @description How many acts there were of a key, and the day of the last.
+         * @description The number of uses of a key, and the day of the last.
          */
         UsageRow: {
             key: string;
@@ -3004,7 +3004,7 @@ export interface components {
         };
         /**
          * Users
-         * @description The stored users who may, in order; `reasons` where they were asked for.
+         * @description The stored users who are allowed, sorted; `reasons` if requested.
          */
         Users: {
             total: number;
@@ -3016,9 +3016,9 @@ export interface components {
         };
         /**
          * WhoReasonResponse
-         * @description Users who may for one reason.
+         * @description A group of users with the same cause of access.
          *
-         *         `through` are the principals that bring it to them; no `statements`: it comes from ownership.
+         *         `through` are the principals that give the access; without `statements` it is by ownership.
          *         `users` are the first of them, `total` counts all.
          */
         WhoReasonResponse: {
@@ -3029,7 +3029,7 @@ export interface components {
         };
         /**
          * Vocabulary
-         * @description What can be asked, granted and set in a realm, and by which criteria.
+         * @description The operations, privileges, fields and settings of a realm's model.
          */
         Vocabulary: {
             model: string;
@@ -3041,9 +3041,9 @@ export interface components {
         };
         /**
          * ModelSettingResponse
-         * @description A setting of a model: what it decides, its values, and by value what that leaves open.
+         * @description A setting of a model: its values, its default, and by value what it weakens.
          *
-         *         Without `values` it holds types of entities, separated by commas.
+         *         A setting without `values` is a comma-separated list of entity types.
          */
         ModelSettingResponse: {
             name: string;
@@ -3056,10 +3056,10 @@ export interface components {
         };
         /**
          * OperationResponse
-         * @description An operation of a model; `rules` by type of target, `none` for no resource.
+         * @description An operation of a model; `rules` by target type, `none` for no resource.
          *
-         *         `kind` says whether it reads, changes, or administers who may what; `ways` which way to an
-         *         asset it stands for; `group` is what its name says it is about.
+         *         `kind` is whether it reads, changes or administers; `ways` are the kinds of access that it
+         *         stands for; `group` is the prefix of its name.
          */
         OperationResponse: {
             name: string;
@@ -3081,10 +3081,10 @@ export interface components {
         };
         /**
          * PrivilegeResponse
-         * @description A privilege of a model, and the types on which it may be granted.
+         * @description A privilege of a model, and the types on which it can be granted.
          *
-         *         `display` is what people call it; those of a `group` are shown together. One that is not
-         *         `grantable` only follows from others.
+         *         `display` is its display name, `group` its heading. A privilege that is not `grantable` is
+         *         implied by others only.
          */
         PrivilegeResponse: {
             name: string;
@@ -3096,10 +3096,10 @@ export interface components {
         };
         /**
          * FieldResponse
-         * @description A field that the criteria of statements may name.
+         * @description A field for criteria of statements.
          *
-         *         `values` says what it is compared with, `types` of which types these entities are (none: of
-         *         any). `below`: a value stands for all that lies below it too.
+         *         `values` is the kind of its values, `types` the types of these entities (empty: any). `below`:
+         *         a value also matches its descendants.
          */
         FieldResponse: {
             name: string;
@@ -3110,7 +3110,7 @@ export interface components {
         };
         /**
          * WhoQuestion
-         * @description Who may do the operation on the entity? With `reasons` also why, by reason.
+         * @description A reverse question: who may do the operation on the entity? `reasons` adds the causes.
          */
         WhoQuestion: {
             /** @default null */
@@ -3136,7 +3136,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description Why there is no answer (RFC 9457); members from `errors` on are there where they apply.
+         * @description An error (RFC 9457); the members from `errors` on are present where they apply.
          */
         Problem: {
             type: string;
@@ -3160,7 +3160,7 @@ export interface components {
         };
         /**
          * FieldError
-         * @description What is wrong at which place of the request.
+         * @description An invalid field: its path in the request, and what is wrong with it.
          */
         FieldError: {
             path: string;
@@ -3168,7 +3168,7 @@ export interface components {
         };
         /**
          * MissingPrivilege
-         * @description The privilege that is missing, and the object on which it could be granted.
+         * @description The missing privilege, and the object on which it can be granted.
          */
         MissingPrivilege: {
             privilege: string;

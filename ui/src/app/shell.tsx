@@ -7,7 +7,7 @@ import { newestRevision } from "../api/client";
 import { governed, useRealms, useReadiness } from "../api/server";
 import { Icon } from "../parts/icon";
 import { bare } from "../parts/name";
-import { Said } from "../parts/said";
+import { MessageText } from "../parts/message-text";
 import { ToastRegion } from "../parts/toast";
 import { count, t } from "../words";
 import { KeySheet } from "./key-sheet";
@@ -180,7 +180,7 @@ function Banners() {
     <div className={styles.banners}>
       {readiness.weak.map((text) => (
         <p key={text} className={styles.banner} role="status">
-          <b>{t("Protection is weakened.")}</b> <Said text={text} />
+          <b>{t("Protection is weakened.")}</b> <MessageText text={text} />
         </p>
       ))}
       {readiness.down && (

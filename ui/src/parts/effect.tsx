@@ -8,7 +8,7 @@ import styles from "./effect.module.css";
 import { Glyph, type State } from "./glyph";
 import { bare, Name, urnLabel } from "./name";
 import { Card } from "./page";
-import { Said } from "./said";
+import { MessageText } from "./message-text";
 import { Sentence } from "./sentence";
 import { Loading, ProblemView } from "./states";
 
@@ -138,7 +138,7 @@ function Shown({
       {shown.refused.map((said) => (
         <Note key={said} state="deny">
           <b>
-            <Said text={said} />
+            <MessageText text={said} />
           </b>
         </Note>
       ))}
@@ -197,7 +197,8 @@ function Findings({
       <ul className={styles.findings}>
         {found.slice(0, LINES).map((one) => (
           <li key={one.fingerprint}>
-            <code>{one.rule}</code> <Name text={one.name} cut={60} /> <Said text={one.says} />
+            <code>{one.rule}</code> <Name text={one.name} cut={60} />{" "}
+            <MessageText text={one.says} />
           </li>
         ))}
       </ul>

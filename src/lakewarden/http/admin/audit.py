@@ -35,14 +35,14 @@ from lakewarden.service import audit_reading, history, usage_report
 from lakewarden.service.audit_reading import Entry, Filter
 from lakewarden.service.audit_seal import Seals
 from lakewarden.service.control import Denied
-from lakewarden.service.sentence import act_words
+from lakewarden.service.sentence import event_sentence
 
 
 class HistoryRow(ResponseBody, kw_only=True):
-    """One change of one thing. `was` and `now` are null where it was, or is, not there.
+    """A change. `was` and `now` are null if the object did not exist before or after.
 
-    `at` is null and `by` empty where the audit trail does not say. `first`: the change feed does
-    not know what was before.
+    `at` is null and `by` empty if the audit trail lacks them. `first`: the change feed does not
+    have the previous state.
     """
 
     revision: int
@@ -57,14 +57,14 @@ class HistoryRow(ResponseBody, kw_only=True):
 
 
 class HistoryResponse(ResponseBody, kw_only=True):
-    """What happened to one thing, the newest first."""
+    """The changes of one object, the newest first."""
 
     rows: list[HistoryRow]
     page: NextPage
 
 
 class UsageRow(ResponseBody, kw_only=True):
-    """How many acts there were of a key, and the day of the last."""
+    """The number of uses of a key, and the day of the last."""
 
     key: str
     acts: int
@@ -72,7 +72,7 @@ class UsageRow(ResponseBody, kw_only=True):
 
 
 class UsageResponse(ResponseBody, kw_only=True):
-    """What was done: days in order, all else the most used first; `total` counts the acts."""
+    """Usage by key: days in order, other keys the most used first; `total` is the sum."""
 
     rows: list[UsageRow]
     total: int
@@ -111,7 +111,7 @@ _EXPORTED: Final = 100_000
 
 
 def read(exchange: Exchange) -> HandlerResult:
-    """A page of the trail; with `Accept: application/x-ndjson` all rows, one in a line."""
+    """A page of the trail; with `Accept: application/x-ndjson` all rows, one per line."""
     row_filter = _filter(exchange)
     if _NDJSON in exchange.headers.get("accept", ""):
         return _exported(exchange, row_filter)
@@ -127,7 +127,7 @@ def read(exchange: Exchange) -> HandlerResult:
             exchange.state,
             exchange.actor,
             exchange.now,
-            wanted=row_filter,
+            filter=row_filter,
             size=number(exchange, "page.limit", 100),
             after=after,
             last=last,
@@ -140,7 +140,7 @@ def read(exchange: Exchange) -> HandlerResult:
 
 
 def _exported(exchange: Exchange, row_filter: Filter) -> Denied | Reply:
-    """Every row that is wanted, from the oldest on; a last line tells where more go on."""
+    """All matching rows, the oldest first; a last line has the position to continue from."""
     lines: list[bytes] = []
     after: int | None = 0
     with exchange.service.reading() as reading:
@@ -150,7 +150,7 @@ def _exported(exchange: Exchange, row_filter: Filter) -> Denied | Reply:
                 exchange.state,
                 exchange.actor,
                 exchange.now,
-                wanted=row_filter,
+                filter=row_filter,
                 size=audit_reading.MAX_PAGE,
                 after=after,
             )
@@ -170,7 +170,7 @@ def _row(row: Entry) -> AuditRowResponse:
         digest=row.digest,
         event=row.event,
         seal=row.seal,
-        words=sentence_parts(act_words(row.event)),
+        words=sentence_parts(event_sentence(row.event)),
     )
 
 
@@ -189,8 +189,8 @@ def _filter(exchange: Exchange) -> Filter:
 
 
 def happened(exchange: Exchange) -> HandlerResult:
-    """What happened to one statement, entity or principal."""
-    names = {one.name: exchange.one(one.name) for one in _ABOUT}
+    """The changes of one statement, entity or principal."""
+    names = {parameter.name: exchange.one(parameter.name) for parameter in _ABOUT}
     question = (exchange.path, *names.values())
     with exchange.service.reading() as reading:
         page = history.history(
@@ -223,9 +223,9 @@ def happened(exchange: Exchange) -> HandlerResult:
 
 
 def used(exchange: Exchange) -> HandlerResult:
-    """What was done in a realm."""
+    """The usage of a realm."""
     with exchange.service.reading() as reading:
-        found = usage_report.usage(
+        usage = usage_report.usage(
             reading,
             exchange.state,
             exchange.actor,
@@ -237,23 +237,23 @@ def used(exchange: Exchange) -> HandlerResult:
             entity=exchange.one("entity"),
             operation=exchange.one("operation"),
         )
-    if isinstance(found, Denied):
-        return found
-    rows = [UsageRow(key=one.key, acts=one.acts, last=one.last) for one in found]
-    return UsageResponse(rows=rows, total=sum(one.acts for one in found))
+    if isinstance(usage, Denied):
+        return usage
+    rows = [UsageRow(key=row.key, acts=row.acts, last=row.last) for row in usage]
+    return UsageResponse(rows=rows, total=sum(row.acts for row in usage))
 
 
 def verify(exchange: Exchange) -> HandlerResult:
-    """Whether the trail is whole."""
+    """Checks the integrity of the trail."""
     with exchange.service.reading() as reading:
         seals = Seals(exchange.services.secret_keys)
-        found = audit_reading.verify(reading, exchange.state, exchange.actor, exchange.now, seals)
-    if isinstance(found, Denied):
-        return found
-    if found.fault is None:
-        return AuditCheckResponse(whole=True, rows=found.rows, doubts=found.doubts)
+        report = audit_reading.verify(reading, exchange.state, exchange.actor, exchange.now, seals)
+    if isinstance(report, Denied):
+        return report
+    if report.fault is None:
+        return AuditCheckResponse(whole=True, rows=report.rows, doubts=report.doubts)
     return AuditCheckResponse(
-        whole=False, rows=found.rows, row=found.fault.seq, what=found.fault.what
+        whole=False, rows=report.rows, row=report.fault.seq, what=report.fault.what
     )
 
 

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from lakewarden.http.admin.field_types import (
     PERSON,
     READABLE,
+    ActionName,
     DirectoryName,
     EntityText,
     ModelFile,
@@ -22,7 +23,6 @@ from lakewarden.http.admin.field_types import (
     PrincipalText,
     RealmName,
     Scalar,
-    Word,
     described,
 )
 from lakewarden.kernel.statement import MAX_CRITERIA
@@ -33,15 +33,15 @@ from lakewarden.service.token import LONGEST, MAX_TITLE
 
 
 class RequestBody(Struct, forbid_unknown_fields=True):
-    """What a client sends; some of it comes back in the same form."""
+    """Base of request bodies. A response may contain the same type."""
 
 
 class ResponseBody(Struct):
-    """What a client gets."""
+    """Base of response bodies."""
 
 
 class PageRequest(RequestBody, kw_only=True):
-    """Which part of a list is wanted; without a token, `skip` says how many come before it."""
+    """The requested page of a list; `skip` counts preceding rows and applies without a token."""
 
     token: str = ""
     skip: Annotated[int, Meta(ge=0)] = 0
@@ -49,20 +49,20 @@ class PageRequest(RequestBody, kw_only=True):
 
 
 class NextPage(ResponseBody, kw_only=True):
-    """Where the list goes on; an empty token: it does not."""
+    """The token of the next page; empty on the last page."""
 
     next_token: str = ""
 
 
 class PagedResponse(ResponseBody, kw_only=True):
-    """Part of a list: how many there are in all, and where it goes on."""
+    """A page of a list: the total number of rows, and the token of the next page."""
 
     total: int
     page: NextPage
 
 
 class Problem(ResponseBody, kw_only=True, omit_defaults=True):
-    """Why there is no answer (RFC 9457); members from `errors` on are there where they apply."""
+    """An error (RFC 9457); the members from `errors` on are present where they apply."""
 
     type: str
     title: str
@@ -78,14 +78,14 @@ class Problem(ResponseBody, kw_only=True, omit_defaults=True):
 
 
 class FieldError(ResponseBody, kw_only=True):
-    """What is wrong at which place of the request."""
+    """An invalid field: its path in the request, and what is wrong with it."""
 
     path: str
     message: str
 
 
 class MissingPrivilege(ResponseBody, kw_only=True):
-    """The privilege that is missing, and the object on which it could be granted."""
+    """The missing privilege, and the object on which it can be granted."""
 
     privilege: str
     object: str
@@ -95,7 +95,7 @@ class MissingPrivilege(ResponseBody, kw_only=True):
 
 
 class Caller(ResponseBody, kw_only=True):
-    """Who the server takes the caller for."""
+    """The authenticated caller."""
 
     user: str
     directory: str
@@ -109,7 +109,7 @@ class Caller(ResponseBody, kw_only=True):
 
 
 class NewRealm(RequestBody, kw_only=True):
-    """A realm to be created: of a shipped model, or of the text of one of one's own."""
+    """A realm to create, with a shipped model or with the text of a custom model."""
 
     name: RealmName
     model: ModelName | UnsetType = UNSET
@@ -120,16 +120,16 @@ class NewRealm(RequestBody, kw_only=True):
 
 
 class RealmChange(RequestBody, kw_only=True):
-    """What is to be different; what is left out stays."""
+    """The settings and spellings to replace; omitted members stay unchanged."""
 
     settings: dict[str, str] | UnsetType = UNSET
     spellings: dict[str, str] | UnsetType = UNSET
 
 
 class ModelUpgrade(RequestBody, kw_only=True):
-    """Another edition of a realm's model; without `apply` nothing is changed.
+    """A new version of a realm's custom model; without `apply` only the plan is returned.
 
-    `drop`: what the edition does not know goes.
+    `drop` removes stored rows that the new version does not declare.
     """
 
     model_text: ModelFile
@@ -138,10 +138,11 @@ class ModelUpgrade(RequestBody, kw_only=True):
 
 
 class UpgradeResponse(ResponseBody, kw_only=True):
-    """What an upgrade changes, or has changed; `words` by `types`, `privileges`, `operations`.
+    """The changes of an upgrade, planned or applied.
 
-    `pending`: the realm has another text than it would have. `was` and `now` are digests.
-    `orphans` are the first of what is orphaned, `orphaned` counts all of it by kind.
+    `words` are the added, removed and redefined names, by `types`, `privileges` and
+    `operations`. `pending`: the upgrade is not applied. `was` and `now` are digests. `orphans`
+    are the first of the rows that no longer fit the model, `orphaned` counts all by kind.
     """
 
     realm: str
@@ -156,11 +157,10 @@ class UpgradeResponse(ResponseBody, kw_only=True):
 
 
 class RealmResponse(ResponseBody, kw_only=True):
-    """One realm. `settings` are all of its model, also those left as they come.
+    """A realm. `settings` are all settings of its model, including defaults.
 
-    `model_digest` is that of a model that is not shipped; its text is given with the realm alone.
-
-    How much is in it, and how names are mapped, is told to whoever may see what is in it.
+    `model_digest` is null for a shipped model; `model_text` is present when one realm is read.
+    Counts and spellings are present if the caller may read the realm's contents.
     """
 
     name: str
@@ -176,7 +176,7 @@ class RealmResponse(ResponseBody, kw_only=True):
 
 
 class Realms(ResponseBody, kw_only=True):
-    """The realms that the caller may see."""
+    """The realms that are visible to the caller."""
 
     realms: list[RealmResponse]
 
@@ -185,7 +185,7 @@ class Realms(ResponseBody, kw_only=True):
 
 
 class DirectoryResponse(ResponseBody, kw_only=True):
-    """One directory, with how many people are in it and which realms know them."""
+    """A directory: how many users and groups it has, and the realms that use it."""
 
     name: str
     users: int
@@ -194,13 +194,13 @@ class DirectoryResponse(ResponseBody, kw_only=True):
 
 
 class Directories(ResponseBody, kw_only=True):
-    """The directories that the caller may see."""
+    """The directories that are visible to the caller."""
 
     directories: list[DirectoryResponse]
 
 
 class Principals(PagedResponse, kw_only=True):
-    """Users, groups and roles, as `kind:name`, in order."""
+    """Users, groups and roles as `kind:name`, sorted."""
 
     principals: list[str]
 
@@ -212,21 +212,21 @@ class PrincipalRequest(RequestBody, kw_only=True):
 
 
 class Membership(RequestBody, kw_only=True):
-    """`member` acts as `of` too."""
+    """A membership: `member` belongs to the group or role `of`."""
 
     member: PrincipalText
     of: PrincipalText
 
 
 class DirectoryMembership(Membership, kw_only=True):
-    """`member` acts as the group `of` too."""
+    """A membership in a directory: `member` belongs to the group `of`."""
 
     member: Annotated[str, described(pattern=f"^(user|group):{PERSON}")]
     of: Annotated[str, described(pattern=f"^group:{PERSON}")]
 
 
 class Memberships(PagedResponse, kw_only=True):
-    """Who belongs to what, in order."""
+    """Memberships, sorted."""
 
     memberships: list[Membership]
 
@@ -235,9 +235,9 @@ class Memberships(PagedResponse, kw_only=True):
 
 
 class SignIn(RequestBody, kw_only=True):
-    """What one signs in with: nothing, where the header brings credentials.
+    """Credentials of a login; empty if the request header has them.
 
-    A password is that of a user of `realm` or of `directory`; where neither is named, of `main`.
+    A password is that of a user of `realm` or of `directory`; if neither is given, of `main`.
     """
 
     user: str = ""
@@ -248,16 +248,16 @@ class SignIn(RequestBody, kw_only=True):
 
 
 class PasswordRequest(RequestBody, kw_only=True):
-    """A new password. It is hashed at once, and kept nowhere."""
+    """A new password. Only its hash is stored."""
 
     password: Annotated[str, described(minLength=SHORTEST, maxLength=LONGEST_PASSWORD)]
 
 
 class SessionResponse(ResponseBody, kw_only=True):
-    """Who is signed in, and what the pages need to speak for them.
+    """The signed-in user, and what the pages need for further requests.
 
-    `csrf` is said in the header `Lakewarden-CSRF`; it is empty, and the ends are null, for who
-    came with other credentials than a session.
+    `csrf` is the value of the header `Lakewarden-CSRF`. It is empty, and the expiry times are
+    null, if the request was authenticated without a session.
     """
 
     user: str
@@ -271,7 +271,7 @@ class SessionResponse(ResponseBody, kw_only=True):
 
 
 class SessionRow(ResponseBody, kw_only=True):
-    """A session that goes on; `own`: the one of this request."""
+    """A valid session; `own`: the session of this request."""
 
     id: str
     user: str
@@ -284,15 +284,15 @@ class SessionRow(ResponseBody, kw_only=True):
 
 
 class Sessions(ResponseBody, kw_only=True):
-    """Sessions that go on, the oldest first."""
+    """Valid sessions, the oldest first."""
 
     sessions: list[SessionRow]
 
 
 class NewToken(RequestBody, kw_only=True):
-    """A token to be made, good for so many seconds. Without a user it is the caller's own.
+    """A token to create, valid for `seconds`. Without `user` it is a token of the caller.
 
-    With `new` false the user has to be stored, in the directory or in one of its realms.
+    If `new` is false, the user must be stored in the directory or in one of its realms.
     """
 
     user: str | None = None
@@ -304,7 +304,7 @@ class NewToken(RequestBody, kw_only=True):
 
 
 class TokenResponse(ResponseBody, kw_only=True):
-    """A token, without its text."""
+    """A token without its secret text."""
 
     id: str
     user: str
@@ -316,13 +316,13 @@ class TokenResponse(ResponseBody, kw_only=True):
 
 
 class TokenIssued(TokenResponse, kw_only=True):
-    """A new token and its text, which is shown this once."""
+    """A new token with its secret text, which is returned only here."""
 
     token: str
 
 
 class Tokens(ResponseBody, kw_only=True):
-    """Tokens that are good, the oldest first."""
+    """Valid tokens, the oldest first."""
 
     tokens: list[TokenResponse]
 
@@ -342,12 +342,12 @@ Criteria = Annotated[list[Criterion], described(maxItems=MAX_CRITERIA)]
 
 
 class StatementParts(Struct, kw_only=True, omit_defaults=True):
-    """Whom a statement allows or denies what on which entities.
+    """The members of a statement: principals, effect, privileges and scope.
 
-    One of `on`, `matching` and `where` says on which; none: on anything.
+    One of `on`, `matching` and `where` is the scope; without any, the scope is everything.
     """
 
-    privileges: list[Word]
+    privileges: list[ActionName]
     to: list[PrincipalText]
     effect: Literal["allow", "deny"] = "allow"
     title: str = ""
@@ -361,18 +361,18 @@ class StatementParts(Struct, kw_only=True, omit_defaults=True):
 
 
 class StatementRequest(StatementParts, RequestBody, kw_only=True, forbid_unknown_fields=True):
-    """A statement to be stored.
+    """A statement to store.
 
-    `mark` says who keeps it; it must be named to change a marked one.
+    `mark` names its keeper; to change a marked statement, its mark must be given.
     """
 
-    privileges: Annotated[list[Word], described(minItems=1)]
+    privileges: Annotated[list[ActionName], described(minItems=1)]
     to: Annotated[list[PrincipalText], described(minItems=1)]
     mark: Annotated[str, Meta(max_length=MAX_KEEPER, pattern=READABLE)] = ""
 
 
 class Reference(ResponseBody, kw_only=True):
-    """What a word names: an entity, a principal, a privilege, an operation or a statement."""
+    """What a sentence part names: entity, principal, privilege, operation or statement."""
 
     kind: str
     name: str
@@ -380,7 +380,7 @@ class Reference(ResponseBody, kw_only=True):
 
 
 class SentencePart(ResponseBody, kw_only=True):
-    """A part of a sentence."""
+    """A part of a sentence, with a reference to what it names."""
 
     text: str
     ref: Reference | None = None
@@ -393,14 +393,14 @@ class StatementResponse(StatementParts, ResponseBody, kw_only=True):
 
 
 class StatementReachResponse(ResponseBody, kw_only=True):
-    """How many stored users a statement is about, and how many stored entities."""
+    """How many stored users and how many stored entities a statement applies to."""
 
     users: int
     entities: int
 
 
 class LastChange(ResponseBody, kw_only=True):
-    """When something was changed last, by whom, and at which revision."""
+    """The last change: time, actor and revision."""
 
     at: datetime
     by: str
@@ -408,14 +408,13 @@ class LastChange(ResponseBody, kw_only=True):
 
 
 class StatementRow(StatementResponse, kw_only=True):
-    """A stored statement, and what it says in a sentence.
+    """A stored statement, and its sentence in `words`.
 
-    `mark` says who keeps it, empty for nobody. `reach` and `changed` are there where `fields`
-    asks for them; `changed` is not where the change feed no longer knows. With `reaching`,
-    `source` is the entity that the statement is on, `direct` tells whether that is the entity
-    asked about, and `beaten_by` are DENYs that go before it there. `immutable_because` says why
-    one that is not `editable` is not. A member that would say nothing (an empty list or text,
-    `editable` true, `direct` false) is left out.
+    `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; `changed`
+    is absent if the change feed no longer has the change. With the filter `reaching`, `source` is
+    the entity that is the statement's scope, `direct` whether it is the requested entity, and
+    `beaten_by` are the DENYs that override the statement there. `immutable_because` is the reason
+    why a statement is not `editable`. Members with their default value are omitted.
     """
 
     words: list[SentencePart]
@@ -430,7 +429,7 @@ class StatementRow(StatementResponse, kw_only=True):
 
 
 class Statements(PagedResponse, kw_only=True):
-    """The statements of a realm, by id."""
+    """Statements of a realm, sorted by id or by title."""
 
     statements: list[StatementRow]
 
@@ -439,21 +438,21 @@ class Statements(PagedResponse, kw_only=True):
 
 
 class EntityName(ResponseBody, kw_only=True):
-    """An entity by type and name."""
+    """Type and name of an entity."""
 
     type: str
     name: str
 
 
 class Owner(RequestBody, kw_only=True):
-    """An owner, and the ownership type where the system has such."""
+    """An owner, with its ownership type in systems that have ownership types."""
 
     principal: PrincipalText
     ownership: str = ""
 
 
 class EntityRequest(RequestBody, kw_only=True):
-    """An entity to be stored or moved; with `owners`, these and no others own it."""
+    """An entity to store or move; `owners` replaces all owners of the entity."""
 
     entity: EntityText
     parent: EntityText | None = None
@@ -461,7 +460,7 @@ class EntityRequest(RequestBody, kw_only=True):
 
 
 class EntityResponse(ResponseBody, kw_only=True):
-    """A stored entity and what it carries."""
+    """A stored entity with its parent, owners, attributes and relations."""
 
     entity: str
     type: str
@@ -473,7 +472,7 @@ class EntityResponse(ResponseBody, kw_only=True):
 
 
 class Entities(PagedResponse, kw_only=True):
-    """Entities in the order of their places; `total` counts the whole list."""
+    """Entities in hierarchy order."""
 
     entities: list[EntityName]
 
@@ -482,7 +481,7 @@ class Entities(PagedResponse, kw_only=True):
 
 
 class ChildResponse(ResponseBody, kw_only=True):
-    """An entity in its container: what lies directly in it, and all that lies below it."""
+    """An entity in its container, with the number of its children and of its descendants."""
 
     entity: str
     type: str
@@ -492,13 +491,13 @@ class ChildResponse(ResponseBody, kw_only=True):
 
 
 class ChildrenResponse(PagedResponse, kw_only=True):
-    """What lies directly in an entity, in the order of places."""
+    """The children of an entity, in hierarchy order."""
 
     children: list[ChildResponse]
 
 
 class SearchHit(ResponseBody, kw_only=True):
-    """A name that fits; `in` is what it lies in, empty at the top."""
+    """A matching name; `in` is the label of its container, empty at the top."""
 
     kind: str
     realm: str
@@ -509,7 +508,7 @@ class SearchHit(ResponseBody, kw_only=True):
 
 
 class SearchResponse(ResponseBody, kw_only=True):
-    """The best names, how many fit in all, and the realms that were left out."""
+    """The best matches, the number of all matches, and the realms that were not searched."""
 
     results: list[SearchHit]
     total: int
@@ -517,9 +516,9 @@ class SearchResponse(ResponseBody, kw_only=True):
 
 
 class TargetQuestion(RequestBody, kw_only=True):
-    """The entity of a question, and what comes along with the act.
+    """The target of a question, with its further parts.
 
-    The schema says no more than what a batch takes, which answers a malformed question as well.
+    The schema is lenient: in a batch, a malformed question is denied with an error of its own.
     """
 
     entity: str | None = None
@@ -530,10 +529,10 @@ class TargetQuestion(RequestBody, kw_only=True):
 
 
 class PrincipalQuestion(TargetQuestion, kw_only=True):
-    """What a question may bring along about the act and the asker.
+    """Principal and target of a question.
 
-    Without `principal` the question is about the caller; `groups` and `roles` are those that
-    an identity provider asserts and those that are active.
+    Without `principal` the question is about the caller. `groups` are those that an identity
+    provider asserts, `roles` those that are active.
     """
 
     principal: str | None = None
@@ -542,19 +541,19 @@ class PrincipalQuestion(TargetQuestion, kw_only=True):
 
 
 class Question(PrincipalQuestion, kw_only=True):
-    """May the principal do the operation, or does it hold the privilege, on the entity?"""
+    """A check: may the principal do the operation, or does it hold the privilege, on the entity?"""
 
     operation: str
 
 
 class Questions(RequestBody, kw_only=True):
-    """Several questions, answered in order."""
+    """A batch of checks, answered in order."""
 
     questions: Annotated[list[Question], described(minItems=1)]
 
 
 class ListQuestion(Question, kw_only=True):
-    """On which entities may the principal do the operation? `entity` is not looked at."""
+    """A list question: on which entities may the principal do it? `entity` is ignored."""
 
     within: EntityText | None = None
     after: EntityText | None = None
@@ -562,21 +561,21 @@ class ListQuestion(Question, kw_only=True):
 
 
 class WhoQuestion(TargetQuestion, kw_only=True):
-    """Who may do the operation on the entity? With `reasons` also why, by reason."""
+    """A reverse question: who may do the operation on the entity? `reasons` adds the causes."""
 
-    operation: Word
+    operation: ActionName
     reasons: bool = False
     page: PageRequest = field(default_factory=PageRequest)
 
 
 class AccessQuestion(RequestBody, kw_only=True):
-    """Who may do what on the entity?"""
+    """An access review of an entity: who may do which operation?"""
 
     entity: EntityText | None = None
 
 
 class Answer(ResponseBody, kw_only=True):
-    """A decision, with remarks beside it."""
+    """A decision with its reason, revision and notes."""
 
     allow: bool
     reason: str
@@ -585,7 +584,7 @@ class Answer(ResponseBody, kw_only=True):
 
 
 class BatchRow(ResponseBody, kw_only=True, omit_defaults=True):
-    """One of several decisions; a question that is malformed is denied, and `error` says why."""
+    """A decision of a batch; for a malformed question, `error` has the message."""
 
     allow: bool
     reason: str
@@ -593,14 +592,14 @@ class BatchRow(ResponseBody, kw_only=True, omit_defaults=True):
 
 
 class Batch(ResponseBody, kw_only=True):
-    """Decisions in the order of their questions."""
+    """Decisions in the order of the questions."""
 
     answers: list[BatchRow]
     revision: int
 
 
 class Listing(PagedResponse, kw_only=True):
-    """Entities on which the operation is allowed; `after` is the last one where more follow."""
+    """The allowed entities; `after` is the last one if more follow."""
 
     entities: list[EntityName]
     after: str | None
@@ -608,9 +607,9 @@ class Listing(PagedResponse, kw_only=True):
 
 
 class WhoReasonResponse(ResponseBody, kw_only=True):
-    """Users who may for one reason.
+    """A group of users with the same cause of access.
 
-    `through` are the principals that bring it to them; no `statements`: it comes from ownership.
+    `through` are the principals that give the access; without `statements` it is by ownership.
     `users` are the first of them, `total` counts all.
     """
 
@@ -621,7 +620,7 @@ class WhoReasonResponse(ResponseBody, kw_only=True):
 
 
 class Users(PagedResponse, kw_only=True):
-    """The stored users who may, in order; `reasons` where they were asked for."""
+    """The stored users who are allowed, sorted; `reasons` if requested."""
 
     users: list[str]
     notes: list[str]
@@ -629,7 +628,7 @@ class Users(PagedResponse, kw_only=True):
 
 
 class HeldPrivileges(ResponseBody, kw_only=True):
-    """What is held on an entity, and what may be done there."""
+    """The privileges that are held on an entity, and the operations that are allowed on it."""
 
     privileges: list[str]
     operations: list[str]
@@ -637,21 +636,21 @@ class HeldPrivileges(ResponseBody, kw_only=True):
 
 
 class OperationAccess(ResponseBody, kw_only=True):
-    """Who may do one operation."""
+    """The users who may do one operation."""
 
     operation: str
     users: list[str]
 
 
 class AccessReview(ResponseBody, kw_only=True):
-    """By operation, who may do it on the entity."""
+    """By operation, the users who may do it on the entity."""
 
     entity: str | None
     access: list[OperationAccess]
 
 
 class RuleStep(ResponseBody, kw_only=True):
-    """One part of a rule and whether it holds; the parts below it are `steps`."""
+    """A node of a rule with its result; `steps` are its operands."""
 
     says: str
     holds: bool
@@ -662,7 +661,7 @@ class RuleStep(ResponseBody, kw_only=True):
 
 
 class MissingGrant(ResponseBody, kw_only=True):
-    """An ALLOW that is missing. `can_be_granted_by` None: no operation hands it out."""
+    """A missing ALLOW. `can_be_granted_by` is null if no operation grants it."""
 
     privilege: str
     on: str | None
@@ -670,24 +669,25 @@ class MissingGrant(ResponseBody, kw_only=True):
 
 
 class BlockingDenial(ResponseBody, kw_only=True):
-    """A DENY in the way, and who may take it away; null: nothing hands such things out here."""
+    """A DENY that applies, and who may remove it; null if no operation removes it."""
 
     statement: str
     can_be_lifted_by: list[str] | None
 
 
 class BlockingMembership(ResponseBody, kw_only=True):
-    """A membership by which a DENY reaches the asker."""
+    """A membership through which a DENY applies to the principal."""
 
     member: str
     of: str
 
 
 class AdviceResponse(ResponseBody, kw_only=True):
-    """A smallest change that would turn a denial: roles to enter, ALLOWs to add, DENYs to lift.
+    """A minimal change that turns the denial into an ALLOW.
 
-    `opens` are other operations that it allows on the entity, and `others` counts the other
-    entities on which it allows the same operation; null: not counted.
+    `allow` are ALLOWs to add, `lift` DENYs to remove, `leave` and `join` memberships to end and to
+    add. `opens` are further operations that the change allows on the entity; `others` counts the
+    other entities on which it allows the operation, null if not counted.
     """
 
     allow: list[MissingGrant]
@@ -699,14 +699,14 @@ class AdviceResponse(ResponseBody, kw_only=True):
 
 
 class StatementPath(ResponseBody, kw_only=True):
-    """How a statement comes to be about the asker: over these groups and roles."""
+    """The groups and roles through which a statement applies to the principal."""
 
     statement: str
     over: list[str]
 
 
 class ExplanationResponse(Answer, kw_only=True):
-    """A decision and its reasons, as far as the caller may see them."""
+    """A decision and its causes, as far as they are visible to the caller."""
 
     rule: RuleStep | None
     statements: list[str]
@@ -717,10 +717,10 @@ class ExplanationResponse(Answer, kw_only=True):
 
 
 class OperationResponse(ResponseBody, kw_only=True):
-    """An operation of a model; `rules` by type of target, `none` for no resource.
+    """An operation of a model; `rules` by target type, `none` for no resource.
 
-    `kind` says whether it reads, changes, or administers who may what; `ways` which way to an
-    asset it stands for; `group` is what its name says it is about.
+    `kind` is whether it reads, changes or administers; `ways` are the kinds of access that it
+    stands for; `group` is the prefix of its name.
     """
 
     name: str
@@ -735,10 +735,10 @@ class OperationResponse(ResponseBody, kw_only=True):
 
 
 class PrivilegeResponse(ResponseBody, kw_only=True):
-    """A privilege of a model, and the types on which it may be granted.
+    """A privilege of a model, and the types on which it can be granted.
 
-    `display` is what people call it; those of a `group` are shown together. One that is not
-    `grantable` only follows from others.
+    `display` is its display name, `group` its heading. A privilege that is not `grantable` is
+    implied by others only.
     """
 
     name: str
@@ -750,10 +750,10 @@ class PrivilegeResponse(ResponseBody, kw_only=True):
 
 
 class FieldResponse(ResponseBody, kw_only=True):
-    """A field that the criteria of statements may name.
+    """A field for criteria of statements.
 
-    `values` says what it is compared with, `types` of which types these entities are (none: of
-    any). `below`: a value stands for all that lies below it too.
+    `values` is the kind of its values, `types` the types of these entities (empty: any). `below`:
+    a value also matches its descendants.
     """
 
     name: str
@@ -763,9 +763,9 @@ class FieldResponse(ResponseBody, kw_only=True):
 
 
 class ModelSettingResponse(ResponseBody, kw_only=True):
-    """A setting of a model: what it decides, its values, and by value what that leaves open.
+    """A setting of a model: its values, its default, and by value what it weakens.
 
-    Without `values` it holds types of entities, separated by commas.
+    A setting without `values` is a comma-separated list of entity types.
     """
 
     name: str
@@ -776,7 +776,7 @@ class ModelSettingResponse(ResponseBody, kw_only=True):
 
 
 class Vocabulary(ResponseBody, kw_only=True):
-    """What can be asked, granted and set in a realm, and by which criteria."""
+    """The operations, privileges, fields and settings of a realm's model."""
 
     model: str
     title: str
@@ -790,7 +790,7 @@ class Vocabulary(ResponseBody, kw_only=True):
 
 
 class AuditRowResponse(ResponseBody, kw_only=True):
-    """One row of the audit trail, and what it says in a sentence."""
+    """A row of the audit trail, and its sentence in `words`."""
 
     seq: int
     revision: int
@@ -801,16 +801,16 @@ class AuditRowResponse(ResponseBody, kw_only=True):
 
 
 class AuditRows(ResponseBody, kw_only=True):
-    """Rows of the audit trail, in the order that was asked for."""
+    """Rows of the audit trail, in the requested order."""
 
     rows: list[AuditRowResponse]
     page: NextPage
 
 
 class AuditCheckResponse(ResponseBody, kw_only=True):
-    """Whether the trail is whole; else the first row that is not what was written.
+    """The result of the integrity check; if it fails, the first row that was modified.
 
-    `doubts` are what may have been done to a whole one without being seen.
+    `doubts` are modifications that the check cannot exclude.
     """
 
     whole: bool

@@ -18,10 +18,10 @@ from lakewarden.http.admin.bodies import (
     TargetQuestion,
 )
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, place_of, token_after
-from lakewarden.http.admin.field_types import EntityText, RealmName, Word, described
+from lakewarden.http.admin.field_types import ActionName, EntityText, RealmName, described
 from lakewarden.http.admin.links import LinkEnd, end_of
 from lakewarden.http.admin.problem import written
-from lakewarden.http.admin.questions import explanation_response, words_of
+from lakewarden.http.admin.questions import explanation_response, question_text
 from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.listing import Page
@@ -48,34 +48,34 @@ Realms = Annotated[list[RealmName] | None, described(maxItems=MAX_REALMS)]
 
 
 class CrossRealmWhoQuestion(TargetQuestion, kw_only=True):
-    """Who may do it in several realms? `home` says in which of them the entity is."""
+    """A reverse question to several realms; `home` is the realm of the entity."""
 
-    operation: Word
+    operation: ActionName
     realms: Realms = None
     home: RealmName | None = None
 
 
 class CrossRealmListQuestion(PrincipalQuestion, kw_only=True):
-    """On what may the principal do it, in several realms? A page of each, see `PageStart`."""
+    """A list question to several realms, a page of each, see `PageStart`."""
 
-    operation: Word
+    operation: ActionName
     realms: Realms = None
     limit: Annotated[int, described(minimum=1, maximum=1_000)] = 100
     after: list[PageStart] | None = None
 
 
 class PageStart(RequestBody, kw_only=True):
-    """Behind which entity a realm's page begins; only places that are given are listed."""
+    """The start of a realm's page; only realms with a start are listed."""
 
     realm: RealmName
-    operation: Word
+    operation: ActionName
     entity: EntityText
 
 
 class CrossRealmExplainQuestion(PrincipalQuestion, kw_only=True):
-    """Why may the principal do it in several realms, or why not?"""
+    """An explain question to several realms."""
 
-    operation: Word
+    operation: ActionName
     realms: Realms = None
     home: RealmName | None = None
 
@@ -88,14 +88,14 @@ class RealmNotApplicable(ResponseBody, kw_only=True):
 
 
 class CrossRealmResponse(ResponseBody, kw_only=True):
-    """What several realms answer: those that are silent, and those left out."""
+    """Base of answers of several realms, with realms that do not apply or are not visible."""
 
     silent: list[RealmNotApplicable]
     left_out: list[str]
 
 
 class RealmPart(ResponseBody, kw_only=True):
-    """One realm's part: what it was asked there."""
+    """One realm's part of an answer, with the question that was put to it."""
 
     realm: str
     operation: str
@@ -104,27 +104,27 @@ class RealmPart(ResponseBody, kw_only=True):
 
 
 class UsersPart(RealmPart, kw_only=True):
-    """The users who may, as the realm spells them."""
+    """The users who are allowed, as the realm spells them."""
 
     users: list[str]
 
 
 class PersonRealms(ResponseBody, kw_only=True):
-    """Somebody of the directory, and the realms that say yes."""
+    """A person of the directory, and the realms that allow the operation."""
 
     person: str
     realms: list[str]
 
 
 class CrossRealmUsers(CrossRealmResponse, kw_only=True):
-    """Who may, realm by realm and in all."""
+    """The users who are allowed, by realm and over all realms."""
 
     realms: list[UsersPart]
     union: list[PersonRealms]
 
 
 class ListingPart(RealmPart, kw_only=True):
-    """A page of a realm's entities; `after` is the last one where more follow."""
+    """A page of a realm's allowed entities; `after` is the last one if more follow."""
 
     total: int
     entities: list[EntityName]
@@ -132,7 +132,7 @@ class ListingPart(RealmPart, kw_only=True):
 
 
 class CrossRealmListing(CrossRealmResponse, kw_only=True):
-    """On what, realm by realm; `total` is that of all of them."""
+    """The allowed entities by realm; `total` is the sum over the realms."""
 
     realms: list[ListingPart]
     total: int
@@ -145,14 +145,14 @@ class ExplanationPart(RealmPart, kw_only=True):
 
 
 class CrossRealmExplanations(CrossRealmResponse, kw_only=True):
-    """Why, realm by realm; `allow`: one of them says yes."""
+    """Explanations by realm; `allow`: at least one realm allows it."""
 
     allow: bool
     realms: list[ExplanationPart]
 
 
 class ReachQuestion(RequestBody, kw_only=True):
-    """Who reaches an asset? `realm` says where the entity is, `realms` which are asked."""
+    """Who reaches an asset? `realm` is that of the entity, `realms` limits the realms."""
 
     asset: EntityText
     realm: RealmName | None = None
@@ -165,7 +165,7 @@ class ReachQuestion(RequestBody, kw_only=True):
 
 
 class AccessPath(ResponseBody, kw_only=True):
-    """A way to the asset: the entity, and the operation of its realm."""
+    """A path to the asset: an entity, and the operation of its realm."""
 
     realm: str
     entity: str
@@ -174,10 +174,10 @@ class AccessPath(ResponseBody, kw_only=True):
 
 
 class GrantedPath(AccessPath, kw_only=True):
-    """An open way, and what opens it: statements and over whom they reach, and other facts.
+    """An allowed path and its causes: statements, and facts such as ownership.
 
-    A statement that `reaching` does not name reaches the person as an owner.
-    `told` false: the caller may not have it explained.
+    A statement that `reaching` does not name applies to the person as an owner.
+    `told` false: the caller may not read the causes.
     """
 
     told: bool
@@ -187,14 +187,14 @@ class GrantedPath(AccessPath, kw_only=True):
 
 
 class PersonWithAccess(ResponseBody, kw_only=True):
-    """Somebody who reaches the asset."""
+    """A person who reaches the asset, with the allowed paths."""
 
     person: str
     by: list[GrantedPath]
 
 
 class ReachResponse(ResponseBody, kw_only=True):
-    """Who reaches an asset: all that it is, what was asked, and a page of the people."""
+    """A page of the people who reach an asset, with its linked entities and its paths."""
 
     assets: list[LinkEnd]
     asked: list[AccessPath]
@@ -206,82 +206,83 @@ class ReachResponse(ResponseBody, kw_only=True):
 
 
 def who(exchange: Exchange, body: CrossRealmWhoQuestion) -> HandlerResult:
-    """Who may do something, in several realms?"""
+    """A reverse question to several realms."""
     state, actor, now = exchange.state, exchange.actor, exchange.now
-    words = words_of(body, body.operation)
-    found = cross_realm.who(state, actor, words, now, body.realms, body.home)
-    return found if isinstance(found, Denied) else users_response(state, found)
+    text = question_text(body, body.operation)
+    answers = cross_realm.who(state, actor, text, now, body.realms, body.home)
+    return answers if isinstance(answers, Denied) else users_response(state, answers)
 
 
 def users_response(
-    state: State, found: CrossRealmAnswers[tuple[Principal, ...]]
+    state: State, answers: CrossRealmAnswers[tuple[Principal, ...]]
 ) -> CrossRealmUsers:
-    """The answers to `who`, as a body."""
+    """The response of `who`."""
     return CrossRealmUsers(
         realms=[
-            UsersPart(**_part(one.unit, one.notes), users=[p.name for p in one.found])
-            for one in found.each
+            UsersPart(**_part(answer.unit, answer.notes), users=[p.name for p in answer.found])
+            for answer in answers.each
         ],
         union=[
             PersonRealms(person=name, realms=list(realms))
-            for name, realms in cross_realm.realms_by_person(state, found).items()
+            for name, realms in cross_realm.realms_by_person(state, answers).items()
         ],
-        **_common_parts(found.silent, found.left_out),
+        **_common_parts(answers.silent, answers.left_out),
     )
 
 
 def listing(exchange: Exchange, body: CrossRealmListQuestion) -> HandlerResult:
-    """On what may somebody do something, in several realms?"""
+    """A list question to several realms."""
     after = body.after
     places = None if after is None else {(p.realm, p.operation): p.entity for p in after}
-    found = cross_realm.listing(
+    answers = cross_realm.listing(
         exchange.state,
         exchange.actor,
-        words_of(body, body.operation),
+        question_text(body, body.operation),
         exchange.now,
         body.realms,
         size=body.limit,
         after=places,
     )
-    return found if isinstance(found, Denied) else listing_response(found)
+    return answers if isinstance(answers, Denied) else listing_response(answers)
 
 
-def listing_response(found: CrossRealmAnswers[Page]) -> CrossRealmListing:
-    """The answers to `list`, as a body."""
+def listing_response(answers: CrossRealmAnswers[Page]) -> CrossRealmListing:
+    """The response of `listing`."""
     return CrossRealmListing(
         realms=[
             ListingPart(
-                **_part(one.unit, one.notes),
-                total=one.found.total,
-                entities=[EntityName(type=e.type, name=e.name) for e in one.found.entities],
-                after=None if one.found.after is None else written(one.found.after),
+                **_part(answer.unit, answer.notes),
+                total=answer.found.total,
+                entities=[EntityName(type=e.type, name=e.name) for e in answer.found.entities],
+                after=None if answer.found.after is None else written(answer.found.after),
             )
-            for one in found.each
+            for answer in answers.each
         ],
-        total=sum(one.found.total for one in found.each),
-        **_common_parts(found.silent, found.left_out),
+        total=sum(answer.found.total for answer in answers.each),
+        **_common_parts(answers.silent, answers.left_out),
     )
 
 
 def explain(exchange: Exchange, body: CrossRealmExplainQuestion) -> HandlerResult:
-    """Why may somebody do something in several realms, or why not?"""
-    words = words_of(body, body.operation)
+    """An explain question to several realms."""
+    text = question_text(body, body.operation)
     state, actor, now = exchange.state, exchange.actor, exchange.now
-    found = cross_realm.explain(state, actor, words, now, body.realms, body.home)
-    return found if isinstance(found, Denied) else explanations_response(found)
+    answers = cross_realm.explain(state, actor, text, now, body.realms, body.home)
+    return answers if isinstance(answers, Denied) else explanations_response(answers)
 
 
-def explanations_response(found: CrossRealmAnswers[Reasons]) -> CrossRealmExplanations:
-    """The answers to `explain`, as a body."""
+def explanations_response(answers: CrossRealmAnswers[Reasons]) -> CrossRealmExplanations:
+    """The response of `explain`."""
     return CrossRealmExplanations(
-        allow=any(one.found.found.decision.allow for one in found.each),
+        allow=any(answer.found.found.decision.allow for answer in answers.each),
         realms=[
             ExplanationPart(
-                **_part(one.unit, ()), explanation=explanation_response(one.found, one.notes)
+                **_part(answer.unit, ()),
+                explanation=explanation_response(answer.found, answer.notes),
             )
-            for one in found.each
+            for answer in answers.each
         ],
-        **_common_parts(found.silent, found.left_out),
+        **_common_parts(answers.silent, answers.left_out),
     )
 
 
@@ -298,14 +299,14 @@ def _part(unit: RealmQuestion, notes: tuple[str, ...]) -> dict[str, Any]:
 def _common_parts(
     silent: tuple[InapplicableRealm, ...], left_out: tuple[str, ...]
 ) -> dict[str, Any]:
-    told_of = [RealmNotApplicable(realm=one.realm, why=one.why) for one in silent]
+    told_of = [RealmNotApplicable(realm=realm.realm, why=realm.why) for realm in silent]
     return {"silent": told_of, "left_out": list(left_out)}
 
 
 def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
-    """Who reaches an asset, through any realm that has it?"""
+    """Who reaches an asset, through any of its realms."""
     question = (exchange.path, body.asset, body.realm, body.realms, body.ways)
-    found = asset_access(
+    reached = asset_access(
         exchange.state,
         exchange.actor,
         body.asset,
@@ -316,20 +317,20 @@ def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
         size=body.limit,
         after=place_of(body.token, str, *question),
     )
-    if isinstance(found, Denied):
-        return found
-    return reach_response(found, token_after(found.after, *question))
+    if isinstance(reached, Denied):
+        return reached
+    return reach_response(reached, token_after(reached.after, *question))
 
 
-def reach_response(found: AssetAccess, page: NextPage) -> ReachResponse:
-    """Who reaches an asset, as a body."""
+def reach_response(reached: AssetAccess, page: NextPage) -> ReachResponse:
+    """The response of `access`."""
     return ReachResponse(
-        assets=[end_of(asset) for asset in found.assets],
-        asked=[AccessPath(**_path(path)) for path in found.paths],
-        total=found.total,
-        counts=found.counts,
-        people=[_person(one) for one in found.people],
-        left_out=list(found.left_out),
+        assets=[end_of(asset) for asset in reached.assets],
+        asked=[AccessPath(**_path(path)) for path in reached.paths],
+        total=reached.total,
+        counts=reached.counts,
+        people=[_person(access) for access in reached.people],
+        left_out=list(reached.left_out),
         page=page,
     )
 
@@ -344,19 +345,21 @@ def _path(path: AssetPath) -> dict[str, Any]:
     }
 
 
-def _person(one: PersonAccess) -> PersonWithAccess:
-    return PersonWithAccess(person=one.person, by=[_by(path, by) for path, by in one.paths])
+def _person(access: PersonAccess) -> PersonWithAccess:
+    return PersonWithAccess(person=access.person, by=[_by(path, by) for path, by in access.paths])
 
 
 def _by(path: AssetPath, by: PathGrants) -> GrantedPath:
     return GrantedPath(
         **_path(path),
         told=by.told,
-        statements=[statement_response(one.statement) for one in by.grants],
+        statements=[statement_response(grant.statement) for grant in by.grants],
         reaching=[
-            StatementPath(statement=one.statement.id, over=[principal_text(p) for p in one.over])
-            for one in by.grants
-            if one.over is not None
+            StatementPath(
+                statement=grant.statement.id, over=[principal_text(p) for p in grant.over]
+            )
+            for grant in by.grants
+            if grant.over is not None
         ],
         facts=list(by.facts),
     )

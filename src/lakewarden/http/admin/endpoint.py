@@ -34,7 +34,7 @@ P = TypeVar("P", str, int)
 
 @dataclass(frozen=True, slots=True)
 class WithCookie:
-    """A body, or None for none, and the cookie that goes with it."""
+    """A response body, or None, with a cookie."""
 
     given: ResponseBody | None
     cookie: str
@@ -48,8 +48,8 @@ HandlerResult = ResponseBody | Denied | WithCookie | Reply | None
 class Parameter:
     """A query parameter; `kind` is `string` or `integer`.
 
-    Of `choices` one is taken, and nothing else. `pattern`, `least` and `most` are what the
-    handler takes, for the description.
+    A value must be one of `choices`, if there are any. `pattern`, `least` and `most` appear in the
+    description; the handler checks them.
     """
 
     name: str
@@ -78,11 +78,11 @@ MAX_NUMBER: Final = 999_999_999
 """The largest whole number that a query parameter takes."""
 
 
-def some_of(name: str, title: str, words: Iterable[str]) -> Parameter:
+def some_of(name: str, title: str, values: Iterable[str]) -> Parameter:
     """A query parameter that takes some of the words, with commas between."""
-    one = "|".join(sorted(words))
-    title = f"{title}: comma-separated list of {one.replace('|', ', ')}"
-    return Parameter(name, title, pattern=f"^({one})(,({one}))*$")
+    any_value = "|".join(sorted(values))
+    title = f"{title}: comma-separated list of {any_value.replace('|', ', ')}"
+    return Parameter(name, title, pattern=f"^({any_value})(,({any_value}))*$")
 
 
 SKIP: Final = Parameter(
@@ -105,11 +105,10 @@ PAGED: Final = (*CONTINUED, SKIP)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method and a path below `/api/v1`, guarded by a declared operation.
+    """A method and a path below `/api/v1`, with the operation that guards it.
 
-    `operation` is the one that stands for the route; where it depends on whom or what the
-    request is about, the use case asks about its sibling. `request` and `response` are the types
-    of the bodies, None without one.
+    Where the operation depends on the subject of the request, the use case checks the variant for
+    it. `request` and `response` are the types of the bodies, None without one.
     """
 
     method: str
@@ -166,19 +165,19 @@ class Endpoint:
         return Reply(self.status, msgspec.json.encode(answer), JSON, cookies=cookies)
 
     def _check_query(self, exchange: Exchange) -> None:
-        known = {parameter.name for parameter in self.query}
+        declared = {parameter.name for parameter in self.query}
         for name, values in exchange.query.items():
-            if name not in known | _OF_THE_SERVER:
-                expected = ", ".join(sorted(known)) or "none"
+            if name not in declared | _OF_THE_SERVER:
+                expected = ", ".join(sorted(declared)) or "none"
                 raise BadInput(f"unknown parameter; expected one of: {expected}", where=name)
             if len(values) > 1:
                 raise BadInput("must not be repeated", where=name)
         for parameter in self.query:
-            name, given = parameter.name, exchange.one(parameter.name)
+            name, value = parameter.name, exchange.one(parameter.name)
             takes_words = name in exchange.query and (parameter.choices or parameter.pattern)
-            if not given and (parameter.required or takes_words):
+            if not value and (parameter.required or takes_words):
                 raise BadInput("expected a value", where=name)
-            if given and parameter.choices and given not in parameter.choices:
+            if value and parameter.choices and value not in parameter.choices:
                 expected = ", ".join(parameter.choices)
                 raise BadInput(f"expected one of: {expected}", where=name)
 
@@ -188,9 +187,9 @@ def read(exchange: Exchange, request: type[S]) -> S:
     try:
         return msgspec.convert(exchange.json(), request)
     except msgspec.ValidationError as error:
-        said, _, path = str(error).partition(" - at ")
+        reason, _, path = str(error).partition(" - at ")
         where = path.strip("`").removeprefix("$").removeprefix(".")
-        message = said[:1].lower() + said[1:]
+        message = reason[:1].lower() + reason[1:]
         raise BadInput(message, where=f"body.{where}" if where else "body") from None
 
 
@@ -204,12 +203,12 @@ def number(exchange: Exchange, name: str, otherwise: int) -> int:
     return int(text)
 
 
-def words_of(exchange: Exchange, name: str, words: Iterable[str]) -> frozenset[str]:
+def values_of(exchange: Exchange, name: str, values: Iterable[str]) -> frozenset[str]:
     """A query parameter that is some of the words, with commas between; raises `BadInput`."""
-    found = frozenset(exchange.one(name).split(",")) if name in exchange.query else frozenset()
-    if not found <= frozenset(words):
-        raise BadInput(f"expected some of: {', '.join(sorted(words))}", where=name)
-    return found
+    chosen = frozenset(exchange.one(name).split(",")) if name in exchange.query else frozenset()
+    if not chosen <= frozenset(values):
+        raise BadInput(f"expected some of: {', '.join(sorted(values))}", where=name)
+    return chosen
 
 
 def moment(seconds: float) -> datetime:
@@ -230,13 +229,13 @@ def seconds(exchange: Exchange, name: str, otherwise: float) -> float:
     if name not in exchange.query:
         return otherwise
     try:
-        found = datetime.fromisoformat(exchange.one(name))
+        time = datetime.fromisoformat(exchange.one(name))
     except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        said = "expected a time with an offset, like 2026-11-24T18:00:00Z"
-        raise BadInput(said, where=name)
-    return found.timestamp()
+        time = None
+    if time is None or time.tzinfo is None:
+        expected = "expected a time with an offset, like 2026-11-24T18:00:00Z"
+        raise BadInput(expected, where=name)
+    return time.timestamp()
 
 
 # Pages
@@ -260,12 +259,12 @@ def place_of(token: str, kind: type[P], *question: object) -> P | None:
         return None
     try:
         padded = token + "=" * (-len(token) % 4)
-        found = strict_json.read(base64.b64decode(padded, b"-_", validate=True))
+        content = strict_json.read(base64.b64decode(padded, b"-_", validate=True))
     except (BadInput, ValueError):
         raise BadInput("not a token of this server", where="page.token") from None
-    if not isinstance(found, list) or len(found) != 2:
+    if not isinstance(content, list) or len(content) != 2:
         raise BadInput("not a token of this server", where="page.token")
-    place, digest = found
+    place, digest = content
     if digest != _digest(question):
         raise BadInput("the token belongs to another query", where="page.token")
     if (isinstance(place, int) and place < 0) or type(place) is not kind:
@@ -278,7 +277,7 @@ def _digest(question: tuple[object, ...]) -> str:
 
 
 def cut(
-    found: Sequence[T],
+    rows: Sequence[T],
     key: Callable[[T], str],
     token: str,
     limit: int,
@@ -292,15 +291,15 @@ def cut(
     if not 1 <= limit <= 1_000:
         raise BadInput(f"expected 1 to 1000 per page, got {limit}", where="page.limit")
     after = place_of(token, str, *question)
-    rest = found[skip:] if after is None else [one for one in found if key(one) > after]
-    shown = rest[:limit]
-    more = len(rest) > limit
-    return shown, token_after(key(shown[-1]) if more else None, *question)
+    remaining = rows[skip:] if after is None else [row for row in rows if key(row) > after]
+    on_page = remaining[:limit]
+    more = len(remaining) > limit
+    return on_page, token_after(key(on_page[-1]) if more else None, *question)
 
 
 def cut_of(
-    exchange: Exchange, found: Sequence[T], key: Callable[[T], str], *question: object
+    exchange: Exchange, rows: Sequence[T], key: Callable[[T], str], *question: object
 ) -> tuple[Sequence[T], NextPage]:
     """As `cut`, with token and limit of the query."""
     limit, skip = number(exchange, "page.limit", 100), number(exchange, "page.skip", 0)
-    return cut(found, key, exchange.one("page.token"), limit, exchange.path, *question, skip=skip)
+    return cut(rows, key, exchange.one("page.token"), limit, exchange.path, *question, skip=skip)

@@ -27,7 +27,7 @@ _ENTITY = Parameter("entity", "the entity, `type:name` or a URN", required=True,
 
 
 def listed(exchange: Exchange) -> HandlerResult:
-    """The entities of a realm, in the order of their places."""
+    """The entities of a realm, in hierarchy order."""
     name, type = exchange.params["realm"], exchange.one("type") or None
     within = exchange.one("within") or None
     text = exchange.one("q")
@@ -49,14 +49,14 @@ def listed(exchange: Exchange) -> HandlerResult:
         return page
     after = None if page.after is None else written(page.after)
     return Entities(
-        entities=[EntityName(type=one.type, name=one.name) for one in page.entities],
+        entities=[EntityName(type=entity.type, name=entity.name) for entity in page.entities],
         total=page.total,
         page=token_after(after, *question),
     )
 
 
 def load(exchange: Exchange) -> HandlerResult:
-    """One entity and what it carries."""
+    """One entity with its attributes and relations."""
     name, text = exchange.params["realm"], exchange.one("entity")
     record = entities.load(exchange.state, exchange.actor, name, text, exchange.now)
     return record if isinstance(record, Denied) else _response(record)
@@ -66,7 +66,7 @@ def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
     """Stores or moves an entity."""
     name = exchange.params["realm"]
     owners = body.owners
-    pairs = None if owners is None else [(one.principal, one.ownership) for one in owners]
+    pairs = None if owners is None else [(owner.principal, owner.ownership) for owner in owners]
     record = exchange.write(
         lambda transaction: entities.put(transaction, name, body.entity, body.parent, pairs)
     )
@@ -74,7 +74,7 @@ def put(exchange: Exchange, body: EntityRequest) -> HandlerResult:
 
 
 def drop(exchange: Exchange) -> HandlerResult:
-    """Takes an entity away, with what goes with it."""
+    """Removes an entity with its descendants and their rows."""
     name, text = exchange.params["realm"], exchange.one("entity")
     return exchange.write(lambda transaction: entities.drop(transaction, name, text))
 

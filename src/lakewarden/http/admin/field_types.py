@@ -57,7 +57,7 @@ PrincipalText = Annotated[str, described(minLength=1, pattern=READABLE)]
 EntityText = Annotated[str, described(pattern=ENTITY)]
 """An entity, or with nothing behind the colon its type alone."""
 
-Word = Annotated[str, described(minLength=1)]
+ActionName = Annotated[str, described(minLength=1)]
 """An operation or a privilege, as a model declares it."""
 
 Mark = Annotated[str, Meta(min_length=1, max_length=MAX_KEEPER, pattern=READABLE)]

@@ -30,7 +30,7 @@ _LIMIT = Parameter("page.limit", "maximum number of results", "integer", least=1
 
 
 def within(exchange: Exchange) -> HandlerResult:
-    """What lies directly in an entity, or at the top of a realm."""
+    """The children of an entity, or the top entities of a realm."""
     of, type = exchange.one("of") or None, exchange.one("type") or None
     text, size = exchange.one("q"), number(exchange, "page.limit", 100)
     question = (exchange.path, of, type, text)
@@ -51,13 +51,13 @@ def within(exchange: Exchange) -> HandlerResult:
     return ChildrenResponse(
         children=[
             ChildResponse(
-                entity=written(one.entity),
-                type=one.entity.type,
-                label=one.label,
-                children=one.children,
-                below=one.below,
+                entity=written(child.entity),
+                type=child.entity.type,
+                label=child.label,
+                children=child.children,
+                below=child.below,
             )
-            for one in page.children
+            for child in page.children
         ],
         total=page.total,
         page=token_after(page.skip, *question),
@@ -65,7 +65,7 @@ def within(exchange: Exchange) -> HandlerResult:
 
 
 def search(exchange: Exchange) -> HandlerResult:
-    """Names that hold a text, the best first."""
+    """Names that contain a text, the best match first."""
     kinds = [kind for kind in exchange.one("kinds").split(",") if kind]
     hits = name_search(
         exchange.state,

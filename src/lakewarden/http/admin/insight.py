@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody, SentencePart
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
-from lakewarden.http.admin.field_types import EntityText, PrincipalText, Word
+from lakewarden.http.admin.field_types import ActionName, EntityText, PrincipalText
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.preview import PreviewRequest, draft_matrix
 from lakewarden.http.admin.problem import written
@@ -25,12 +25,12 @@ _Limit = Annotated[int, Meta(ge=1, le=MOST)]
 
 
 class MatrixQuestion(RequestBody, kw_only=True):
-    """Who may do an operation on what: `type` where it is about several, `within` a container.
+    """The access matrix of an operation on entities of a `type`, `within` a container.
 
-    `against` is a draft, as a preview takes it: the matrix is then that of both policies.
+    `against` is a draft, as for a preview: the response then compares stored and drafted policy.
     """
 
-    ask: Word
+    ask: ActionName
     type: str | None = None
     within: EntityText | None = None
     limit_rows: _Limit = MOST
@@ -39,7 +39,7 @@ class MatrixQuestion(RequestBody, kw_only=True):
 
 
 class MatrixRow(ResponseBody, kw_only=True):
-    """Users who act as the same; `sample` are the first of them."""
+    """Users with the same effective principals; `sample` are the first of them."""
 
     principals: list[str]
     users: int
@@ -47,7 +47,7 @@ class MatrixRow(ResponseBody, kw_only=True):
 
 
 class MatrixColumn(ResponseBody, kw_only=True):
-    """Entities that no statement tells apart; `within` is what the first lies in."""
+    """Entities of one class; `within` is the container of the first."""
 
     entities: int
     sample: str
@@ -55,7 +55,7 @@ class MatrixColumn(ResponseBody, kw_only=True):
 
 
 class MatrixRemainder(ResponseBody, kw_only=True):
-    """What is beyond the rows and columns shown."""
+    """The rows and columns beyond the limits, counted."""
 
     rows: int
     users: int
@@ -64,10 +64,10 @@ class MatrixRemainder(ResponseBody, kw_only=True):
 
 
 class MatrixResponse(ResponseBody, kw_only=True):
-    """The matrix. `cells` has a text for each row, with a letter for each column.
+    """The access matrix. `cells` has a text for each row, with a letter for each column.
 
-    `a` allowed, `.` denied, `o` allowed to owners alone, `?` different within the cell.
-    `cells_then` are the letters with the draft, null without one.
+    `a` allowed, `.` denied, `o` allowed for owners only, `?` mixed. `cells_then` are the letters
+    with the draft, null without one.
     """
 
     ask: str
@@ -81,22 +81,22 @@ class MatrixResponse(ResponseBody, kw_only=True):
 
 
 class ComparedPrincipal(RequestBody, kw_only=True):
-    """One of two who are compared."""
+    """One of the two compared principals."""
 
     principal: PrincipalText
 
 
 class CompareQuestion(RequestBody, kw_only=True):
-    """On what may only the one, only the other, and both do an operation?"""
+    """A comparison: on which entities may only one, only the other, or both do it?"""
 
     a: ComparedPrincipal
     b: ComparedPrincipal
-    ask: Word
+    ask: ActionName
     within: EntityText | None = None
 
 
 class ContainerDifference(ResponseBody, kw_only=True):
-    """Entities directly in one container, the first of them, and why the other may not there."""
+    """Entities of one container, the first of them, and why the other principal is denied."""
 
     within: str | None
     entities: int
@@ -105,14 +105,14 @@ class ContainerDifference(ResponseBody, kw_only=True):
 
 
 class ComparisonPart(ResponseBody, kw_only=True):
-    """How many entities, and the containers they lie in, the fullest first."""
+    """The number of entities, and their containers, the largest first."""
 
     entities: int
     inside: list[ContainerDifference]
 
 
 class ComparisonResponse(ResponseBody, kw_only=True):
-    """What two principals may, beside each other."""
+    """The comparison of the access of two principals."""
 
     only_a: ComparisonPart
     both: ComparisonPart
@@ -121,14 +121,14 @@ class ComparisonResponse(ResponseBody, kw_only=True):
 
 
 class MembershipPath(ResponseBody, kw_only=True):
-    """A group or role, and the memberships that lead there; the last of `path` is it."""
+    """A group or role, which is the last of `path`, and the memberships that lead to it."""
 
     path: list[str]
     from_directory: bool
 
 
 class ReachableEntities(ResponseBody, kw_only=True):
-    """How many entities of a type are reached in a way, asked as which operation."""
+    """The number of reachable entities of a type, by kind of access and its operation."""
 
     way: str
     type: str
@@ -137,7 +137,7 @@ class ReachableEntities(ResponseBody, kw_only=True):
 
 
 class PrincipalSummaryResponse(ResponseBody, kw_only=True):
-    """What a realm knows of a principal; `owned` are the first of the entities it `owns`."""
+    """A summary of a principal in a realm; `owned` are the first of its entities."""
 
     principal: str
     belongs: list[MembershipPath]
@@ -151,8 +151,8 @@ class PrincipalSummaryResponse(ResponseBody, kw_only=True):
 
 
 def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
-    """Who may do an operation on what, as classes."""
-    found = access_matrix(
+    """The access matrix of an operation, by classes."""
+    cells = access_matrix(
         exchange.state,
         exchange.actor,
         exchange.params["realm"],
@@ -164,18 +164,18 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
         columns=body.limit_columns,
         against=None if body.against is UNSET else draft_matrix(exchange, body.against),
     )
-    if isinstance(found, Denied):
-        return found
+    if isinstance(cells, Denied):
+        return cells
     return MatrixResponse(
-        ask=found.operation,
-        type=found.type,
+        ask=cells.operation,
+        type=cells.type,
         rows=[
             MatrixRow(
-                principals=[principal_text(one) for one in row.principals],
+                principals=[principal_text(principal) for principal in row.principals],
                 users=len(row.users),
-                sample=[one.name for one in row.users[:_SAMPLE]],
+                sample=[user.name for user in row.users[:_SAMPLE]],
             )
-            for row in found.rows
+            for row in cells.rows
         ],
         columns=[
             MatrixColumn(
@@ -183,22 +183,22 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
                 sample=written(column.sample),
                 within=None if column.within is None else written(column.within),
             )
-            for column in found.columns
+            for column in cells.columns
         ],
-        cells=list(found.cells),
-        cells_then=None if found.cells_then is None else list(found.cells_then),
+        cells=list(cells.cells),
+        cells_then=None if cells.cells_then is None else list(cells.cells_then),
         other=MatrixRemainder(
-            rows=found.rest.rows,
-            users=found.rest.users,
-            columns=found.rest.columns,
-            entities=found.rest.entities,
+            rows=cells.rest.rows,
+            users=cells.rest.users,
+            columns=cells.rest.columns,
+            entities=cells.rest.entities,
         ),
-        revision=found.revision,
+        revision=cells.revision,
     )
 
 
 def compared(exchange: Exchange, body: CompareQuestion) -> HandlerResult:
-    """What two principals may, beside each other."""
+    """Compares the access of two principals."""
     comparison = compare(
         exchange.state,
         exchange.actor,
@@ -224,18 +224,18 @@ def _part(part: ComparedEntities) -> ComparisonPart:
         entities=part.entities,
         inside=[
             ContainerDifference(
-                within=None if one.within is None else written(one.within),
-                entities=one.entities,
-                sample=written(one.sample),
-                why=sentence_parts(one.why),
+                within=None if difference.within is None else written(difference.within),
+                entities=difference.entities,
+                sample=written(difference.sample),
+                why=sentence_parts(difference.why),
             )
-            for one in part.inside
+            for difference in part.inside
         ],
     )
 
 
 def principal(exchange: Exchange) -> HandlerResult:
-    """What a realm knows of a principal."""
+    """The summary of a principal in a realm."""
     with exchange.service.reading() as reading:
         principal_summary = summary(
             reading,
@@ -251,19 +251,22 @@ def principal(exchange: Exchange) -> HandlerResult:
         principal=principal_text(principal_summary.principal),
         belongs=[
             MembershipPath(
-                path=[principal_text(step) for step in one.path],
-                from_directory=one.from_directory,
+                path=[principal_text(step) for step in membership.path],
+                from_directory=membership.from_directory,
             )
-            for one in principal_summary.belongs
+            for membership in principal_summary.belongs
         ],
         members=principal_summary.members,
         reached=[
             ReachableEntities(
-                way=one.way, type=one.type, operation=one.operation, entities=one.entities
+                way=reached.way,
+                type=reached.type,
+                operation=reached.operation,
+                entities=reached.entities,
             )
-            for one in principal_summary.reached
+            for reached in principal_summary.reached
         ],
-        owned=[written(one) for one in principal_summary.owned],
+        owned=[written(entity) for entity in principal_summary.owned],
         owns=principal_summary.owns,
         statements=list(principal_summary.statements),
         last_used=principal_summary.last_used,

@@ -38,7 +38,7 @@ class LinkEnd(RequestBody, kw_only=True):
 
 
 class LinkRequest(RequestBody, kw_only=True):
-    """Two entities that are one asset. `keeper`: the rules that say so; empty for people."""
+    """Two entities that are one asset. `keeper` names the rules that link them, if any."""
 
     one: LinkEnd
     other: LinkEnd
@@ -46,7 +46,7 @@ class LinkRequest(RequestBody, kw_only=True):
 
 
 class LinkResponse(ResponseBody, kw_only=True):
-    """A link, and who keeps it."""
+    """A link and its keeper."""
 
     one: LinkEnd
     other: LinkEnd
@@ -54,14 +54,14 @@ class LinkResponse(ResponseBody, kw_only=True):
 
 
 class LinksResponse(PagedResponse, kw_only=True):
-    """Links in order; and the realms whose links the caller may not see."""
+    """Links, sorted, and the realms whose links are not visible to the caller."""
 
     links: list[LinkResponse]
     left_out: list[str]
 
 
 class LinkRuleResponse(ResponseBody, kw_only=True):
-    """A rule, as a file of rules has it, and how many of the suggested links it makes."""
+    """A suggested rule in the format of a rule file, and how many links it makes."""
 
     name: str
     realms: dict[str, str]
@@ -78,14 +78,14 @@ class SuggestionResponse(ResponseBody, kw_only=True):
 
 
 class SuggestionsResponse(PagedResponse, kw_only=True):
-    """Links that are not there yet, in order; and the rules that would make them."""
+    """Suggested links, sorted, and the rules that make them."""
 
     suggestions: list[SuggestionResponse]
     rules: list[LinkRuleResponse]
 
 
 class LinkRows(RequestBody, kw_only=True):
-    """Links that rules found: realm and entity of either end. `prune`: no others of theirs."""
+    """Links made by rules, with both ends. `prune` removes other links of the keeper."""
 
     keeper: Annotated[str, described(minLength=1, maxLength=MAX_KEEPER, pattern=READABLE)]
     prune: bool = False
@@ -93,7 +93,7 @@ class LinkRows(RequestBody, kw_only=True):
 
 
 class LinksLoadResponse(ResponseBody, kw_only=True):
-    """How many links are new and gone, and how many were there, kept by others."""
+    """The numbers of added and removed links, and of links kept by others."""
 
     new: int
     gone: int
@@ -103,14 +103,14 @@ class LinksLoadResponse(ResponseBody, kw_only=True):
 
 
 def listed(exchange: Exchange) -> HandlerResult:
-    """The links that the caller may see."""
+    """The links that are visible to the caller."""
     realm, entity = exchange.one("realm") or None, exchange.one("entity") or None
     link_list = links.listed(exchange.state, exchange.actor, exchange.now, realm, entity)
     if isinstance(link_list, Denied):
         return link_list
-    shown, page = cut_of(exchange, link_list.links, lambda one: _place(one[0]), realm, entity)
+    on_page, page = cut_of(exchange, link_list.links, lambda entry: _place(entry[0]), realm, entity)
     return LinksResponse(
-        links=[_response(one, keeper) for one, keeper in shown],
+        links=[_response(linked, keeper) for linked, keeper in on_page],
         left_out=list(link_list.left_out),
         total=len(link_list.links),
         page=page,
@@ -118,21 +118,23 @@ def listed(exchange: Exchange) -> HandlerResult:
 
 
 def _place(of: Link) -> str:
-    """A text in the order of the links, as they are listed."""
+    """A sort key in the order of links."""
     return "\0".join(part for end in of for part in (end.realm, *end.entity))
 
 
 def suggested(exchange: Exchange) -> HandlerResult:
-    """Links between two realms that rules about names would make."""
+    """Suggests links between two realms by rules about names."""
     realm, other = exchange.one("realm"), exchange.one("other")
-    found = suggestions(exchange.state, exchange.actor, realm, other, exchange.now)
-    if isinstance(found, Denied):
-        return found
-    shown, page = cut_of(exchange, found.links, lambda one: _place(one[0]), realm, other)
+    suggested_links = suggestions(exchange.state, exchange.actor, realm, other, exchange.now)
+    if isinstance(suggested_links, Denied):
+        return suggested_links
+    on_page, page = cut_of(
+        exchange, suggested_links.links, lambda entry: _place(entry[0]), realm, other
+    )
     return SuggestionsResponse(
         suggestions=[
             SuggestionResponse(one=end_of(pair.one), other=end_of(pair.other), rule=rule)
-            for pair, rule in shown
+            for pair, rule in on_page
         ],
         rules=[
             LinkRuleResponse(
@@ -141,30 +143,30 @@ def suggested(exchange: Exchange) -> HandlerResult:
                 ignore_case=rule.ignore_case,
                 pairs=rule.pairs,
             )
-            for rule in found.rules
+            for rule in suggested_links.rules
         ],
-        total=len(found.links),
+        total=len(suggested_links.links),
         page=page,
     )
 
 
 def put(exchange: Exchange, body: LinkRequest) -> HandlerResult:
     """Links two entities."""
-    one, other = ((end.realm, end.entity) for end in (body.one, body.other))
-    made = exchange.write(lambda transaction: links.put(transaction, one, other, body.keeper))
-    return made if isinstance(made, Denied) else _response(made, body.keeper)
+    first, second = ((end.realm, end.entity) for end in (body.one, body.other))
+    linked = exchange.write(lambda transaction: links.put(transaction, first, second, body.keeper))
+    return linked if isinstance(linked, Denied) else _response(linked, body.keeper)
 
 
 def remove(exchange: Exchange) -> HandlerResult:
-    """Takes a link away."""
-    one = (exchange.one("one_realm"), exchange.one("one"))
+    """Removes a link."""
+    first = (exchange.one("one_realm"), exchange.one("one"))
     other = (exchange.one("other_realm"), exchange.one("other"))
-    return exchange.write(lambda transaction: links.remove(transaction, one, other))
+    return exchange.write(lambda transaction: links.remove(transaction, first, other))
 
 
 def load(exchange: Exchange, body: LinkRows) -> HandlerResult:
-    """Brings in the links that rules found."""
-    rows = [((a, one), (b, other)) for a, one, b, other in body.links]
+    """Stores the links that rules make."""
+    rows = [((a, first), (b, second)) for a, first, b, second in body.links]
     result = exchange.write(
         lambda transaction: links.load_links(transaction, rows, body.keeper, prune=body.prune)
     )
@@ -180,7 +182,7 @@ def load(exchange: Exchange, body: LinkRows) -> HandlerResult:
 
 
 def end_of(asset: Asset) -> LinkEnd:
-    """The entity of a realm as a body has it."""
+    """The response body of an entity of a realm."""
     return LinkEnd(realm=asset.realm, entity=written(asset.entity))
 
 

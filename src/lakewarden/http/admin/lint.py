@@ -35,7 +35,7 @@ from lakewarden.service.policy import immutable_ids
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
 _SEVERITY: Final = Parameter(
-    "severity", "only findings of this severity", choices=[one.word for one in Severity]
+    "severity", "only findings of this severity", choices=[severity.word for severity in Severity]
 )
 _KIND: Final = Parameter("kind", "only findings about this kind of object, such as statement")
 _NAME: Final = Parameter("name", "only findings about the object with this name")
@@ -56,14 +56,14 @@ _FIELDS: Final = Parameter(
 
 
 class DismissalRequest(RequestBody, kw_only=True):
-    """Why a finding is left as it is, and until when."""
+    """The reason for dismissing a finding, and the end of the dismissal."""
 
     reason: Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
     until: Moment
 
 
 class DismissalResponse(ResponseBody, kw_only=True):
-    """Why a finding is left as it is, who said so, and until when."""
+    """A dismissal of a finding: reason, author and end."""
 
     reason: str
     by: str
@@ -71,23 +71,23 @@ class DismissalResponse(ResponseBody, kw_only=True):
 
 
 class FixResponse(ResponseBody, kw_only=True):
-    """A draft that mends a finding, as `preview` takes it."""
+    """A draft that resolves a finding, as a preview takes it."""
 
     remove: list[str] = field(default_factory=list)
 
 
 class FirstSeenResponse(ResponseBody, kw_only=True):
-    """The revision that brought a finding, and when, as far as the audit trail knows."""
+    """The first revision with the finding; its time is null if the audit trail lacks it."""
 
     revision: int
     at: Moment | None = None
 
 
 class FindingResponse(ResponseBody, kw_only=True):
-    """What a rule found: where, what is wrong there, and what would mend it.
+    """A finding of a lint rule: place, problem and fix.
 
-    `edit` is there where a draft mends it, `dismissed` where somebody left it for a time,
-    `first_seen` where it is asked for and known.
+    `edit` is present if a draft resolves it, `dismissed` if it is dismissed, `first_seen` if
+    requested and known.
     """
 
     rule: str
@@ -103,14 +103,14 @@ class FindingResponse(ResponseBody, kw_only=True):
 
 
 class Findings(PagedResponse, kw_only=True):
-    """What was found, the worst first; `total` counts the whole list, `rules` those asked."""
+    """Findings, the most severe first; `rules` are the rules that ran."""
 
     findings: list[FindingResponse]
     rules: int
 
 
 def linted(exchange: Exchange) -> HandlerResult:
-    """What the policy advisor finds in a realm."""
+    """The findings in a realm."""
     name, id = exchange.params["realm"], exchange.one("rule")
     rules = (catalogue.rule(id),) if id else tuple(RULES.values())
     findings = lint.linted(exchange.state, exchange.actor, name, exchange.now, rules)
@@ -122,11 +122,11 @@ def linted(exchange: Exchange) -> HandlerResult:
             findings = new_since(reading, name, findings, since, rules, exchange.now)
         dismissed = lint.dismissals(reading, name, findings, exchange.now)
         chosen = _chosen(exchange, findings, frozenset(dismissed))
-        asked = [exchange.one(one.name) for one in _FILTERS]
-        shown, page = cut_of(exchange, chosen, _place, name, *asked)
-        seen: Mapping[str, FirstSeen] = {}
-        if exchange.one("fields") and shown:
-            seen = first_seen(reading, name, shown, rules, exchange.now)
+        filters = [exchange.one(parameter.name) for parameter in _FILTERS]
+        on_page, page = cut_of(exchange, chosen, _place, name, *filters)
+        first_seen_at: Mapping[str, FirstSeen] = {}
+        if exchange.one("fields") and on_page:
+            first_seen_at = first_seen(reading, name, on_page, rules, exchange.now)
     unchangeable = immutable_ids(exchange.state.realm(name).system)
     return Findings(
         total=len(chosen),
@@ -134,50 +134,53 @@ def linted(exchange: Exchange) -> HandlerResult:
         rules=len(rules),
         findings=[
             finding_response(
-                one, unchangeable, dismissed.get(one.fingerprint), seen.get(one.fingerprint)
+                finding,
+                unchangeable,
+                dismissed.get(finding.fingerprint),
+                first_seen_at.get(finding.fingerprint),
             )
-            for one in shown
+            for finding in on_page
         ],
     )
 
 
 def _chosen(
-    exchange: Exchange, found: Sequence[Finding], dismissed: frozenset[str]
+    exchange: Exchange, findings: Sequence[Finding], dismissed: frozenset[str]
 ) -> list[Finding]:
-    severity, kind, name = (exchange.one(one.name) for one in (_SEVERITY, _KIND, _NAME))
-    wanted = exchange.one("dismissed")
+    severity, kind, name = (exchange.one(parameter.name) for parameter in (_SEVERITY, _KIND, _NAME))
+    is_dismissed = exchange.one("dismissed")
     return [
-        one
-        for one in found
-        if severity in ("", one.severity.word)
-        and kind in ("", one.place.kind)
-        and name in ("", one.place.name)
-        and wanted in ("", str(one.fingerprint in dismissed).lower())
+        finding
+        for finding in findings
+        if severity in ("", finding.severity.word)
+        and kind in ("", finding.place.kind)
+        and name in ("", finding.place.name)
+        and is_dismissed in ("", str(finding.fingerprint in dismissed).lower())
     ]
 
 
 def finding_response(
-    one: Finding,
+    finding: Finding,
     unchangeable: frozenset[str],
     dismissed: Dismissal | None = None,
-    seen: FirstSeen | None = None,
+    first: FirstSeen | None = None,
 ) -> FindingResponse:
     """The finding as the API shows it; statements with the ids `unchangeable` stay as they are."""
-    place = one.place
+    place = finding.place
     is_removed = (
-        one.rule.is_mended_by_removal
+        finding.rule.is_mended_by_removal
         and place.kind == "statement"
         and place.name not in unchangeable
         and not place.name.startswith(IMPLIED_ID)
     )
     return FindingResponse(
-        rule=one.rule.id,
-        severity=one.severity.word,
+        rule=finding.rule.id,
+        severity=finding.severity.word,
         kind=place.kind,
         name=place.name,
-        says=one.says,
-        fix=one.fix,
-        fingerprint=one.fingerprint,
+        says=finding.says,
+        fix=finding.fix,
+        fingerprint=finding.fingerprint,
         edit=FixResponse(remove=[place.name]) if is_removed else None,
         dismissed=None
         if dismissed is None
@@ -185,8 +188,8 @@ def finding_response(
             reason=dismissed.reason, by=dismissed.by, until=moment(dismissed.until)
         ),
         first_seen=None
-        if seen is None
-        else FirstSeenResponse(revision=seen.revision, at=moment_or_none(seen.at)),
+        if first is None
+        else FirstSeenResponse(revision=first.revision, at=moment_or_none(first.at)),
     )
 
 
@@ -198,7 +201,7 @@ def _fingerprint(exchange: Exchange) -> str:
 
 
 def dismiss(exchange: Exchange, body: DismissalRequest) -> HandlerResult:
-    """Leaves a finding as it is for a time."""
+    """Dismisses a finding until a time."""
     realm, fingerprint = exchange.params["realm"], _fingerprint(exchange)
     until = body.until.timestamp()
     return exchange.write(
@@ -213,7 +216,7 @@ def undismiss(exchange: Exchange) -> HandlerResult:
 
 
 def _place(finding: Finding) -> str:
-    """Where a finding stands in the order of them all."""
+    """A sort key in the order of findings."""
     rank = str(max(Severity) - finding.severity)
     return "\0".join((rank, finding.rule.id, *finding.place, finding.says))
 

@@ -38,7 +38,7 @@ _KINDS: Final = frozenset({USER, GROUP, ROLE, IMPLIED})
 
 
 class LoadRequest(RequestBody, kw_only=True):
-    """What is loaded: the model and settings of the rows, and the rows of each table."""
+    """Rows to load by table, with the model and the settings that they need."""
 
     model: str
     model_text: ModelFile | UnsetType = UNSET
@@ -54,7 +54,7 @@ class LoadRequest(RequestBody, kw_only=True):
 
 
 class RowCounts(ResponseBody, kw_only=True):
-    """How many rows of a table are new, changed, and no longer among those that were sent."""
+    """The numbers of added and changed rows of a table, and of stored rows that were not sent."""
 
     new: int
     changed: int
@@ -62,7 +62,7 @@ class RowCounts(ResponseBody, kw_only=True):
 
 
 class LoadResponse(ResponseBody, kw_only=True):
-    """What a load came to; `left` are statements that were left alone, because others keep them."""
+    """The result of a load; `left` are statements of other keepers, which stay unchanged."""
 
     new: bool
     revision: int
@@ -72,7 +72,7 @@ class LoadResponse(ResponseBody, kw_only=True):
 
 
 def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
-    """Makes the realm hold the rows, as one revision."""
+    """Loads rows into a realm, as one revision."""
     name = exchange.params["realm"]
     text = None if body.model_text is UNSET else own.of_text(body.model_text, "model_text")
     system = load_system(body.model, body.settings, text)
@@ -97,14 +97,14 @@ def _loaded(result: LoadResult, before: int) -> LoadResponse:
 
 
 def _facts(body: LoadRequest, system: System) -> Facts:
-    """The rows, their names checked. Raises `BadInput` or `Unknown`."""
+    """The rows, with checked names. Raises `BadInput` or `Unknown`."""
 
     def entity(type: str, name: str) -> Entity:
         system.model.check_type(type)
-        found = system.spelling.parse(type, name)
-        if found != (type, name):
+        entity = system.spelling.parse(type, name)
+        if entity != (type, name):
             raise BadInput(f"`{type}:{name}` is not in canonical form")
-        return found
+        return entity
 
     def parent(type: str | None, name: str | None) -> Entity | None:
         return None if type is None or name is None else entity(type, name)
@@ -113,8 +113,8 @@ def _facts(body: LoadRequest, system: System) -> Facts:
         entities=[EntityRow(entity(*row[:2]), parent(*row[2:])) for row in body.entities],
         relations=[
             RelationRow(kind, entity(*source), entity(*target))
-            for kind, *rest in body.relations
-            for source, target in [(rest[:2], rest[2:])]
+            for kind, *ends in body.relations
+            for source, target in [(ends[:2], ends[2:])]
         ],
         attributes=[AttributeRow(entity(*row[:2]), row[2], row[3]) for row in body.attributes],
         owners=[OwnerRow(entity(*row[:2]), _principal(*row[2:4]), row[4]) for row in body.owners],

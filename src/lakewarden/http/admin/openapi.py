@@ -28,14 +28,19 @@ _REFERENCE = "#/components/schemas/{name}"
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     """The OpenAPI 3.1 description of the endpoints."""
     types = {
-        found for one in endpoints for found in (one.request, one.response) if found is not None
+        type
+        for endpoint in endpoints
+        for type in (endpoint.request, endpoint.response)
+        if type is not None
     }
-    ordered = [*sorted(types, key=lambda found: found.__name__), Problem]
+    ordered = [*sorted(types, key=lambda type: type.__name__), Problem]
     schemas, components = msgspec.json.schema_components(ordered, ref_template=_REFERENCE)
     by_type = dict(zip(ordered, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
-    for one in endpoints:
-        paths.setdefault(one.address, {})[one.method.lower()] = _operation(one, by_type)
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.address, {})[endpoint.method.lower()] = _operation(
+            endpoint, by_type
+        )
     return {
         "openapi": "3.1.0",
         "info": {"title": "lakewarden", "version": version},
@@ -51,23 +56,23 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _operation(one: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
-    words = _PARAMETER.sub(r"by_\1", one.path).strip("/").replace("/", "_")
+def _operation(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
+    id = _PARAMETER.sub(r"by_\1", endpoint.path).strip("/").replace("/", "_")
     described: dict[str, Any] = {
-        "operationId": f"{one.method.lower()}_{words}",
-        "summary": one.title,
-        "tags": [one.operation.partition(".")[0]],
-        "x-lakewarden-operation": one.operation,
-        "parameters": _parameters(one),
-        "responses": _responses(one, by_type),
+        "operationId": f"{endpoint.method.lower()}_{id}",
+        "summary": endpoint.title,
+        "tags": [endpoint.operation.partition(".")[0]],
+        "x-lakewarden-operation": endpoint.operation,
+        "parameters": _parameters(endpoint),
+        "responses": _responses(endpoint, by_type),
     }
-    if one.request is not None:
-        content = {JSON: {"schema": by_type[one.request]}}
+    if endpoint.request is not None:
+        content = {JSON: {"schema": by_type[endpoint.request]}}
         described["requestBody"] = {"required": True, "content": content}
     return described
 
 
-def _parameters(one: Endpoint) -> list[dict[str, Any]]:
+def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
     in_path = [
         {
             "name": name,
@@ -75,7 +80,7 @@ def _parameters(one: Endpoint) -> list[dict[str, Any]]:
             "required": True,
             "schema": {"type": "string", "pattern": _IN_PATH[name]},
         }
-        for name in _PARAMETER.findall(one.path)
+        for name in _PARAMETER.findall(endpoint.path)
     ]
     in_query = [
         {
@@ -85,20 +90,20 @@ def _parameters(one: Endpoint) -> list[dict[str, Any]]:
             "description": parameter.title,
             "schema": parameter.schema,
         }
-        for parameter in one.query
+        for parameter in endpoint.query
     ]
     return in_path + in_query
 
 
-def _responses(one: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
+def _responses(endpoint: Endpoint, by_type: dict[Any, Any]) -> dict[str, Any]:
     problem = {
         "description": "the request failed",
         "content": {MEDIA_TYPE: {"schema": by_type[Problem]}},
     }
-    if one.response is None:
+    if endpoint.response is None:
         return {"204": {"description": "done"}, "default": problem}
-    content = {JSON: {"schema": by_type[one.response]}}
+    content = {JSON: {"schema": by_type[endpoint.response]}}
     return {
-        str(one.status): {"description": "the answer", "content": content},
+        str(endpoint.status): {"description": "the answer", "content": content},
         "default": problem,
     }

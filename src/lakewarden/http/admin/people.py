@@ -40,9 +40,9 @@ _KIND = Parameter("kind", "only principals of this kind", choices=(USER, GROUP, 
 
 
 def directories(exchange: Exchange) -> HandlerResult:
-    """The directories that the caller may see."""
+    """The directories that are visible to the caller."""
     names = {realm_state.realm.directory for realm_state in exchange.state.realms.values()}
-    seen = [
+    visible = [
         name
         for name in sorted(names | set(exchange.state.people))
         if control.may(
@@ -53,7 +53,7 @@ def directories(exchange: Exchange) -> HandlerResult:
             exchange.now,
         )
     ]
-    return Directories(directories=[_directory(exchange, name) for name in seen])
+    return Directories(directories=[_directory(exchange, name) for name in visible])
 
 
 def directory(exchange: Exchange) -> HandlerResult:
@@ -65,11 +65,11 @@ def directory(exchange: Exchange) -> HandlerResult:
 
 
 def _directory(exchange: Exchange, name: str) -> DirectoryResponse:
-    known = exchange.state.people.get(name, People()).principals
+    principals = exchange.state.people.get(name, People()).principals
     return DirectoryResponse(
         name=name,
-        users=sum(person.kind == USER for person in known),
-        groups=sum(person.kind == GROUP for person in known),
+        users=sum(person.kind == USER for person in principals),
+        groups=sum(person.kind == GROUP for person in principals),
         realms=[
             realm_state.realm.name
             for _, realm_state in sorted(exchange.state.realms.items())
@@ -90,7 +90,7 @@ def people_listed(exchange: Exchange) -> HandlerResult:
 
 
 def memberships_listed(exchange: Exchange) -> HandlerResult:
-    """Who belongs to what in a directory."""
+    """The memberships of a directory."""
     name = exchange.params["directory"]
     directory_people = people.people(exchange.state, exchange.actor, name, exchange.now)
     return (
@@ -117,7 +117,7 @@ def _removing(kind: str) -> Callable[[Exchange], HandlerResult]:
 
 
 def set_password(exchange: Exchange, body: PasswordRequest) -> HandlerResult:
-    """Gives a user of a directory a password."""
+    """Sets the password of a user of a directory."""
     directory, user = exchange.params["directory"], exchange.params["name"]
     hashing = exchange.services.passwords
     if hashing is None:
@@ -139,23 +139,23 @@ def set_password(exchange: Exchange, body: PasswordRequest) -> HandlerResult:
 
 
 def remove_password(exchange: Exchange) -> HandlerResult:
-    """Takes the password of a user of a directory away; one that is not there is gone already."""
+    """Removes the password of a user of a directory, if there is one."""
     directory, user = exchange.params["directory"], exchange.params["name"]
-    gone = exchange.write(
+    removed = exchange.write(
         lambda transaction: directory_password.remove(transaction, directory, user)
     )
-    return gone if isinstance(gone, Denied) else None
+    return removed if isinstance(removed, Denied) else None
 
 
 def add_member(exchange: Exchange, body: DirectoryMembership) -> HandlerResult:
-    """Makes somebody a member of a group of a directory."""
+    """Adds a membership to a directory."""
     name = exchange.params["directory"]
     member, of = people.read_person(body.member), people.read_person(body.of)
     return exchange.write(lambda transaction: people.add_member(transaction, name, member, of))
 
 
 def remove_member(exchange: Exchange) -> HandlerResult:
-    """Ends a membership of a directory."""
+    """Removes a membership from a directory."""
     name = exchange.params["directory"]
     member = people.read_person(exchange.one("member"))
     of = people.read_person(exchange.one("of"))
@@ -166,17 +166,17 @@ def remove_member(exchange: Exchange) -> HandlerResult:
 
 
 def principals(exchange: Exchange) -> HandlerResult:
-    """Everybody who is known in a realm."""
+    """The principals of a realm."""
     name = exchange.params["realm"]
-    found = people.principals(exchange.state, exchange.actor, name, exchange.now)
-    return found if isinstance(found, Denied) else _principals(exchange, found)
+    listed = people.principals(exchange.state, exchange.actor, name, exchange.now)
+    return listed if isinstance(listed, Denied) else _principals(exchange, listed)
 
 
 def memberships(exchange: Exchange) -> HandlerResult:
-    """Who belongs to what in a realm."""
+    """The memberships of a realm."""
     name = exchange.params["realm"]
-    found = people.memberships(exchange.state, exchange.actor, name, exchange.now)
-    return found if isinstance(found, Denied) else _memberships(exchange, found)
+    listed = people.memberships(exchange.state, exchange.actor, name, exchange.now)
+    return listed if isinstance(listed, Denied) else _memberships(exchange, listed)
 
 
 def add_own(exchange: Exchange, body: PrincipalRequest) -> HandlerResult:
@@ -187,13 +187,13 @@ def add_own(exchange: Exchange, body: PrincipalRequest) -> HandlerResult:
 
 
 def remove_own(exchange: Exchange) -> HandlerResult:
-    """Removes what a realm has of its own of somebody."""
+    """Removes the realm's own record of a principal."""
     text = exchange.one("principal")
     return _write(exchange, lambda transaction, realm: people.remove_own(transaction, realm, text))
 
 
 def add_own_member(exchange: Exchange, body: Membership) -> HandlerResult:
-    """Makes a member of a group or role of a realm."""
+    """Adds a membership to a realm."""
     member, of = body.member, body.of
     return _write(
         exchange, lambda transaction, realm: people.add_own_member(transaction, realm, member, of)
@@ -201,7 +201,7 @@ def add_own_member(exchange: Exchange, body: Membership) -> HandlerResult:
 
 
 def remove_own_member(exchange: Exchange) -> HandlerResult:
-    """Ends a membership that a realm has of its own."""
+    """Removes a membership of the realm itself."""
     member, of = exchange.one("member"), exchange.one("of")
     return _write(
         exchange,
@@ -210,36 +210,36 @@ def remove_own_member(exchange: Exchange) -> HandlerResult:
 
 
 def _write(
-    exchange: Exchange, task: Callable[[WriteTransaction, str], Denied | None]
+    exchange: Exchange, job: Callable[[WriteTransaction, str], Denied | None]
 ) -> HandlerResult:
     realm = exchange.params["realm"]
-    return exchange.write(lambda transaction: task(transaction, realm))
+    return exchange.write(lambda transaction: job(transaction, realm))
 
 
 # What both share
 
 
-def _principals(exchange: Exchange, found: Iterable[Principal]) -> Principals:
-    kind, wanted = exchange.one("kind"), exchange.one("q").casefold()
+def _principals(exchange: Exchange, listed: Iterable[Principal]) -> Principals:
+    kind, fragment = exchange.one("kind"), exchange.one("q").casefold()
     texts = sorted(
         text
-        for text, p in ((principal_text(p), p) for p in found)
-        if kind in ("", p.kind) and wanted in p.name.casefold()
+        for text, p in ((principal_text(p), p) for p in listed)
+        if kind in ("", p.kind) and fragment in p.name.casefold()
     )
-    shown, page = cut_of(exchange, texts, lambda text: text, kind, wanted)
-    return Principals(principals=list(shown), total=len(texts), page=page)
+    on_page, page = cut_of(exchange, texts, lambda text: text, kind, fragment)
+    return Principals(principals=list(on_page), total=len(texts), page=page)
 
 
-def _memberships(exchange: Exchange, found: Iterable[MembershipRow]) -> Memberships:
+def _memberships(exchange: Exchange, listed: Iterable[MembershipRow]) -> Memberships:
     member, of = exchange.one("member"), exchange.one("of")
-    wanted = exchange.one("q").casefold()
+    fragment = exchange.one("q").casefold()
     pairs = sorted(
         pair
-        for pair in ((principal_text(row.member), principal_text(row.of)) for row in found)
-        if member in ("", pair[0]) and of in ("", pair[1]) and wanted in " ".join(pair).casefold()
+        for pair in ((principal_text(row.member), principal_text(row.of)) for row in listed)
+        if member in ("", pair[0]) and of in ("", pair[1]) and fragment in " ".join(pair).casefold()
     )
-    shown, page = cut_of(exchange, pairs, "\x00".join, member, of, wanted)
-    rows = [Membership(member=member, of=of) for member, of in shown]
+    on_page, page = cut_of(exchange, pairs, "\x00".join, member, of, fragment)
+    rows = [Membership(member=member, of=of) for member, of in on_page]
     return Memberships(memberships=rows, total=len(pairs), page=page)
 
 

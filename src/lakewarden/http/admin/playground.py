@@ -11,14 +11,14 @@ from lakewarden.service.playground import CaseOutcome, run_scenario
 
 
 class ScenarioRequest(RequestBody, kw_only=True):
-    """A scenario as a file has it; `model` is the text of a model of one's own."""
+    """The text of a scenario file; `model` is the text of a custom model."""
 
     scenario: str
     model: str = ""
 
 
 class CaseResponse(ResponseBody, kw_only=True):
-    """One case for one user: what was expected and got, and why where it is one question."""
+    """The result of a case for one user, and the explanation of a single decision."""
 
     title: str
     user: str
@@ -29,7 +29,7 @@ class CaseResponse(ResponseBody, kw_only=True):
 
 
 class ScenarioError(ResponseBody, kw_only=True):
-    """What is wrong with the text; line and column from 1, 0 where there is no place."""
+    """An error in the text; line and column start at 1, 0 if unknown."""
 
     line: int
     column: int
@@ -37,7 +37,7 @@ class ScenarioError(ResponseBody, kw_only=True):
 
 
 class ScenarioResponse(ResponseBody, kw_only=True):
-    """The cases in order; or what is wrong with the text, and no cases."""
+    """The results in order, or the errors of the text."""
 
     title: str
     cases: list[CaseResponse]
@@ -48,24 +48,25 @@ def run(exchange: Exchange, body: ScenarioRequest) -> HandlerResult:
     """Runs a scenario."""
     if not exchange.services.playground:
         raise Conflict("the playground is disabled by the setting `ui.playground`")
-    made = run_scenario(body.scenario, body.model)
+    scenario_run = run_scenario(body.scenario, body.model)
     return ScenarioResponse(
-        title=made.title,
-        cases=[_case(one) for one in made.outcomes],
+        title=scenario_run.title,
+        cases=[_case(case) for case in scenario_run.outcomes],
         errors=[
-            ScenarioError(line=one.line, column=one.column, says=one.says) for one in made.mistakes
+            ScenarioError(line=mistake.line, column=mistake.column, says=mistake.says)
+            for mistake in scenario_run.mistakes
         ],
     )
 
 
-def _case(one: CaseOutcome) -> CaseResponse:
+def _case(case: CaseOutcome) -> CaseResponse:
     return CaseResponse(
-        title=one.title,
-        user=one.user,
-        ok=one.is_ok,
-        expected=one.expected,
-        got=one.got,
-        explanation=None if one.reasons is None else explanation_response(one.reasons, ()),
+        title=case.title,
+        user=case.user,
+        ok=case.is_ok,
+        expected=case.expected,
+        got=case.got,
+        explanation=None if case.reasons is None else explanation_response(case.reasons, ()),
     )
 
 

@@ -34,7 +34,7 @@ _MOMENTS: Final = ("valid_from", "valid_until")
 
 
 class PolicyResponse(ResponseBody, kw_only=True, omit_defaults=True):
-    """A realm's policy, as a policy file has it."""
+    """The policy of a realm, in the structure of a policy file."""
 
     realm: str
     model: dict[str, str] | None = None
@@ -47,14 +47,14 @@ FileName = Annotated[str, Meta(min_length=1, max_length=4_096)]
 
 
 class PolicyText(RequestBody, kw_only=True):
-    """A policy file as it is written; its name tells whether it is TOML or YAML."""
+    """The text of a policy file; its name decides between TOML and YAML."""
 
     name: FileName
     body: str
 
 
 class PolicyFile(RequestBody, kw_only=True):
-    """What was read from a policy file; or the `text` of the file, which is read here."""
+    """The contents of a policy file, or its `text`."""
 
     name: FileName
     policy: dict[str, Any] | UnsetType = UNSET
@@ -62,7 +62,7 @@ class PolicyFile(RequestBody, kw_only=True):
 
 
 class PlanRequest(RequestBody, kw_only=True):
-    """Policy files. `keeper` is whose they are, `adopts` takes over what has no mark."""
+    """Policy files. `keeper` is their mark; `adopts` takes over statements without a mark."""
 
     files: Annotated[list[PolicyFile], Meta(min_length=1)]
     keeper: Mark = KEEPER
@@ -70,14 +70,14 @@ class PlanRequest(RequestBody, kw_only=True):
 
 
 class ApplyRequest(PlanRequest, kw_only=True):
-    """Policy files, and the plan that was made of them."""
+    """Policy files, and the plan to apply."""
 
     revision: Annotated[int, Meta(ge=0)]
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class StatementEdit(ResponseBody, kw_only=True):
-    """What a statement was and is to be; None: not there. Both alike: only the mark is new."""
+    """A statement before and after; null: absent. If both are equal, only the mark changes."""
 
     id: str
     was: Written | None
@@ -85,24 +85,24 @@ class StatementEdit(ResponseBody, kw_only=True):
 
 
 class RolesChanged(ResponseBody, kw_only=True):
-    """Roles that come and go."""
+    """Added and removed roles."""
 
     new: list[str]
     gone: list[str]
 
 
 class MembersChanged(ResponseBody, kw_only=True):
-    """Memberships that come and go: who, and in what."""
+    """Added and removed memberships, as pairs of member and group or role."""
 
     new: list[tuple[str, str]]
     gone: list[tuple[str, str]]
 
 
 class AccessChange(ResponseBody, kw_only=True):
-    """Users for whom something changes, and on how many entities of one type.
+    """A change of access of some users to entities of one type.
 
-    `users` is the place of a crowd; `pairs` counts users × entities; `others`: whoever is not
-    stored, too.
+    `users` is the index of a set in `crowds`; `pairs` counts users × entities; `others`: also
+    users that are not stored.
     """
 
     gained: bool
@@ -115,14 +115,14 @@ class AccessChange(ResponseBody, kw_only=True):
 
 
 class EffectChange(AccessChange, kw_only=True):
-    """What they can do now, or no longer: ways to the entities, and operations."""
+    """Kinds of access and operations that are gained or lost."""
 
     ways: list[str]
     operations: list[str]
 
 
 class MissingStatement(ResponseBody, kw_only=True):
-    """An ALLOW that is still missing, and where."""
+    """An ALLOW that is still missing, and on which entity."""
 
     privilege: str
     type: str
@@ -130,7 +130,7 @@ class MissingStatement(ResponseBody, kw_only=True):
 
 
 class IneffectiveUsers(ResponseBody, kw_only=True):
-    """Those of the users for whom that changes nothing, and what they lack for it."""
+    """Users for whom the privileges have no effect, and what they lack."""
 
     users: int
     others: bool
@@ -138,10 +138,10 @@ class IneffectiveUsers(ResponseBody, kw_only=True):
 
 
 class PrivilegeChange(AccessChange, kw_only=True):
-    """Privileges that they hold now, or no longer.
+    """Privileges that are gained or lost.
 
-    `through` is the crowd of principals that the reasons are about, nobody for ownership;
-    `technical`: no operation on entities of that type is what they are granted for.
+    `through` is the set of principals that give them, empty for ownership. `technical`: no
+    operation on entities of the type depends on them alone.
     """
 
     privileges: list[str]
@@ -151,7 +151,7 @@ class PrivilegeChange(AccessChange, kw_only=True):
 
 
 class WayChange(ResponseBody, kw_only=True):
-    """How many users gain, or lose, one way to how many entities."""
+    """How many users gain or lose one kind of access to how many entities."""
 
     way: str
     gained: bool
@@ -160,10 +160,10 @@ class WayChange(ResponseBody, kw_only=True):
 
 
 class AccessDifference(ResponseBody, kw_only=True):
-    """The access that is gained and lost, and how far that reaches; counted is what has effect.
+    """The gained and lost access; the numbers count effective access.
 
-    `people` are all principals that are named, `crowds` sets of them: places, and pairs of
-    places, from and to, both included. Not `whole`: there is more than was worked out.
+    `people` are all principals, `crowds` sets of them: indexes, and pairs of first and last index.
+    If not `whole`, a limit was reached and there is more.
     """
 
     gained: int
@@ -179,7 +179,7 @@ class AccessDifference(ResponseBody, kw_only=True):
 
 
 class PlanResponse(ResponseBody, kw_only=True):
-    """What applying the files would change, and its digest; `foreign` are others' statements."""
+    """The changes of a plan, and its digest; `foreign` are statements of other keepers."""
 
     format: int
     realm: str
@@ -196,7 +196,7 @@ class PlanResponse(ResponseBody, kw_only=True):
 
 
 class ApplyResponse(ResponseBody, kw_only=True):
-    """The plan that was done, and the revision that has it."""
+    """The applied plan, and its revision."""
 
     plan: PlanResponse
     applied: int
@@ -208,13 +208,13 @@ def load(exchange: Exchange) -> HandlerResult:
     table = policy.exported(exchange.state, exchange.actor, name, exchange.now)
     if isinstance(table, Denied):
         return table
-    given = msgspec.convert(table, PolicyResponse)
-    _check_moments(given.statement)
-    return given
+    response = msgspec.convert(table, PolicyResponse)
+    _check_moments(response.statement)
+    return response
 
 
 def plan_files(exchange: Exchange, body: PlanRequest) -> HandlerResult:
-    """What the files would change."""
+    """Plans the changes of policy files."""
     new_plan = plan.plan(
         exchange.service,
         exchange.actor,
@@ -227,13 +227,15 @@ def plan_files(exchange: Exchange, body: PlanRequest) -> HandlerResult:
         return new_plan
     if exchange.state.revision != new_plan.revision:
         exchange.state = exchange.service.state
-    given = _response(new_plan)
-    _check_moments(one for edit in given.statements for one in (edit.was, edit.now) if one)
-    return given
+    response = _response(new_plan)
+    _check_moments(
+        statement for edit in response.statements for statement in (edit.was, edit.now) if statement
+    )
+    return response
 
 
 def apply_files(exchange: Exchange, body: ApplyRequest) -> HandlerResult:
-    """Does what the plan showed."""
+    """Applies a plan."""
     done = plan.apply_plan(
         exchange.service,
         exchange.actor,
@@ -273,12 +275,12 @@ def _response(new_plan: Plan) -> PlanResponse:
 
 
 def _check_moments(tables: Iterable[Mapping[str, Any]]) -> None:
-    """Refuses endless moments, which JSON would lose: `never` would be read as `always`."""
+    """Refuses infinite times, which JSON cannot represent: `never` would become `always`."""
     for table in tables:
         for key in _MOMENTS:
             if not isfinite(table.get(key, 0.0)):
-                said = "is infinite, which JSON cannot represent; use the database directly"
-                raise Conflict(f"`{key}` of statement `{table['id']}` {said}")
+                problem = "is infinite, which JSON cannot represent; use the database directly"
+                raise Conflict(f"`{key}` of statement `{table['id']}` {problem}")
 
 
 _REALM = "/realms/{realm}"

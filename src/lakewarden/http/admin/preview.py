@@ -47,20 +47,20 @@ from lakewarden.service.statements import MAX_ID
 
 
 class StatementDraft(StatementRequest, kw_only=True, forbid_unknown_fields=True):
-    """A statement as it would be stored. Its mark does not matter."""
+    """A statement of a draft. Its mark is ignored."""
 
     id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 
 
 class MembersDraft(RequestBody, kw_only=True):
-    """Memberships that would come and go."""
+    """Memberships that a draft adds and removes."""
 
     add: list[Membership] = field(default_factory=list)
     remove: list[Membership] = field(default_factory=list)
 
 
 class OwnerDraft(RequestBody, kw_only=True):
-    """One owner of one entity."""
+    """An owner of an entity."""
 
     entity: EntityText
     principal: PrincipalText
@@ -68,28 +68,28 @@ class OwnerDraft(RequestBody, kw_only=True):
 
 
 class OwnersDraft(RequestBody, kw_only=True):
-    """Owners that would come and go."""
+    """Owners that a draft adds and removes."""
 
     set: list[OwnerDraft] = field(default_factory=list)
     unset: list[OwnerDraft] = field(default_factory=list)
 
 
 class PolicyDraft(RequestBody, kw_only=True):
-    """A policy as its own system writes it, and the name that it has there."""
+    """A policy of a draft in the format of its system, with its name there."""
 
     name: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
     value: dict[str, Any]
 
 
 class PoliciesDraft(RequestBody, kw_only=True):
-    """Policies of the realm's own system that would be stored, and removed by name."""
+    """Policies in the format of the realm's system that a draft stores and removes."""
 
     put: list[PolicyDraft] = field(default_factory=list)
     remove: list[str] = field(default_factory=list)
 
 
 class PreviewRequest(RequestBody, kw_only=True):
-    """What is to be tried: any of these, together. `text` is a policy file."""
+    """A draft: any combination of these changes. `text` is a policy file."""
 
     put: list[StatementDraft] = field(default_factory=list)
     remove: list[str] = field(default_factory=list)
@@ -102,13 +102,13 @@ class PreviewRequest(RequestBody, kw_only=True):
 
 
 class DraftFindings(ResponseBody, kw_only=True):
-    """What was found in a draft, the worst first."""
+    """The findings in a draft, the most severe first."""
 
     findings: list[FindingResponse]
 
 
 class PreviewEdit(ResponseBody, kw_only=True):
-    """A statement before and after, as files write it, as a sentence, and how far it reaches."""
+    """A statement before and after, with its sentences and reach."""
 
     id: str
     was: Written | None
@@ -120,7 +120,7 @@ class PreviewEdit(ResponseBody, kw_only=True):
 
 
 class UsageImpact(ResponseBody, kw_only=True):
-    """Acts of the last `days` that would be refused then, and whose they were."""
+    """Operations of the last `days` that the draft would deny, and their users."""
 
     acts: int
     people: list[str]
@@ -129,7 +129,7 @@ class UsageImpact(ResponseBody, kw_only=True):
 
 
 class PreviewResponse(ResponseBody, kw_only=True):
-    """What would change at this revision. `refused`: why a write of it would not be taken."""
+    """The effect of a draft at this revision. `refused`: why it cannot be stored."""
 
     revision: int
     changes: list[PreviewEdit]
@@ -141,13 +141,13 @@ class PreviewResponse(ResponseBody, kw_only=True):
 
 
 def preview_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
-    """What a draft would change."""
+    """The effect of a draft."""
     realm = exchange.params["realm"]
     result = preview(
         exchange.service,
         exchange.actor,
         realm,
-        lambda found: read_draft(found, body),
+        lambda realm_state: read_draft(realm_state, body),
         at_revision=body.at_revision,
     )
     return (
@@ -158,7 +158,7 @@ def preview_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
 
 
 def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
-    """What the policy advisor would find."""
+    """The findings in a draft."""
     name, rules = exchange.params["realm"], tuple(RULES.values())
     findings = lint.linted(
         exchange.state,
@@ -171,41 +171,41 @@ def lint_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
     if isinstance(findings, Denied):
         return findings
     unchangeable = policy.immutable_ids(exchange.state.realm(name).system)
-    return DraftFindings(findings=[finding_response(one, unchangeable) for one in findings])
+    return DraftFindings(findings=[finding_response(finding, unchangeable) for finding in findings])
 
 
 def draft_matrix(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmState], Matrix]:
     """Makes the matrix of a realm with the draft in it; raises what `preview` raises."""
 
-    def make(found: RealmState) -> Matrix:
+    def make(realm_state: RealmState) -> Matrix:
         with exchange.service.reading() as reading:
-            check_unchanged(reading, found, body.at_revision)
-        return matrix_with_draft(found, read_draft(found, body), exchange.now)
+            check_unchanged(reading, realm_state, body.at_revision)
+        return matrix_with_draft(realm_state, read_draft(realm_state, body), exchange.now)
 
     return make
 
 
-def read_draft(found: RealmState, body: PreviewRequest) -> Draft:
-    """What the body says is to be tried. Raises `BadInput` naming the place."""
+def read_draft(realm_state: RealmState, body: PreviewRequest) -> Draft:
+    """The draft of a body. Raises `BadInput` with the path of the wrong field."""
     members = MembersDraft() if body.members is UNSET else body.members
     owners = OwnersDraft() if body.owners is UNSET else body.owners
     policies = PoliciesDraft() if body.policies is UNSET else body.policies
-    put = [*_statements(found, body.put), *_policies(found, policies.put)]
-    joined = _members(found, members.add)
+    put = [*_statements(realm_state, body.put), *_policies(realm_state, policies.put)]
+    joined = _members(realm_state, members.add)
     if body.text is not UNSET:
         name, table = read_text(body.text)
-        new_policy = policy.read([(name, table)], found)
+        new_policy = policy.read([(name, table)], realm_state)
         put += new_policy.statements.values()
         joined += sorted(new_policy.members)
-    _check_once([one.id for one in put])
+    _check_once([statement.id for statement in put])
     return Draft(
         put=put,
         removed=[*body.remove, *policies.remove],
         joined=joined,
-        left=_members(found, members.remove),
-        owned=_owners(found, owners.set),
-        disowned=_owners(found, owners.unset),
-        gone=[_principal(found, one) for one in body.principals_removed],
+        left=_members(realm_state, members.remove),
+        owned=_owners(realm_state, owners.set),
+        disowned=_owners(realm_state, owners.unset),
+        gone=[_principal(realm_state, name) for name in body.principals_removed],
     )
 
 
@@ -217,8 +217,8 @@ def _check_once(ids: Sequence[str]) -> None:
 
 def _statements(realm_state: RealmState, drafts: Sequence[StatementDraft]) -> list[Statement]:
     statements: list[Statement] = []
-    for place, one in enumerate(drafts):
-        table = {"id": one.id, **statement_table(one)}
+    for place, draft in enumerate(drafts):
+        table = {"id": draft.id, **statement_table(draft)}
         statements += _read(realm_state, table, f"body.put[{place}]")
     return statements
 
@@ -230,15 +230,15 @@ def _read(realm_state: RealmState, table: dict[str, Any], where: str) -> list[St
 
 
 def _policies(realm_state: RealmState, drafts: Sequence[PolicyDraft]) -> Iterator[Statement]:
-    """The statements that policies of the realm's own system state."""
+    """The statements of policies in the format of the realm's system."""
     shipping = registry().shipping(realm_state.system.model.name)
-    for place, one in enumerate(drafts):
+    for place, draft in enumerate(drafts):
         where = f"body.policies.put[{place}]"
         if shipping is None or not shipping.policies:
             raise BadInput("realms of this system have statements only", where=where)
         stated = shipping.load(shipping.policies)
         yield from _read(
-            realm_state, stated(one.name, one.value, realm_state.system.model, where), where
+            realm_state, stated(draft.name, draft.value, realm_state.system.model, where), where
         )
 
 
@@ -276,15 +276,15 @@ def _response(realm_state: RealmState, result: Preview) -> PreviewResponse:
             days=result.used.days,
             whole=result.used.is_whole,
         ),
-        lint_new=[finding_response(one, unchangeable) for one in result.new_findings],
-        lint_gone=[finding_response(one, unchangeable) for one in result.gone_findings],
+        lint_new=[finding_response(finding, unchangeable) for finding in result.new_findings],
+        lint_gone=[finding_response(finding, unchangeable) for finding in result.gone_findings],
         refused=list(result.refused),
     )
 
 
 def _edit(edit: Edit, sentences: Sentences, reach: tuple[Audience, Audience]) -> PreviewEdit:
     was, now = edit.was, edit.now
-    reach_was, reach_now = (StatementReachResponse(**asdict(one)) for one in reach)
+    reach_was, reach_now = (StatementReachResponse(**asdict(side)) for side in reach)
     return PreviewEdit(
         id=edit.id,
         was=None if was is None else write_statement(was),

@@ -50,7 +50,7 @@ _STARTING: Final = ("starting", "the server is starting")
 
 
 def status_of(error: Exception) -> int:
-    """The status that an error stands for."""
+    """The HTTP status of an error."""
     match error:
         case Refused(status=status):
             return status
@@ -73,7 +73,7 @@ def status_of(error: Exception) -> int:
 
 
 def failed(exchange: Exchange | None, error: Exception) -> Reply:
-    """The problem that an error is; of one that nobody foresaw no details are told."""
+    """The problem response of an error; an internal error has no details."""
     status = status_of(error)
     if status == 500:
         return _reply(status, "internal error", exchange)
@@ -88,16 +88,16 @@ def failed(exchange: Exchange | None, error: Exception) -> Reply:
 
 
 def denied(exchange: Exchange, no: Denied) -> Reply:
-    """A no, with what would have to be granted and by whom, as far as the caller may know."""
+    """A denial, with the missing grant and who can give it, as far as the caller may know."""
     lacking = None
-    said = f"`{exchange.actor.user}` may not {no.operation} on `{written(no.object)}`"
+    detail = f"`{exchange.actor.user}` may not {no.operation} on `{written(no.object)}`"
     if no.missing:
         first = no.missing[0]
         lacking = MissingPrivilege(privilege=first.privilege, object=written(first.object))
-        said += f"; it needs {first.privilege} on `{lacking.object}`"
+        detail += f"; it needs {first.privilege} on `{lacking.object}`"
     return _reply(
         403,
-        said,
+        detail,
         exchange,
         operation=no.operation,
         object=written(no.object),
@@ -107,17 +107,17 @@ def denied(exchange: Exchange, no: Denied) -> Reply:
 
 
 def unauthenticated(why: str) -> Reply:
-    """The caller showed no credential that is believed."""
+    """The response to a request without valid credentials."""
     return _reply(401, why, None, {"WWW-Authenticate": "Bearer"})
 
 
 def missing(method: str, path: str, allowed: Sequence[str]) -> Reply:
-    """Nothing is at the path, or not for the method."""
+    """The response for an unknown path, or for an unsupported method."""
     if not allowed:
         return _reply(404, f"`{path}` does not exist", None)
     methods = ", ".join(allowed)
-    said = f"`{path}` does not support `{method}`; expected one of: {methods}"
-    return _reply(405, said, None, {"Allow": methods}, allow=list(allowed))
+    detail = f"`{path}` does not support `{method}`; expected one of: {methods}"
+    return _reply(405, detail, None, {"Allow": methods}, allow=list(allowed))
 
 
 def written(entity: Entity) -> str:
@@ -139,9 +139,9 @@ def _reply(
     kind: tuple[str, str] | None = None,
     **extensions: object,
 ) -> Reply:
-    word, title = kind or _TITLES.get(status, ("refused", "the request was refused"))
+    kind_name, title = kind or _TITLES.get(status, ("refused", "the request was refused"))
     problem = Problem(
-        type=f"urn:lakewarden:problem:{word}",
+        type=f"urn:lakewarden:problem:{kind_name}",
         title=title,
         status=status,
         detail=detail,

@@ -57,9 +57,9 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _SAMPLE = 20
 
 
-def words_of(body: TargetQuestion, operation: str = "") -> QuestionText:
-    """The question that a body asks."""
-    words = QuestionText(
+def question_text(body: TargetQuestion, operation: str = "") -> QuestionText:
+    """The question of a request body."""
+    text = QuestionText(
         operation=operation,
         entity=body.entity,
         targets=body.targets,
@@ -68,18 +68,18 @@ def words_of(body: TargetQuestion, operation: str = "") -> QuestionText:
         subresources=body.subresources,
     )
     if isinstance(body, PrincipalQuestion):
-        return replace(words, principal=body.principal, groups=body.groups, roles=body.roles)
-    return words
+        return replace(text, principal=body.principal, groups=body.groups, roles=body.roles)
+    return text
 
 
-def _asked(exchange: Exchange, words: QuestionText) -> questions.AuthorizedQuestion | Denied:
+def _authorized(exchange: Exchange, text: QuestionText) -> questions.AuthorizedQuestion | Denied:
     realm = exchange.params["realm"]
-    return questions.ask(exchange.state, exchange.actor, realm, words, exchange.now)
+    return questions.ask(exchange.state, exchange.actor, realm, text, exchange.now)
 
 
 def check(exchange: Exchange, body: Question) -> HandlerResult:
-    """May somebody do something?"""
-    question = _asked(exchange, words_of(body, body.operation))
+    """Checks an operation or a privilege."""
+    question = _authorized(exchange, question_text(body, body.operation))
     if isinstance(question, Denied):
         return question
     decision = questions.check(question)
@@ -92,82 +92,82 @@ def check(exchange: Exchange, body: Question) -> HandlerResult:
 
 
 def batch(exchange: Exchange, body: Questions) -> HandlerResult:
-    """Several questions, answered in order."""
-    rows = [words_of(one, one.operation) for one in body.questions]
+    """Checks a batch of questions, in order."""
+    rows = [question_text(row, row.operation) for row in body.questions]
     realm, limit = exchange.params["realm"], exchange.services.batch_rows
-    found = questions.batch(exchange.state, exchange.actor, realm, rows, exchange.now, limit)
-    if isinstance(found, Denied):
-        return found
+    decisions = questions.batch(exchange.state, exchange.actor, realm, rows, exchange.now, limit)
+    if isinstance(decisions, Denied):
+        return decisions
     revision = exchange.state.realm(realm).matrix.revision
-    return Batch(answers=[_row(one) for one in found], revision=revision)
+    return Batch(answers=[_row(decision) for decision in decisions], revision=revision)
 
 
-def _row(one: Decision | WardenError) -> BatchRow:
-    if isinstance(one, WardenError):
-        return BatchRow(allow=False, reason="error", error=str(one))
-    return BatchRow(allow=one.allow, reason=one.reason.value)
+def _row(decision: Decision | WardenError) -> BatchRow:
+    if isinstance(decision, WardenError):
+        return BatchRow(allow=False, reason="error", error=str(decision))
+    return BatchRow(allow=decision.allow, reason=decision.reason.value)
 
 
 def listing(exchange: Exchange, body: ListQuestion) -> HandlerResult:
-    """On which entities may somebody do something?"""
-    words = words_of(body, body.operation)
-    asked = _asked(exchange, words)
-    if isinstance(asked, Denied):
-        return asked
-    question = (exchange.path, words, body.within)
+    """Lists the entities on which an operation is allowed."""
+    text = question_text(body, body.operation)
+    authorized = _authorized(exchange, text)
+    if isinstance(authorized, Denied):
+        return authorized
+    question = (exchange.path, text, body.within)
     place = place_of(body.page.token, str, *question)
     skip = body.page.skip if place is None else 0
-    page = questions.listing(asked, body.page.limit, place or body.after, body.within, skip)
+    page = questions.listing(authorized, body.page.limit, place or body.after, body.within, skip)
     last = None if page.after is None else written(page.after)
     return Listing(
         total=page.total,
-        entities=[EntityName(type=one.type, name=one.name) for one in page.entities],
+        entities=[EntityName(type=entity.type, name=entity.name) for entity in page.entities],
         after=last,
-        notes=list(asked.notes),
+        notes=list(authorized.notes),
         page=token_after(last, *question),
     )
 
 
 def who(exchange: Exchange, body: WhoQuestion) -> HandlerResult:
-    """Who may do something?"""
-    words = words_of(body, body.operation)
+    """The users who may do an operation on an entity."""
+    text = question_text(body, body.operation)
     realm = exchange.params["realm"]
-    question = questions.who(exchange.state, exchange.actor, realm, words, exchange.now)
+    question = questions.who(exchange.state, exchange.actor, realm, text, exchange.now)
     if isinstance(question, Denied):
         return question
     names = [principal.name for principal in questions.users(question)]
     page_asked = body.page
-    shown, page = cut(
+    on_page, page = cut(
         names,
         lambda name: name,
         page_asked.token,
         page_asked.limit,
-        *(exchange.path, words),
+        *(exchange.path, text),
         skip=page_asked.skip,
     )
-    answer = Users(total=len(names), users=list(shown), notes=list(question.notes), page=page)
+    answer = Users(total=len(names), users=list(on_page), notes=list(question.notes), page=page)
     if body.reasons:
         refused = control.denied_in(
             exchange.state, exchange.actor, "explain.ask", realm, exchange.now
         )
         if refused is not None:
             return refused
-        answer.reasons = [_reason(one) for one in who_reasons(question)]
+        answer.reasons = [_reason(reason) for reason in who_reasons(question)]
     return answer
 
 
-def _reason(one: WhoReason) -> WhoReasonResponse:
+def _reason(reason: WhoReason) -> WhoReasonResponse:
     return WhoReasonResponse(
-        through=[principal_text(who) for who in one.through],
-        statements=list(one.statements),
-        users=[user.name for user in one.users[:_SAMPLE]],
-        total=len(one.users),
+        through=[principal_text(principal) for principal in reason.through],
+        statements=list(reason.statements),
+        users=[user.name for user in reason.users[:_SAMPLE]],
+        total=len(reason.users),
     )
 
 
 def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
-    """What does somebody hold on an entity?"""
-    question = _asked(exchange, words_of(body))
+    """The privileges and operations of a principal on an entity."""
+    question = _authorized(exchange, question_text(body))
     if isinstance(question, Denied):
         return question
     held = questions.held(question)
@@ -179,22 +179,27 @@ def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
 
 
 def access(exchange: Exchange, body: AccessQuestion) -> HandlerResult:
-    """Who may do what on an entity?"""
+    """The access review of an entity."""
     realm = exchange.params["realm"]
-    found = questions.access(exchange.state, exchange.actor, realm, body.entity, exchange.now)
-    if isinstance(found, Denied):
-        return found
-    rows = [OperationAccess(operation=one.operation, users=list(one.users)) for one in found]
+    operations_of_entity = questions.access(
+        exchange.state, exchange.actor, realm, body.entity, exchange.now
+    )
+    if isinstance(operations_of_entity, Denied):
+        return operations_of_entity
+    rows = [
+        OperationAccess(operation=operation.operation, users=list(operation.users))
+        for operation in operations_of_entity
+    ]
     return AccessReview(entity=body.entity, access=rows)
 
 
 def explain(exchange: Exchange, body: Question) -> HandlerResult:
-    """Why may somebody do something, or why not?"""
+    """Explains a decision."""
     question = questions.ask(
         exchange.state,
         exchange.actor,
         exchange.params["realm"],
-        words_of(body, body.operation),
+        question_text(body, body.operation),
         exchange.now,
         own="explain.ask_own",
         other="explain.ask",
@@ -207,7 +212,7 @@ def explain(exchange: Exchange, body: Question) -> HandlerResult:
 
 
 def explanation_response(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
-    """The explanation as a body."""
+    """The response body of an explanation."""
     explanation = reasons.found
     return ExplanationResponse(
         allow=explanation.decision.allow,
@@ -219,7 +224,7 @@ def explanation_response(reasons: Reasons, notes: Sequence[str]) -> ExplanationR
         notes=[*notes, *reasons.notes],
         named=[statement_response(statement) for statement in reasons.statements],
         reaching=[
-            StatementPath(statement=id, over=[principal_text(one) for one in chain])
+            StatementPath(statement=id, over=[principal_text(principal) for principal in chain])
             for id, chain in sorted(reasons.reaching.items())
         ],
         summary=sentence_parts(reasons.summary),
@@ -256,14 +261,14 @@ def _way(way: Way, reasons: Reasons) -> AdviceResponse:
             for id in way.lifted
             for member, of in leaving(reasons, id)
         ],
-        join=[principal_text(one) for one in way.joins],
+        join=[principal_text(principal) for principal in way.joins],
         opens=list(way.opens),
         others=way.others,
     )
 
 
 def leaving(reasons: Reasons, id: str) -> list[tuple[Principal, Principal]]:
-    """The membership by which a statement reaches the asker: who is in what, the last step."""
+    """The last membership on the path by which a statement applies to the principal."""
     chain = (reasons.asker, *reasons.reaching.get(id, ()))
     return [] if len(chain) < 2 else [(chain[-2], chain[-1])]
 
@@ -273,7 +278,7 @@ def _names(principals: tuple[Principal, ...] | None) -> list[str] | None:
 
 
 def operations(exchange: Exchange) -> HandlerResult:
-    """What can be asked and granted in a realm."""
+    """The vocabulary of a realm's model."""
     name = exchange.params["realm"]
     refused = control.denied(
         exchange.state, exchange.actor, "operation.list", control.realm(name), exchange.now
@@ -286,47 +291,47 @@ def operations(exchange: Exchange) -> HandlerResult:
         title=model.title,
         settings=[
             ModelSettingResponse(
-                name=one.name,
-                title=one.title,
-                values=list(one.values),
-                default=one.default,
-                weakens=dict(one.weakens),
+                name=operation.name,
+                title=operation.title,
+                values=list(operation.values),
+                default=operation.default,
+                weakens=dict(operation.weakens),
             )
-            for one in model.declared_settings.values()
+            for operation in model.declared_settings.values()
         ],
         operations=[
             OperationResponse(
-                name=one.name,
-                title=one.title,
-                kind=vocabulary.kind(model, one),
-                ways=vocabulary.ways(model, one),
-                types=sorted(one.rules),
-                group=vocabulary.group(one),
-                rules=dict(one.texts),
-                targets={key: sorted(types) for key, types in one.targets.items()},
-                lists={key: sorted(types) for key, types in one.lists.items()},
+                name=field.name,
+                title=field.title,
+                kind=vocabulary.kind(model, field),
+                ways=vocabulary.ways(model, field),
+                types=sorted(field.rules),
+                group=vocabulary.group(field),
+                rules=dict(field.texts),
+                targets={key: sorted(types) for key, types in field.targets.items()},
+                lists={key: sorted(types) for key, types in field.lists.items()},
             )
-            for one in model.operations.values()
+            for field in model.operations.values()
         ],
         privileges=[
             PrivilegeResponse(
-                name=one.name,
-                title=one.title,
-                display=vocabulary.display(one),
-                group=vocabulary.privilege_group(one),
-                grantable=one.grantable,
-                on=sorted(one.on),
+                name=privilege.name,
+                title=privilege.title,
+                display=vocabulary.display(privilege),
+                group=vocabulary.privilege_group(privilege),
+                grantable=privilege.grantable,
+                on=sorted(privilege.on),
             )
-            for one in model.privileges.values()
+            for privilege in model.privileges.values()
         ],
         fields=[
             FieldResponse(
-                name=one.name,
-                values=vocabulary.values(one),
-                types=vocabulary.value_types(model, one),
-                below=bool(one.up),
+                name=attribute.name,
+                values=vocabulary.values(attribute),
+                types=vocabulary.value_types(model, attribute),
+                below=bool(attribute.up),
             )
-            for one in model.fields.values()
+            for attribute in model.fields.values()
         ],
     )
 

@@ -28,7 +28,7 @@ from lakewarden.service.statements import stored
 
 
 def whoami(exchange: Exchange) -> HandlerResult:
-    """Who the server takes the caller for."""
+    """The authenticated caller."""
     actor = exchange.actor
     return Caller(
         user=actor.user,
@@ -41,9 +41,9 @@ def whoami(exchange: Exchange) -> HandlerResult:
 
 
 def listed(exchange: Exchange) -> HandlerResult:
-    """The realms that the caller may see."""
-    found = realms.listed(exchange.state, exchange.actor, exchange.now)
-    return Realms(realms=[_response(exchange, realm) for realm in found])
+    """The realms that are visible to the caller."""
+    visible = realms.listed(exchange.state, exchange.actor, exchange.now)
+    return Realms(realms=[_response(exchange, realm) for realm in visible])
 
 
 def load(exchange: Exchange) -> HandlerResult:
@@ -53,10 +53,10 @@ def load(exchange: Exchange) -> HandlerResult:
     )
     if isinstance(realm_state, Denied):
         return realm_state
-    given = _response(exchange, realm_state)
+    loaded = _response(exchange, realm_state)
     text = realm_state.realm.text
-    given.model_text = None if text is None else text.text
-    return given
+    loaded.model_text = None if text is None else text.text
+    return loaded
 
 
 def create(exchange: Exchange, body: NewRealm) -> HandlerResult:
@@ -77,7 +77,7 @@ def create(exchange: Exchange, body: NewRealm) -> HandlerResult:
 
 
 def _model(body: NewRealm) -> tuple[str, ModelText | None]:
-    """The name of the model that a realm is to have, and its text where it is not shipped."""
+    """The name of the model of a new realm, and its text unless it is shipped."""
     if (body.model is UNSET) is (body.model_text is UNSET):
         raise BadInput("expected either `model` or `model_text`", where="model")
     if body.model_text is UNSET:
@@ -99,15 +99,17 @@ def alter(exchange: Exchange, body: RealmChange) -> HandlerResult:
 
 
 def upgrade(exchange: Exchange, body: ModelUpgrade) -> HandlerResult:
-    """Plans or does the upgrade of a realm to another edition of its model."""
+    """Plans or applies the upgrade of a realm to another version of its model."""
     name, service, actor = exchange.params["realm"], exchange.service, exchange.actor
     text = own.of_text(body.model_text, "model_text")
     if not body.apply:
-        found = plan_upgrade(service, actor, name, text)
+        result = plan_upgrade(service, actor, name, text)
     else:
-        found = apply_upgrade(service, actor, name, text, drop=body.drop)
+        result = apply_upgrade(service, actor, name, text, drop=body.drop)
         exchange.state = service.state
-    return found if isinstance(found, Denied) else msgspec.convert(found.table(), UpgradeResponse)
+    return (
+        result if isinstance(result, Denied) else msgspec.convert(result.table(), UpgradeResponse)
+    )
 
 
 def drop(exchange: Exchange) -> HandlerResult:
@@ -121,9 +123,9 @@ def _realm_response(exchange: Exchange, name: str) -> RealmResponse:
 
 
 def _response(exchange: Exchange, realm_state: RealmState) -> RealmResponse:
-    """The realm; what is in it only for whoever may see that."""
+    """The realm; its contents only if the caller may read them."""
     realm, model = realm_state.realm, realm_state.system.model
-    given = RealmResponse(
+    response = RealmResponse(
         name=realm.name,
         model=realm.model,
         title=model.title,
@@ -133,14 +135,14 @@ def _response(exchange: Exchange, realm_state: RealmState) -> RealmResponse:
     )
     see = ("entity.list", "statement.list")
     if any(
-        control.denied_in(exchange.state, exchange.actor, asked, realm.name, exchange.now)
-        for asked in see
+        control.denied_in(exchange.state, exchange.actor, operation, realm.name, exchange.now)
+        for operation in see
     ):
-        return given
-    given.entities = len(realm_state.matrix.snapshot.coded.tree.stored)
-    given.statements = len(stored(realm_state))
-    given.spellings = dict(realm.spellings)
-    return given
+        return response
+    response.entities = len(realm_state.matrix.snapshot.coded.tree.stored)
+    response.statements = len(stored(realm_state))
+    response.spellings = dict(realm.spellings)
+    return response
 
 
 ENDPOINTS = (

@@ -8,14 +8,14 @@ from lakewarden.http.admin.bodies import Reference, SentencePart
 from lakewarden.service.sentence import Phrase
 
 
-def sentence_parts(words: Iterable[Phrase]) -> list[SentencePart]:
+def sentence_parts(phrases: Iterable[Phrase]) -> list[SentencePart]:
     """The parts of a sentence, with what they name."""
     return [
         SentencePart(
-            text=one.text,
+            text=phrase.text,
             ref=None
-            if one.ref is None
-            else Reference(kind=one.ref.kind, name=one.ref.name, realm=one.ref.realm),
+            if phrase.ref is None
+            else Reference(kind=phrase.ref.kind, name=phrase.ref.name, realm=phrase.ref.realm),
         )
-        for one in words
+        for phrase in phrases
     ]

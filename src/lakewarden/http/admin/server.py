@@ -24,7 +24,7 @@ _EXAMINING: Final = threading.Lock()
 
 
 class SettingResponse(ResponseBody, kw_only=True):
-    """A setting in force.
+    """A setting with its effective value.
 
     `source` is `option`, `variable`, `file`, `store` or `default`; `where` names the variable or
     the file. The value of a `secret` is masked.
@@ -39,7 +39,7 @@ class SettingResponse(ResponseBody, kw_only=True):
 
 
 class SettingsResponse(ResponseBody, kw_only=True):
-    """All settings by name; what they switch off, and what is set without effect."""
+    """All settings by name; the weakened protections, and settings without effect."""
 
     settings: list[SettingResponse]
     weakened: list[str]
@@ -75,7 +75,7 @@ class HealthResponse(ResponseBody, kw_only=True):
 
 
 class CheckResponse(ResponseBody, kw_only=True):
-    """What one check came to, and what to do about it; `fix` is empty for nothing."""
+    """The result of a check, and its fix; `fix` is empty if there is none."""
 
     name: str
     state: doctor.State
@@ -84,13 +84,13 @@ class CheckResponse(ResponseBody, kw_only=True):
 
 
 class ChecksResponse(ResponseBody, kw_only=True):
-    """Every check, in order."""
+    """All checks, in order."""
 
     checks: list[CheckResponse]
 
 
 def settings(exchange: Exchange) -> HandlerResult:
-    """The settings in force."""
+    """The effective settings."""
     refused = control.denied(exchange.state, exchange.actor, "settings.read", SERVER, exchange.now)
     if refused is not None:
         return refused
@@ -98,14 +98,14 @@ def settings(exchange: Exchange) -> HandlerResult:
     return SettingsResponse(
         settings=[
             SettingResponse(
-                name=one.name,
-                meaning=one.meaning,
-                value=one.value,
-                source=one.source,
-                where=one.where,
-                secret=one.secret,
+                name=setting.name,
+                meaning=setting.meaning,
+                value=setting.value,
+                source=setting.source,
+                where=setting.where,
+                secret=setting.secret,
             )
-            for one in services.settings
+            for setting in services.settings
         ],
         weakened=list(services.weakened),
         without_effect=list(services.without_effect),
@@ -144,7 +144,7 @@ def health(exchange: Exchange) -> HandlerResult:
 
 
 def examine(exchange: Exchange) -> HandlerResult:
-    """Every check of `lakewarden doctor` that a server can make of itself."""
+    """The checks of `lakewarden doctor` that a server can run on itself."""
     refused = control.denied(exchange.state, exchange.actor, "server.check", SERVER, exchange.now)
     if refused is not None:
         return refused
@@ -164,8 +164,8 @@ def examine(exchange: Exchange) -> HandlerResult:
         _EXAMINING.release()
     return ChecksResponse(
         checks=[
-            CheckResponse(name=one.name, state=one.state, says=one.says, fix=one.fix)
-            for one in checks
+            CheckResponse(name=check.name, state=check.state, says=check.says, fix=check.fix)
+            for check in checks
         ]
     )
 

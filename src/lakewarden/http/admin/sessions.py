@@ -21,21 +21,21 @@ _ALL = Parameter("all", "`true`: of all users", choices=("true", "false"))
 
 
 def load(exchange: Exchange) -> HandlerResult:
-    """Who is signed in."""
+    """The session of the request."""
     own = session.of(exchange.state, exchange.actor)
     return _response(exchange, exchange.actor, own, sign_in.csrf_of(exchange))
 
 
 def create(exchange: Exchange, body: SignIn) -> HandlerResult:
-    """Signs in: the answer has the cookie."""
+    """Signs in; the response has the session cookie."""
     proof = SignInCredentials(
         body.user, body.password, body.token, body.realm, body.directory or ""
     )
     issued = sign_in.sign_in(exchange, proof)
     token = issued.token
     actor = Actor(token.user, token.directory, token.realm)
-    given = _response(exchange, actor, token, session.csrf_of(issued.text))
-    return WithCookie(given, sign_in.cookie(exchange, issued))
+    created = _response(exchange, actor, token, session.csrf_of(issued.text))
+    return WithCookie(created, sign_in.cookie(exchange, issued))
 
 
 def end(exchange: Exchange) -> HandlerResult:
@@ -45,7 +45,7 @@ def end(exchange: Exchange) -> HandlerResult:
 
 
 def listed(exchange: Exchange) -> HandlerResult:
-    """Sessions that go on: the caller's own, one user's, or everybody's."""
+    """Valid sessions: of the caller, of one user, or of all users."""
     actor = exchange.actor
     directory = exchange.one("directory", actor.directory)
     user = None if exchange.one("all") == "true" else exchange.one("user", actor.user)
@@ -53,11 +53,11 @@ def listed(exchange: Exchange) -> HandlerResult:
     if isinstance(going, Denied):
         return going
     own = session.of(exchange.state, actor)
-    return Sessions(sessions=[_row(one, own) for one in going])
+    return Sessions(sessions=[_row(session_token, own) for session_token in going])
 
 
 def revoke(exchange: Exchange) -> HandlerResult:
-    """Ends a session at once."""
+    """Ends a session."""
     id, directory = exchange.params["id"], exchange.one("directory") or None
     return exchange.write(lambda transaction: session.revoke(transaction, id, directory))
 

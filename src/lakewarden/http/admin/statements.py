@@ -29,7 +29,7 @@ from lakewarden.http.admin.endpoint import (
     moment_or_none,
     seconds,
     some_of,
-    words_of,
+    values_of,
 )
 from lakewarden.http.admin.field_types import ENTITY
 from lakewarden.http.admin.problem import written
@@ -73,34 +73,36 @@ _MARK = Parameter("mark", "the mark of the statement, if it has one")
 
 
 def listed(exchange: Exchange) -> HandlerResult:
-    """The statements of a realm: by id, or by title."""
+    """The statements of a realm, by id or by title."""
     name = exchange.params["realm"]
     near: dict[str, ApplicableStatement] = {}
     if exchange.one("reaching"):
         bearing = _reaching(exchange, name)
         if isinstance(bearing, Denied):
             return bearing
-        near = {one.statement.id: one for one in bearing}
-        found = [one.statement for one in bearing]
+        near = {applicable.statement.id: applicable for applicable in bearing}
+        stored = [applicable.statement for applicable in bearing]
     else:
         listed = statements.listed(exchange.state, exchange.actor, name, exchange.now)
         if isinstance(listed, Denied):
             return listed
-        found = listed
-    asked = {one.name: exchange.one(one.name) for one in _FILTERS}
-    chosen = _chosen(exchange, name, found, asked, near)
+        stored = listed
+    filters = {parameter.name: exchange.one(parameter.name) for parameter in _FILTERS}
+    chosen = _chosen(exchange, name, stored, filters, near)
     by = exchange.one("sort")
     if by.endswith("title"):
         chosen.sort(key=_by_title)
     if by.startswith("-"):
         chosen.reverse()
-    places = {one.id: f"{place:09d}" for place, one in enumerate(chosen)}
-    shown, page = cut_of(exchange, chosen, lambda one: places[one.id], by, *asked.values())
-    return Statements(statements=_rows(exchange, shown, near), total=len(chosen), page=page)
+    places = {statement.id: f"{place:09d}" for place, statement in enumerate(chosen)}
+    on_page, page = cut_of(
+        exchange, chosen, lambda statement: places[statement.id], by, *filters.values()
+    )
+    return Statements(statements=_rows(exchange, on_page, near), total=len(chosen), page=page)
 
 
-def _by_title(one: Statement) -> tuple[str, str]:
-    return (one.title or one.id).casefold(), one.id
+def _by_title(statement: Statement) -> tuple[str, str]:
+    return (statement.title or statement.id).casefold(), statement.id
 
 
 def _reaching(exchange: Exchange, realm: str) -> list[ApplicableStatement] | Denied:
@@ -109,56 +111,70 @@ def _reaching(exchange: Exchange, realm: str) -> list[ApplicableStatement] | Den
 
 
 def _is_whole(near: Mapping[str, ApplicableStatement]) -> bool:
-    """Whether the caller is told everything about statements, and not its own part alone."""
-    return not any(one.is_own for one in near.values())
+    """Whether the caller sees statements in full, not only its own part of them."""
+    return not any(applicable.is_own for applicable in near.values())
 
 
 def _chosen(
     exchange: Exchange,
     realm: str,
-    found: Sequence[Statement],
-    asked: Mapping[str, str],
+    stored: Sequence[Statement],
+    filters: Mapping[str, str],
     near: Mapping[str, ApplicableStatement],
 ) -> list[Statement]:
-    """Those of the statements that the query's filters keep."""
+    """The statements that match the filters of the query."""
     state = exchange.state.realm(realm)
     system = state.system
     keeps: list[Callable[[Statement], bool]] = []
-    if asked["to"]:
-        person = system.principal(asked["to"])
-        keeps.append(lambda one: person in one.principals)
-    if asked["privilege"]:
-        word = system.model.privilege(asked["privilege"]).name
-        keeps.append(lambda one: word in {system.model.privilege(p).name for p in one.privileges})
-    if asked["q"]:
-        wanted = asked["q"].casefold()
-        keeps.append(lambda one: wanted in f"{one.title} {one.id}".casefold())
-    if asked["id_prefix"]:
-        keeps.append(lambda one: one.id.startswith(asked["id_prefix"]))
-    if asked["scope"]:
-        keeps.append(lambda one: _is_about_entities(one, system) is (asked["scope"] == "entities"))
-    if asked["on"]:
-        entity = system.entity(asked["on"])
-        keeps.append(lambda one: isinstance(one.scope, On) and one.scope.entity == entity)
-    if asked["effect"]:
-        keeps.append(lambda one: one.effect.value == asked["effect"])
-    if asked["active"]:
-        keeps.append(lambda one: one.active is (asked["active"] == "true"))
-    if asked["editable"]:
+    if filters["to"]:
+        person = system.principal(filters["to"])
+        keeps.append(lambda statement: person in statement.principals)
+    if filters["privilege"]:
+        privilege = system.model.privilege(filters["privilege"]).name
+        keeps.append(
+            lambda statement: (
+                privilege in {system.model.privilege(p).name for p in statement.privileges}
+            )
+        )
+    if filters["q"]:
+        fragment = filters["q"].casefold()
+        keeps.append(lambda statement: fragment in f"{statement.title} {statement.id}".casefold())
+    if filters["id_prefix"]:
+        keeps.append(lambda statement: statement.id.startswith(filters["id_prefix"]))
+    if filters["scope"]:
+        keeps.append(
+            lambda statement: (
+                _is_about_entities(statement, system) is (filters["scope"] == "entities")
+            )
+        )
+    if filters["on"]:
+        entity = system.entity(filters["on"])
+        keeps.append(
+            lambda statement: isinstance(statement.scope, On) and statement.scope.entity == entity
+        )
+    if filters["effect"]:
+        keeps.append(lambda statement: statement.effect.value == filters["effect"])
+    if filters["active"]:
+        keeps.append(lambda statement: statement.active is (filters["active"] == "true"))
+    if filters["editable"]:
         unchangeable = immutable_ids(system)
-        keeps.append(lambda one: (one.id not in unchangeable) is (asked["editable"] == "true"))
-    if asked["ends_before"]:
+        keeps.append(
+            lambda statement: (statement.id not in unchangeable) is (filters["editable"] == "true")
+        )
+    if filters["ends_before"]:
         end = seconds(exchange, "ends_before", inf)
-        keeps.append(lambda one: one.valid_until is not None and one.valid_until < end)
+        keeps.append(
+            lambda statement: statement.valid_until is not None and statement.valid_until < end
+        )
     if "mark" in exchange.query:
-        ids = [one.id for one in found] if _is_whole(near) else []
+        ids = [statement.id for statement in stored] if _is_whole(near) else []
         marks = _marks(exchange, realm, ids)
-        keeps.append(lambda one: marks.get(one.id, "") == asked["mark"])
-    return [one for one in found if all(keep(one) for keep in keeps)]
+        keeps.append(lambda statement: marks.get(statement.id, "") == filters["mark"])
+    return [statement for statement in stored if all(keep(statement) for keep in keeps)]
 
 
-def _is_about_entities(one: Statement, system: System) -> bool:
-    return any(system.model.privilege(name).on for name in one.privileges)
+def _is_about_entities(statement: Statement, system: System) -> bool:
+    return any(system.model.privilege(name).on for name in statement.privileges)
 
 
 def _marks(exchange: Exchange, realm: str, ids: Sequence[str]) -> dict[str, str]:
@@ -170,17 +186,17 @@ def _marks(exchange: Exchange, realm: str, ids: Sequence[str]) -> dict[str, str]
 def load(exchange: Exchange) -> HandlerResult:
     """One statement."""
     name, id = exchange.params["realm"], exchange.params["id"]
-    found = statements.listed(exchange.state, exchange.actor, name, exchange.now)
-    if isinstance(found, Denied):
-        return found
-    for one in found:
-        if one.id == id:
-            return _rows(exchange, [one], {})[0]
+    stored = statements.listed(exchange.state, exchange.actor, name, exchange.now)
+    if isinstance(stored, Denied):
+        return stored
+    for statement in stored:
+        if statement.id == id:
+            return _rows(exchange, [statement], {})[0]
     raise Unknown("statement", id)
 
 
 def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
-    """Stores a statement; it takes the place of the one with its id."""
+    """Stores a statement; replaces the one with its id."""
     name, id = exchange.params["realm"], exchange.params["id"]
     table = {"id": id, **statement_table(body)}
     statement = exchange.write(
@@ -190,7 +206,7 @@ def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
 
 
 def statement_table(body: StatementRequest) -> dict[str, Any]:
-    """The statement as a statement file writes it."""
+    """The statement in the format of a statement file."""
     table: dict[str, Any] = msgspec.to_builtins(body, builtin_types=(type(body.valid_from),))
     table.pop("mark", None)
     table.pop("id", None)
@@ -201,38 +217,40 @@ def statement_table(body: StatementRequest) -> dict[str, Any]:
 
 
 def remove(exchange: Exchange) -> HandlerResult:
-    """Takes a statement away."""
+    """Removes a statement."""
     name, id, mark = exchange.params["realm"], exchange.params["id"], exchange.one("mark")
     return exchange.write(lambda transaction: statements.remove(transaction, name, id, mark))
 
 
 def _rows(
-    exchange: Exchange, shown: Sequence[Statement], near: Mapping[str, ApplicableStatement]
+    exchange: Exchange, on_page: Sequence[Statement], near: Mapping[str, ApplicableStatement]
 ) -> list[StatementRow]:
-    """The statements with all that the API tells the caller of them."""
+    """The response rows of statements."""
     realm = exchange.params["realm"]
     realm_state = exchange.state.realm(realm)
-    fields = words_of(exchange, "fields", _FIELDS)
+    fields = values_of(exchange, "fields", _FIELDS)
     sentences, unchangeable = Sentences(realm_state), immutable_ids(realm_state.system)
     if not _is_whole(near):
         fields = frozenset()
-    marks = _marks(exchange, realm, [one.id for one in shown]) if _is_whole(near) else {}
+    marks = (
+        _marks(exchange, realm, [statement.id for statement in on_page]) if _is_whole(near) else {}
+    )
     reach = None
     if "reach" in fields:
         reach = StatementReach(LintContext(realm_state.matrix.snapshot))
-    changed = _changed(exchange, realm, shown) if "changed" in fields else {}
+    changed = _changed(exchange, realm, on_page) if "changed" in fields else {}
     rows: list[StatementRow] = []
-    for one in shown:
+    for statement in on_page:
         row = StatementRow(
-            **structs.asdict(statement_response(one)),
-            words=sentence_parts(sentences.statement(one)),
-            mark=marks.get(one.id, ""),
-            editable=one.id not in unchangeable,
-            immutable_because=IMMUTABLE_BECAUSE if one.id in unchangeable else "",
-            reach=None if reach is None else StatementReachResponse(**asdict(reach.of(one))),
-            changed=changed.get(one.id),
+            **structs.asdict(statement_response(statement)),
+            words=sentence_parts(sentences.statement(statement)),
+            mark=marks.get(statement.id, ""),
+            editable=statement.id not in unchangeable,
+            immutable_because=IMMUTABLE_BECAUSE if statement.id in unchangeable else "",
+            reach=None if reach is None else StatementReachResponse(**asdict(reach.of(statement))),
+            changed=changed.get(statement.id),
         )
-        bearing = near.get(one.id)
+        bearing = near.get(statement.id)
         if bearing is not None:
             row.source = None if bearing.source is None else written(bearing.source)
             row.direct, row.beaten_by = bearing.is_direct, list(bearing.beaten_by)
@@ -240,17 +258,17 @@ def _rows(
     return rows
 
 
-def _changed(exchange: Exchange, realm: str, shown: Sequence[Statement]) -> dict[str, LastChange]:
+def _changed(exchange: Exchange, realm: str, on_page: Sequence[Statement]) -> dict[str, LastChange]:
     with exchange.service.reading() as reading:
-        last = history.last_changes(reading, realm, [one.id for one in shown])
+        last = history.last_changes(reading, realm, [statement.id for statement in on_page])
     return {
-        id: LastChange(at=moment(one.at), by=one.by, revision=one.revision)
-        for id, one in last.items()
+        id: LastChange(at=moment(change.at), by=change.by, revision=change.revision)
+        for id, change in last.items()
     }
 
 
 def statement_response(statement: Statement) -> StatementResponse:
-    """The statement as the API shows it."""
+    """The response body of a statement."""
     table = write_statement(statement)
     for key in ("valid_from", "valid_until"):
         if key in table:

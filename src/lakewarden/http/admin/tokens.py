@@ -20,9 +20,9 @@ _ALL = Parameter("all", "`true`: of all users", choices=("true", "false"))
 
 
 def create(exchange: Exchange, body: NewToken) -> HandlerResult:
-    """Makes a token, and shows its text this once."""
+    """Creates a token and returns its text, this once."""
     actor = exchange.actor
-    made = exchange.write(
+    created = exchange.write(
         lambda transaction: token.create(
             transaction,
             actor.user if body.user is None else body.user,
@@ -33,38 +33,38 @@ def create(exchange: Exchange, body: NewToken) -> HandlerResult:
             new=body.new,
         )
     )
-    if isinstance(made, Denied):
-        return made
-    return TokenIssued(**structs.asdict(_response(made.token)), token=made.text)
+    if isinstance(created, Denied):
+        return created
+    return TokenIssued(**structs.asdict(_response(created.token)), token=created.text)
 
 
 def listed(exchange: Exchange) -> HandlerResult:
-    """Tokens that are good: the caller's own, one user's, or everybody's."""
+    """Valid tokens: of the caller, of one user, or of all users."""
     actor = exchange.actor
     directory = exchange.one("directory", actor.directory)
     user = None if exchange.one("all") == "true" else exchange.one("user", actor.user)
-    found = token.listed(exchange.state, actor, directory, user, exchange.now)
-    if isinstance(found, Denied):
-        return found
-    return Tokens(tokens=[_response(one) for one in found])
+    tokens = token.listed(exchange.state, actor, directory, user, exchange.now)
+    if isinstance(tokens, Denied):
+        return tokens
+    return Tokens(tokens=[_response(listed_token) for listed_token in tokens])
 
 
 def revoke(exchange: Exchange) -> HandlerResult:
-    """Ends a token at once."""
+    """Revokes a token."""
     id = exchange.params["id"]
     directory = exchange.one("directory") or None
     return exchange.write(lambda transaction: token.revoke(transaction, id, directory))
 
 
-def _response(found: Token) -> TokenResponse:
+def _response(stored: Token) -> TokenResponse:
     return TokenResponse(
-        id=found.id,
-        user=found.user,
-        directory=found.directory,
-        realm=found.realm,
-        title=found.title,
-        created=moment(found.created),
-        expires=moment(found.expires),
+        id=stored.id,
+        user=stored.user,
+        directory=stored.directory,
+        realm=stored.realm,
+        title=stored.title,
+        created=moment(stored.created),
+        expires=moment(stored.expires),
     )
 
 

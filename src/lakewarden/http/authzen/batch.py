@@ -58,7 +58,7 @@ class Batch:
         body_subject, body_action, body_resource = self._subject, self._action, self._resource
         answers: list[bytes] = []
         operation: CachedOperation | None = None
-        known: dict[str, array[int]] = {}
+        users: dict[str, array[int]] = {}
         classes: dict[str, int] = {}
         rendered: list[bytes | None] = []
         realm, name, type = self._words
@@ -77,7 +77,7 @@ class Batch:
             elif resource.properties is not UNSET:
                 missing -= REALM
             where = resource.properties
-            given = None
+            result = None
             if (
                 resource.type == type
                 and action.name == name
@@ -85,17 +85,17 @@ class Batch:
                 and (realm is None if where is UNSET else where.realm == realm)
             ):
                 try:
-                    given = rendered[known[subject.id][classes[resource.id]]]
+                    result = rendered[users[subject.id][classes[resource.id]]]
                 except KeyError:
-                    given = None
-            if given is None:
-                given, used = self._answer(subject, action, resource)
+                    result = None
+            if result is None:
+                result, used = self._answer(subject, action, resource)
                 if used is not operation and used is not None:
                     operation, (realm, name, type) = used, self._words
-                    known, classes = used.known, used.classes
+                    users, classes = used.known, used.classes
                     rendered = used.short_texts if self._short else used.texts
-            answers.append(given)
-            if stop is not None and given.startswith(answer.ALLOWED_BYTES) is stop:
+            answers.append(result)
+            if stop is not None and result.startswith(answer.ALLOWED_BYTES) is stop:
                 break
         self.texts += (SUBJECT + ACTION + RESOURCE) * len(answers) - missing
         return answers
@@ -109,25 +109,25 @@ class Batch:
         where = resource.properties
         realm = None if where is UNSET else where.realm
         cached = self._cached(realm, action.name, resource)
-        given = None
+        result = None
         if cached is not None and subject.type == USER:
-            given = cached.answer(subject.id, resource.id)
-        if given is None:
-            given = self._evaluated(subject, action, resource)
-        return self._sized(given), cached
+            result = cached.answer(subject.id, resource.id)
+        if result is None:
+            result = self._evaluated(subject, action, resource)
+        return self._sized(result), cached
 
     def _cached(self, realm: str | None, action: str, resource: Resource) -> CachedOperation | None:
-        words = (realm, action, resource.type)
-        if words != self._words:
-            self._words = words
-            self._cached_operations = self._evaluator.cached_operations(*words)
+        key = (realm, action, resource.type)
+        if key != self._words:
+            self._words = key
+            self._cached_operations = self._evaluator.cached_operations(*key)
         urn, colon, plain = self._cached_operations
         if ":" not in resource.id:
             return plain
         return urn if resource.id.startswith(URN) else colon
 
-    def _sized(self, given: bytes) -> bytes:
-        return answer.shortened(given) if self._short else given
+    def _sized(self, result: bytes) -> bytes:
+        return answer.shortened(result) if self._short else result
 
     def _incomplete(self, subject: Subject, action: Action, resource: Resource) -> bytes:
         """The refusal of a question in which a part is missing."""

@@ -39,16 +39,16 @@ Rights = dict[tuple[str, str], bool]
 """By operation of the control realm, and realm: whether one caller may."""
 
 
-def are_alike(one: State, other: State) -> bool:
+def are_alike(first: State, second: State) -> bool:
     """Whether the control realm decides the same at both states, for every caller.
 
     These are all inputs of the guard: what it compiled, the people, the realms' declarations.
     """
-    controls = one.realms.get(CONTROL), other.realms.get(CONTROL)
+    controls = first.realms.get(CONTROL), second.realms.get(CONTROL)
     if controls[0] is None or controls[1] is None:
         return False
-    same = controls[0].matrix is controls[1].matrix and one.people is other.people
-    return same and _declared(one) == _declared(other)
+    same = controls[0].matrix is controls[1].matrix and first.people is second.people
+    return same and _declared(first) == _declared(second)
 
 
 def _declared(state: State) -> dict[str, Realm]:

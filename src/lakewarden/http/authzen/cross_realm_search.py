@@ -117,7 +117,7 @@ class CrossRealmSearch:
 
     # --- subjects ---
 
-    def subjects(self, page: PageRequest, who: Who) -> bytes:
+    def subjects(self, page: PageRequest, subjects_of: Who) -> bytes:
         """Who may do it in any of the realms."""
         question, exchange = self._question, self._exchange
         if question.kind not in (USER, GROUP, ROLE):
@@ -137,7 +137,7 @@ class CrossRealmSearch:
             request = request_context.with_parts(
                 request, question, realm, trusted=trusted, groups=()
             )
-            for name in who(realm, request):
+            for name in subjects_of(realm, request):
                 person = cross_realm.person(realm.system, Principal(question.kind, name))
                 realms_by_person.setdefault(person, set()).add(unit.realm)
         return self._named(realms_by_person, page, lambda name: {"type": question.kind, "id": name})
@@ -260,7 +260,7 @@ class CrossRealmSearch:
         more: bool,
     ) -> bytes:
         token = page.token(last) if more else ""
-        silent = {one.realm: one.why for one in self._silent}
+        silent = {realm.realm: realm.why for realm in self._silent}
         context: dict[str, object] = {
             "realms": [name for name in self._among.realms if name not in silent],
             "silent": silent,

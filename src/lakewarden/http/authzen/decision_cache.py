@@ -288,14 +288,14 @@ def _nodes(model: Model, operation: Operation, type: str) -> Iterator[Node]:
     Behind a selector the type may be another; there every rule that could be meant counts.
     """
     todo = [(operation.rule(type), True)]
-    seen: set[tuple[str, bool]] = set()
+    visited: set[tuple[str, bool]] = set()
     while todo:
-        node, here = todo.pop()
+        node, is_here = todo.pop()
         yield node
-        below = here and isinstance(node, (And, Or))
+        below = is_here and isinstance(node, (And, Or))
         todo += [(child, below) for child in children(node)]
-        if isinstance(node, May) and (node.operation, here) not in seen:
-            seen.add((node.operation, here))
-            meant = model.operation(node.operation)
-            rules = [meant.rule_or_none(type)] if here else meant.rules.values()
-            todo += [(rule, here) for rule in rules if rule is not None]
+        if isinstance(node, May) and (node.operation, is_here) not in visited:
+            visited.add((node.operation, is_here))
+            declared = model.operation(node.operation)
+            rules = [declared.rule_or_none(type)] if is_here else declared.rules.values()
+            todo += [(rule, is_here) for rule in rules if rule is not None]

@@ -120,8 +120,8 @@ class Evaluation:
     ) -> bytes:
         fresh(exchange, revision)
         evaluator = self.cache(exchange.state).evaluator(exchange)
-        given = evaluator.counted(question, exchange.now, exchange.services.usage)
-        return answer.shortened(given) if short else given
+        counted = evaluator.counted(question, exchange.now, exchange.services.usage)
+        return answer.shortened(counted) if short else counted
 
     def _strict_many(self, exchange: Exchange, members: Members) -> bytes:
         items = members.get("evaluations")
@@ -161,11 +161,11 @@ def _strict_answers(
     answers: list[bytes] = []
     for item in items:
         try:
-            given = evaluator.item(read_question(_members(defaults, item)), now)
+            result = evaluator.item(read_question(_members(defaults, item)), now)
         except BadInput as error:
-            given = answer.failed(error, evaluator.revision)
-        answers.append(given)
-        if stop is not None and given.startswith(answer.ALLOWED_BYTES) is stop:
+            result = answer.failed(error, evaluator.revision)
+        answers.append(result)
+        if stop is not None and result.startswith(answer.ALLOWED_BYTES) is stop:
             break
     return answers
 
@@ -174,8 +174,8 @@ def _members(defaults: Members, item: object) -> Members:
     """The item's members; each that it has replaces the default as a whole."""
     if not isinstance(item, dict):
         raise BadInput("expected an object", where="evaluations")
-    given = {name: item[name] for name in _MEMBERS if item.get(name) is not None}
-    return {**defaults, **given}
+    members = {name: item[name] for name in _MEMBERS if item.get(name) is not None}
+    return {**defaults, **members}
 
 
 def _check_size(exchange: Exchange, size: int) -> None:

@@ -211,8 +211,10 @@ class Evaluator:
         own = caller.own(realm)
         if own is None:
             return CachedOperation(operation, None, others)
-        asks = asks_others or caller.may("decision.ask_own", name, now)
-        to_itself = caller.disclosure(name, now, own=True) if asks and not caller.groups else None
+        may_ask = asks_others or caller.may("decision.ask_own", name, now)
+        to_itself = (
+            caller.disclosure(name, now, own=True) if may_ask and not caller.groups else None
+        )
         return CachedOperation(operation, (own, to_itself), others)
 
     def _sole(self, named: str | None, type: str, look: Look) -> RealmState | None:
@@ -311,26 +313,26 @@ class Evaluator:
     def answered(self, question: Question, now: float) -> bytes:
         """The answer, from the caches where it is there. Raises as `evaluated`."""
         cached = self._cached_of(question)
-        given = None if cached is None else cached.answer(question.who, question.id)
-        return self.evaluated(question, now) if given is None else given
+        cached_answer = None if cached is None else cached.answer(question.who, question.id)
+        return self.evaluated(question, now) if cached_answer is None else cached_answer
 
     def counted(self, question: Question, now: float, usage: Usage) -> bytes:
         """The answer to a single question; an allow counts as used. Raises as `evaluated`."""
         cached = self._cached_of(question)
-        given = None if cached is None else cached.answer(question.who, question.id)
-        if cached is not None and given is not None:
-            if given.startswith(answer.ALLOWED_BYTES):
+        cached_answer = None if cached is None else cached.answer(question.who, question.id)
+        if cached is not None and cached_answer is not None:
+            if cached_answer.startswith(answer.ALLOWED_BYTES):
                 # Names of the index are canonical.
                 user = cached.names[question.who]
                 usage.count(cached.realm, user, question.action, question.type, question.id, now)
-            return given
-        given = self.evaluated(question, now)
-        if given.startswith(answer.ALLOWED_BYTES):
+            return cached_answer
+        cached_answer = self.evaluated(question, now)
+        if cached_answer.startswith(answer.ALLOWED_BYTES):
             realm = self.realm(question.realm, question.type, question.id, question.action)
             user = name_resolution.principal(realm, question.kind, question.who).name
             on = name_resolution.entity(realm, question.type, question.id)
             usage.count(realm.realm.name, user, question.action, on.type, on.name, now)
-        return given
+        return cached_answer
 
     def _cached_of(self, question: Question) -> CachedOperation | None:
         """The cached operation of a question about a user that brings nothing with it."""

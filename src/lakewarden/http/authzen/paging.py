@@ -78,8 +78,8 @@ def _after(page: Members, digest: str) -> tuple[str, ...] | None:
 
 
 def _digest(members: Members, about: tuple[object, ...]) -> str:
-    rest = {name: value for name, value in members.items() if name != "page"}
-    text = json.dumps([rest, about], sort_keys=True, separators=(",", ":"))
+    query = {name: value for name, value in members.items() if name != "page"}
+    text = json.dumps([query, about], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -135,8 +135,8 @@ def _who(realm: RealmState, request: Request) -> Iterator[str]:
     memberships = realm.matrix.snapshot.coded.memberships
     for principal in checked(memberships.principals[id] for id in sorted(memberships.stored)):
         if principal.kind == kind:
-            one = replace(request, principal=principal)
-            if realm.matrix.decide(one).allow:
+            of_principal = replace(request, principal=principal)
+            if realm.matrix.decide(of_principal).allow:
                 yield principal.name
 
 

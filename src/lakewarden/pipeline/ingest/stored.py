@@ -26,7 +26,7 @@ from lakewarden.pipeline.ingest.source import Reading as Given
 from lakewarden.service.index_catch_up import mark
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, Realm, people_of
-from lakewarden.service.replay import Replay, Rows
+from lakewarden.service.replay import Replay, ScopeTables
 from lakewarden.service.source_row import (
     DELETED,
     Row,
@@ -105,7 +105,7 @@ def _as_of(reading: Reading, name: str, revision: int) -> Snapshot:
         replay.take(row)
     realm = _chosen(name, replay.realms)
     own, people = (
-        replay.scopes.get(scope, Rows()).facts()
+        replay.scopes.get(scope, ScopeTables()).facts()
         for scope in (realm.name, people_of(realm.directory))
     )
     return Snapshot(realm, revision, _with(own, people), mark(reading, revision))

@@ -58,10 +58,10 @@ def read_principals(text: str, where: str) -> list[Principal]:
     """Users and groups, one on each line as `user:NAME` or `group:NAME`. Raises `BadInput`."""
     principals = []
     for number, line in enumerate(text.splitlines(), 1):
-        said = line.strip()
-        if not said or said.startswith("#"):
+        entry = line.strip()
+        if not entry or entry.startswith("#"):
             continue
-        kind, _, name = said.partition(":")
+        kind, _, name = entry.partition(":")
         if kind not in (USER, GROUP) or not name:
             message = "expected `user:NAME` or `group:NAME`"
             raise BadInput(message, where=f"{where}: line {number}")
@@ -71,8 +71,8 @@ def read_principals(text: str, where: str) -> list[Principal]:
 
 def _namespace(original: Original, export: Export, namespace: str) -> None:
     above = f"/v3/namespaces/{segment(namespace, '/v3/namespaces')}"
-    for kind, word in _LISTS.items():
-        export.replies(kind, _exported(original, f"{above}/{word}"))
+    for kind, list_name in _LISTS.items():
+        export.replies(kind, _exported(original, f"{above}/{list_name}"))
     for path, reply in _exported(original, f"{above}/apps"):
         export.reply("applications", path, reply)
         names = dict.fromkeys(_name(item, path) for item in _objects(reply, path))
@@ -104,17 +104,17 @@ def _security(original: Original, export: Export, questioned: set[Principal]) ->
         export.reply("roles", path, reply)
         questioned |= {Principal(ROLE, _name(item, path)) for item in _objects(reply, path)}
     about = [f"{_SECURITY}/{kind}/{segment(name, _SECURITY)}" for kind, name in sorted(questioned)]
-    export.replies("privileges", original.each(f"{one}/privileges" for one in about))
-    holders = [one for one in about if not one.startswith(f"{_SECURITY}/{ROLE}/")]
-    export.replies("roles", original.each(f"{one}/roles" for one in holders))
+    export.replies("privileges", original.each(f"{path}/privileges" for path in about))
+    holders = [path for path in about if not path.startswith(f"{_SECURITY}/{ROLE}/")]
+    export.replies("roles", original.each(f"{path}/roles" for path in holders))
 
 
 def _running_as(namespace: dict[str, Any]) -> Iterator[Principal]:
     """The user behind the Kerberos principal of a namespace: its short name."""
     config = namespace.get("config")
-    said = config.get("principal") if isinstance(config, dict) else None
-    if isinstance(said, str) and said:
-        yield Principal(USER, said.partition("@")[0].partition("/")[0])
+    name = config.get("principal") if isinstance(config, dict) else None
+    if isinstance(name, str) and name:
+        yield Principal(USER, name.partition("@")[0].partition("/")[0])
 
 
 def _objects(reply: Any, path: str) -> list[dict[str, Any]]:

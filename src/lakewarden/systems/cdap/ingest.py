@@ -198,14 +198,14 @@ def rows(exchange: Exchange, _: System) -> Iterator[Row]:
             yield from _inside(exchange, namespace, tuple(inside))
         case ("v3", "security", "authorization", *inside):
             yield from _security(exchange, tuple(inside))
-        case ("v3", "version" | "system" | "config" | "preferences" as word, *_):
-            yield _meaningless(word)
+        case ("v3", "version" | "system" | "config" | "preferences" as kind, *_):
+            yield _meaningless(kind)
         case _:
             raise exchanges.unknown(exchange)
 
 
-def _meaningless(what: str) -> Row:
-    return Row(IGNORED, (f"replies about {what}",))
+def _meaningless(kind: str) -> Row:
+    return Row(IGNORED, (f"replies about {kind}",))
 
 
 def _one(type: str, name: str) -> Iterator[Row]:
@@ -249,12 +249,12 @@ def _inside(exchange: Exchange, namespace: str, inside: tuple[str, ...]) -> Iter
         case ("securekeys",):
             for name in _key_names(exchange):
                 yield from _one("securekey", f"{namespace}.{name}")
-        case (word,) if word in _PROGRAM_WORDS:
+        case (segment,) if segment in _PROGRAM_WORDS:
             for item in exchange.objects():
-                program = f"{_PROGRAM_WORDS[word]}.{item.text('name')}"
+                program = f"{_PROGRAM_WORDS[segment]}.{item.text('name')}"
                 yield from _one("program", f"{namespace}.{item.text('app')}.{program}")
         case _ if _MEANINGLESS & set(inside):
-            yield _meaningless(next(word for word in inside if word in _MEANINGLESS))
+            yield _meaningless(next(segment for segment in inside if segment in _MEANINGLESS))
         case _:
             raise exchanges.unknown(exchange)
 
@@ -299,8 +299,8 @@ def _security(exchange: Exchange, inside: tuple[str, ...]) -> Iterator[Row]:
         case ("roles",):
             for item in exchange.objects():
                 yield principal_row(Principal(ROLE, item.text("name")), "")
-        case (word, name, "roles" | "privileges" as list):
-            holder = _holder(exchange, word, name)
+        case (segment, name, "roles" | "privileges" as list):
+            holder = _holder(exchange, segment, name)
             yield principal_row(holder, "")
             for item in exchange.objects():
                 if list == "privileges":
@@ -311,8 +311,8 @@ def _security(exchange: Exchange, inside: tuple[str, ...]) -> Iterator[Row]:
             raise exchanges.unknown(exchange)
 
 
-def _holder(exchange: Exchange, word: str, name: str) -> Principal:
-    kind = lower_word(word)
+def _holder(exchange: Exchange, segment: str, name: str) -> Principal:
+    kind = lower_word(segment)
     if kind not in _KINDS:
         raise exchanges.unknown(exchange)
     return Principal(kind, name)
@@ -337,8 +337,8 @@ def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
     key = "on" if isinstance(scope, Entity) else "matching"
     if isinstance(scope, Entity) and scope.type == "instance":
         yield from _one(*scope)
-    for one in _ACTIONS if action == _ALL else (action,):
-        yield Row(_PRIVILEGES, (*holder, key, cdap.format_id(scope), one), item.where)
+    for granted in _ACTIONS if action == _ALL else (action,):
+        yield Row(_PRIVILEGES, (*holder, key, cdap.format_id(scope), granted), item.where)
 
 
 SOURCE: Final = Opener(

@@ -123,14 +123,14 @@ class CdapSettings(SystemSettings):
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Mapping[str, Any]:
         """The settings that CDAP's own keys give."""
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, path in CDAP_VARIABLES.items():
             if name in variables:
                 value: Any = variables[name]
                 for key in reversed(path):
                     value = {key: value}
-                given = merged(given, value)
-        return given
+                values = merged(values, value)
+        return values
 
     @property
     def anonymous(self) -> str | None:
@@ -178,12 +178,12 @@ class CdapSettings(SystemSettings):
     def knobs(self) -> Mapping[str, str]:
         """The settings that are those of a realm, as far as they are given."""
         propagate = self.security.authorization.propagate_privileges
-        given = {
+        values = {
             "namespace_list": self.namespace_list,
             "instance_create_action": self.instance_create_action,
             "propagate_privileges": None if propagate is None else ("on" if propagate else "off"),
         }
-        return {key: value for key, value in given.items() if value is not None}
+        return {key: value for key, value in values.items() if value is not None}
 
 
 CDAP_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -61,7 +61,7 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
     policies: set[str] = set()
     excluding: set[str] = set()
     # First the policies: without them the rest need not be asked for.
-    for type in (_POLICY, *(one for one in model.types if one not in {*_BOOKKEEPING, _POLICY})):
+    for type in (_POLICY, *(type for type in model.types if type not in {*_BOOKKEEPING, _POLICY})):
         for entity in entities(original, type, _wanted(type)):
             urn = entity["urn"]
             if type == _POLICY:
@@ -75,8 +75,8 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
     _check_shown(original, excluding)
     for shipped in model.defaults:
         if shipped.get("editable") and shipped["id"] not in policies:
-            gone = {"entityType": _POLICY, "entityUrn": shipped["id"], "changeType": "DELETE"}
-            export.record(_POLICY, gone)
+            deletion = {"entityType": _POLICY, "entityUrn": shipped["id"], "changeType": "DELETE"}
+            export.record(_POLICY, deletion)
 
 
 def _excludes(value: object) -> bool:
@@ -88,7 +88,7 @@ def _excludes(value: object) -> bool:
 
 def _check_shown(original: Original, excluding: set[str]) -> None:
     """Refuses to leave out what would open something by being left out."""
-    hidden = [one for one in original.withheld if one.status == _FORBIDDEN]
+    hidden = [reply for reply in original.withheld if reply.status == _FORBIDDEN]
     if hidden and excluding:
         policy = min(excluding)
         message = f"not shown ({_FORBIDDEN}), and `{policy}` holds for what lacks a value"
@@ -117,10 +117,10 @@ def _wanted(type: str) -> list[str]:
     return [_key(type), *sorted(READERS)]
 
 
-def _entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
+def _entities(original: Original, type: str, aspects: list[str]) -> Iterator[dict[str, Any]]:
     """All entities of a type; the scroll ends where it gives no next place."""
     parameters = [("query", "*"), ("count", str(PAGE)), ("includeSoftDelete", "true")]
-    parameters += [("aspects", name) for name in wanted]
+    parameters += [("aspects", name) for name in aspects]
     place: str | None = None
     scroll = _Scroll(_path(type))
     while True:
@@ -178,16 +178,16 @@ def _page(reply: Any, type: str) -> list[dict[str, Any]]:
 def _records(type: str, urn: str, entity: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A change proposal for each aspect that means something; for the key, if there is none."""
     about = {"entityType": type, "entityUrn": urn, "changeType": "UPSERT"}
-    said = False
+    any_record = False
     for name in sorted(READERS):
         aspect = entity.get(name)
         if aspect is None or _OF_ONE_TYPE.get(name, type) != type:
             continue
         if not isinstance(aspect, dict) or "value" not in aspect:
             raise BadInput("expected an aspect with its `value`", where=f"{urn}: {name}")
-        said = True
+        any_record = True
         yield {**about, "aspectName": name, "aspect": {"json": aspect["value"]}}
-    if not said:
+    if not any_record:
         yield {**about, "aspectName": _key(type), "aspect": {"json": {}}}
 
 

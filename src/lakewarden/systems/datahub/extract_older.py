@@ -33,19 +33,19 @@ _FIRST: Final = "dataHubPolicy"
 _LIST: Final = "/entities?action=listUrns"
 
 
-def entities(original: Original, type: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
+def entities(original: Original, type: str, names: list[str]) -> Iterator[dict[str, Any]]:
     """All entities of a type, in the form of the newer interface: each with the aspects wanted.
 
     Raises `BadInput` for an address where neither interface is, and `Unavailable` where the
     names change again and again while they are read.
     """
     original.always("X-RestLi-Protocol-Version", "2.0.0")
-    aspects = f"aspects=List({','.join(wanted)})"
+    aspects = f"aspects=List({','.join(names)})"
     paths = (f"/entitiesV2/{quote(urn, safe='')}" for urn in _names(original, type))
     for path, reply in original.each(f"{path}?{aspects}" for path in paths):
         yield _entity(reply, path.partition("?")[0])
     original.withheld[:] = [
-        one._replace(path=one.path.removesuffix(f"?{aspects}")) for one in original.withheld
+        reply._replace(path=reply.path.removesuffix(f"?{aspects}")) for reply in original.withheld
     ]
 
 
@@ -89,7 +89,7 @@ def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | 
     total = body.get("total") if isinstance(body, dict) else None
     if (
         not isinstance(names, list)
-        or not all(isinstance(one, str) and one for one in names)
+        or not all(isinstance(name, str) and name for name in names)
         or not isinstance(total, int)
         or total < 0
     ):

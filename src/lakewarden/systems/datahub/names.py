@@ -250,9 +250,9 @@ def _check_parts(type: str, parts: tuple[str, ...], nesting: int) -> None:
         if len(parts) > 1 and part.startswith(_PREFIX):
             inner, _ = _read(part, nesting + 1)
             nested = nested if position else inner
-    wanted = rule.first if rule else None
-    if wanted is not None and (not nested or wanted not in (_ANY_URN, nested)):
-        expected = f"a URN of type `{wanted}`" if wanted else "a URN"
+    expected_type = rule.first if rule else None
+    if expected_type is not None and (not nested or expected_type not in (_ANY_URN, nested)):
+        expected = f"a URN of type `{expected_type}`" if expected_type else "a URN"
         raise BadInput(f"expected {expected} first in a `{type}`, got {quoted(parts[0])}")
     if type == "dataset" and parts[2] not in ENVIRONMENTS:
         raise BadInput(f"unknown environment {quoted(parts[2])} in a dataset")

@@ -51,9 +51,9 @@ def set_root_password(
 
 
 def _configured(settings: DataHubSettings) -> str | None:
-    given, file = settings.root_password, settings.root_password_file
-    if given is not None:
-        return given.get_secret_value()
+    secret, file = settings.root_password, settings.root_password_file
+    if secret is not None:
+        return secret.get_secret_value()
     if file is None:
         return None
     try:

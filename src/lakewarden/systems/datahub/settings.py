@@ -103,30 +103,30 @@ class DataHubSettings(SystemSettings):
     @property
     def realm_settings(self) -> Mapping[str, str]:
         """The settings that are those of a realm, as far as they are given."""
-        given: dict[str, str] = {}
+        settings: dict[str, str] = {}
         if self.view is not None:
-            given["view_authorization"] = "on" if self.view else "off"
+            settings["view_authorization"] = "on" if self.view else "off"
         if self.search_access is not None:
-            given["views"] = "access" if self.search_access else "oss"
+            settings["views"] = "access" if self.search_access else "oss"
         if self.model_fields_set & {"unrestricted", "unrestricted_add", "unrestricted_remove"}:
-            closed = {word.lower() for word in self.unrestricted_remove}
+            closed = {type.lower() for type in self.unrestricted_remove}
             opened = [*self.unrestricted, *self.unrestricted_add]
-            given["view_open"] = ",".join(word for word in opened if word.lower() not in closed)
-            given["view_restricted"] = (
+            settings["view_open"] = ",".join(type for type in opened if type.lower() not in closed)
+            settings["view_restricted"] = (
                 "any" if self.unrestricted else ",".join(self.unrestricted_remove)
             )
-        return given
+        return settings
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str]) -> Mapping[str, str]:
         """The settings that DataHub's own variables give; two that differ are refused."""
-        given: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name, key in DATAHUB_VARIABLES.items():
             value = variables.get(name)
-            if value is not None and given.setdefault(key, value) != value:
+            if value is not None and values.setdefault(key, value) != value:
                 names = " and ".join(n for n, k in DATAHUB_VARIABLES.items() if k == key)
                 raise BadInput(f"the environment variables {names} contradict each other")
-        return given
+        return values
 
     @property
     def anonymous(self) -> str | None:
@@ -137,9 +137,9 @@ class DataHubSettings(SystemSettings):
         return (self.actor,)
 
     def weakened(self) -> Iterator[str]:
-        for name, what in _SWITCHES:
+        for name, effect in _SWITCHES:
             if not getattr(self, name):
-                yield f"`datahub.{name}` is off: {what}"
+                yield f"`datahub.{name}` is off: {effect}"
         if self.domain_write == "original":
             yield (
                 "`datahub.domain_write` is `original`: who may change a domain may put anything"

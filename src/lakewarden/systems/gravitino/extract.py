@@ -26,7 +26,7 @@ _LEAVES: Final[Mapping[str, Sequence[str]]] = {
 }
 """What a catalog of a type holds."""
 
-_EVERY_LEAF: Final = tuple(word for words in _LEAVES.values() for word in words)
+_EVERY_LEAF: Final = tuple(name for names in _LEAVES.values() for name in names)
 
 _NO_SUCH_KIND: Final = frozenset({400, 404, 405, 501})
 """What a catalog answers about a kind that it cannot hold."""
@@ -74,14 +74,14 @@ def _names(reply: Any, key: str, name: str = "name") -> list[str]:
     if not isinstance(items, list):
         raise BadInput("expected a list", where=key)
     names = [item.get(name) if isinstance(item, dict) else None for item in items]
-    if not all(isinstance(one, str) for one in names):
+    if not all(isinstance(name, str) for name in names):
         raise BadInput("expected objects with a name", where=key)
-    return [str(one) for one in names]
+    return [str(name) for name in names]
 
 
 def _texts(reply: Any, key: str) -> list[str]:
     items = reply.get(key)
-    if not isinstance(items, list) or not all(isinstance(one, str) for one in items):
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise BadInput("expected a list of texts", where=key)
     return items
 
@@ -104,8 +104,8 @@ class _Lake:
         paths = (self._path("owners", type, name) for type, name in self.owned)
         self._keep_all("owners", paths)
 
-    def _path(self, *words: str) -> str:
-        parts = (segment(word, "/api/metalakes") for word in (self.lake, *words))
+    def _path(self, *segments: str) -> str:
+        parts = (segment(part, "/api/metalakes") for part in (self.lake, *segments))
         return "/".join(("/api/metalakes", *parts))
 
     def _keep(
@@ -144,31 +144,31 @@ class _Lake:
         names = _names(reply, "catalogs")
         for item, name in zip(reply["catalogs"], names, strict=True):
             self.owned.append(("catalog", name))
-            words = _LEAVES.get(str(item.get("type", "")).lower(), _EVERY_LEAF)
+            leaf_kinds = _LEAVES.get(str(item.get("type", "")).lower(), _EVERY_LEAF)
             schemas = self._keep("schemas", self._path("catalogs", name, "schemas"))
             if schemas is not None:
                 for schema in _names(schemas, "identifiers"):
                     self.owned.append(("schema", f"{name}.{schema}"))
-                    self._schema(name, schema, words)
+                    self._schema(name, schema, leaf_kinds)
 
     def _schema(self, catalog: str, schema: str, usual: Sequence[str]) -> None:
         """Every kind is asked for: a catalog may hold more than what is usual for its type."""
-        for word in _EVERY_LEAF:
-            above = ("catalogs", catalog, "schemas", schema, word)
-            unserved = () if word in usual else _NO_SUCH_KIND
-            reply = self._keep(word, self._path(*above), unserved=unserved)
+        for leaf_kind in _EVERY_LEAF:
+            above = ("catalogs", catalog, "schemas", schema, leaf_kind)
+            unserved = () if leaf_kind in usual else _NO_SUCH_KIND
+            reply = self._keep(leaf_kind, self._path(*above), unserved=unserved)
             if reply is None:
                 continue
             names = _names(reply, "identifiers")
-            self.owned += [(word[:-1], f"{catalog}.{schema}.{name}") for name in names]
-            if word == "tables":  # their columns stand in the single replies alone
+            self.owned += [(leaf_kind[:-1], f"{catalog}.{schema}.{name}") for name in names]
+            if leaf_kind == "tables":  # their columns stand in the single replies alone
                 self._keep_all("tables", (self._path(*above, name) for name in names))
 
     def _labels(self) -> None:
-        for word, type in _WHOLE.items():
-            reply = self._keep(word, self._path(word) + "?details=true")
+        for path_name, type in _WHOLE.items():
+            reply = self._keep(path_name, self._path(path_name) + "?details=true")
             if reply is not None:
-                self.owned += [(type, name) for name in _names(reply, word)]
+                self.owned += [(type, name) for name in _names(reply, path_name)]
 
     def _jobs(self) -> None:
         reply = self._keep("jobs", self._path("jobs", "templates") + "?details=true")

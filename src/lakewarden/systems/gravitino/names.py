@@ -116,15 +116,15 @@ def entity(metalake: str, type: str, full_name: str) -> Entity:
     'lk:sales.raw.orders'
     """
     _check_metalake(metalake)
-    word = lower_word(type)
-    if word != "metalake":
-        parsed = parse(word, f"{metalake}:{full_name}")
-        if word == _NESTED and full_name.count(".") >= len(_DOTTED[word]):
-            raise _miscounted(_DOTTED[word], full_name, full_name.count(".") + 1)
+    type_name = lower_word(type)
+    if type_name != "metalake":
+        parsed = parse(type_name, f"{metalake}:{full_name}")
+        if type_name == _NESTED and full_name.count(".") >= len(_DOTTED[type_name]):
+            raise _miscounted(_DOTTED[type_name], full_name, full_name.count(".") + 1)
         return parsed
     if full_name != metalake:
         raise BadInput(f"expected the metalake {quoted(metalake)}, got {quoted(full_name)}")
-    return Entity(word, metalake)
+    return Entity(type_name, metalake)
 
 
 def full_name(entity: Entity) -> str:
@@ -185,18 +185,18 @@ def check_new_name(type: str, name: str) -> None:
     """
     if type != "metalake":
         _labels(type)
-    what = f"the {type} name"
+    label = f"the {type} name"
     _check_part(type, name)
     if type in ("user", "group"):
-        check_user_name(name, what=what)
+        check_user_name(name, what=label)
         return
-    check_identifier(name, what=what, limit=MAX_NEW_CHARACTERS)
+    check_identifier(name, what=label, limit=MAX_NEW_CHARACTERS)
     if name[0] not in WORD:
-        raise BadInput(f"{what} {quoted(name)} begins with {quoted(name[0])}")
+        raise BadInput(f"{label} {quoted(name)} begins with {quoted(name[0])}")
     allowed = _NEW_WHOLE if type in _WHOLE else _NEW_OBJECT
     for character in name:
         if character not in allowed:
-            raise BadInput(f"{what} {quoted(name)} holds {quoted(character)}")
+            raise BadInput(f"{label} {quoted(name)} holds {quoted(character)}")
 
 
 def _labels(type: str) -> tuple[str, ...]:

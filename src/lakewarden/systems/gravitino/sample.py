@@ -25,7 +25,7 @@ _QUESTIONS: Final = (
         "hugo",
         "table.alter",
         f"{_LAKE}sales.forecasts",
-        "Owning a table does not help against a DENY on its schema, and a DENY beats every ALLOW.",
+        "Ownership of a table does not override a DENY on its schema.",
     ),
     Question(
         "who",

@@ -7,7 +7,7 @@ import { Button } from "../../parts/button";
 import { SelectField, TextField } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
 import { Card } from "../../parts/page";
-import { Said } from "../../parts/said";
+import { MessageText } from "../../parts/message-text";
 import { Empty, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { t } from "../../words";
@@ -100,7 +100,7 @@ function Setting({
   onChange: (value: string) => void;
 }) {
   const weakens = declared.weakens[value];
-  const hint = <Said text={capital(declared.title)} />;
+  const hint = <MessageText text={capital(declared.title)} />;
   return (
     <div>
       {declared.values.length > 0 ? (
@@ -130,7 +130,7 @@ function Setting({
       )}
       {weakens && (
         <p className={styles.weakens}>
-          <Glyph state="partial" /> <Said text={capital(weakens)} />
+          <Glyph state="partial" /> <MessageText text={capital(weakens)} />
         </p>
       )}
     </div>

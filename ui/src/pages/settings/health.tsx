@@ -6,7 +6,7 @@ import { useRights } from "../../api/rights";
 import { Button } from "../../parts/button";
 import { Glyph, type State } from "../../parts/glyph";
 import { Beside, Card } from "../../parts/page";
-import { Said } from "../../parts/said";
+import { MessageText } from "../../parts/message-text";
 import { Loading, ProblemView } from "../../parts/states";
 import { ago, count, moment, t } from "../../words";
 import { SettingsFrame } from "./frame";
@@ -83,10 +83,10 @@ function Checks() {
                   <Glyph state={glyph} label={t(label)} />
                   <b className={isRepeated ? styles.repeated : undefined}>{one.name}</b>
                   <div>
-                    <Said text={one.says} />
+                    <MessageText text={one.says} />
                     {one.fix && (
                       <p className={styles.fix}>
-                        {t("To do:")} <Said text={one.fix} />
+                        {t("To do:")} <MessageText text={one.fix} />
                       </p>
                     )}
                   </div>

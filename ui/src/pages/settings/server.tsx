@@ -4,7 +4,7 @@ import { $api, problemOf, type Schemas } from "../../api/client";
 import { Filters, TextField } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
 import { Card } from "../../parts/page";
-import { Said } from "../../parts/said";
+import { MessageText } from "../../parts/message-text";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Table } from "../../parts/table";
 import { t } from "../../words";
@@ -96,7 +96,7 @@ function Named({ of: { name, meaning } }: { of: Setting }) {
     <>
       <code className={styles.name}>{name}</code>
       <p className={styles.meaning}>
-        <Said text={meaning} />
+        <MessageText text={meaning} />
       </p>
     </>
   );
@@ -122,7 +122,7 @@ function Weakened({
           <ul>
             {sentences.map((one) => (
               <li key={one}>
-                <Said text={one} />
+                <MessageText text={one} />
               </li>
             ))}
           </ul>

@@ -51,7 +51,11 @@ def listed_all(exchange: Exchange) -> Reply:
     bodies = object_store.documents(exchange, applications)
     names = exchange.one("artifactName").split(",") if exchange.one("artifactName") else None
     version = exchange.one("artifactVersion")
-    rows = (row for one, body in zip(applications, bodies, strict=True) for row in _rows(one, body))
+    rows = (
+        row
+        for application, body in zip(applications, bodies, strict=True)
+        for row in _rows(application, body)
+    )
     return ok([row for row in rows if _is_of(row, names, version)])
 
 
@@ -103,13 +107,13 @@ def delete_version(exchange: Exchange) -> Reply:
     def drop_version(transaction: WriteTransaction) -> None:
         body = object_store.document_in(transaction, exchange.realm, app)
         version_of(app, body, version)
-        left = {
+        remaining = {
             name: version_body
             for name, version_body in versions_in(body).items()
             if name != version
         }
-        if left:
-            object_store.put(transaction, exchange.realm, app, **{VERSIONS: left})
+        if remaining:
+            object_store.put(transaction, exchange.realm, app, **{VERSIONS: remaining})
         else:
             _delete(exchange, transaction, [app])
 
@@ -159,8 +163,8 @@ def _detail(exchange: Exchange, app: Entity, body: Json, version_body: Json) -> 
         declared = [
             inside(space, type, name) for name in cast("list[str]", version_body.get(member) or [])
         ]
-        there = [one for one in declared if is_stored(state, one)]
-        return visible(exchange, f"{type}.list", there)
+        stored = [entity for entity in declared if is_stored(state, entity)]
+        return visible(exchange, f"{type}.list", stored)
 
     datasets = named("dataset", "datasets")
     types = object_store.documents(exchange, datasets)
@@ -172,19 +176,19 @@ def _detail(exchange: Exchange, app: Entity, body: Json, version_body: Json) -> 
         description=version_body.get("description") or "",
         artifact=version_body.get("artifact"),
         configuration=version_body.get("configuration") or "",
-        streams=[{"name": last(one)} for one in named("stream", "streams")],
+        streams=[{"name": last(stream)} for stream in named("stream", "streams")],
         datasets=[
-            {"name": last(one), "type": kind.get("typeName") or ""}
-            for one, kind in zip(datasets, types, strict=True)
+            {"name": last(dataset), "type": kind.get("typeName") or ""}
+            for dataset, kind in zip(datasets, types, strict=True)
         ],
         programs=[
             {
-                "type": SHOWN[program_type(one)],
+                "type": SHOWN[program_type(program)],
                 "app": last(app),
-                "name": last(one),
-                "description": what.get("description") or "",
+                "name": last(program),
+                "description": body.get("description") or "",
             }
-            for one, what in zip(programs, program_bodies, strict=True)
+            for program, body in zip(programs, program_bodies, strict=True)
         ],
         plugins=[],
         principal=body.get(PRINCIPAL),

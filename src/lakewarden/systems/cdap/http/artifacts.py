@@ -62,16 +62,28 @@ def listed(exchange: Exchange) -> Reply:
     artifacts = shown(exchange, namespace(exchange))
     bodies = object_store.documents(exchange, artifacts)
     return ok(
-        [row for one, body in zip(artifacts, bodies, strict=True) for row in _rows(one, body)]
+        [
+            row
+            for artifact, body in zip(artifacts, bodies, strict=True)
+            for row in _rows(artifact, body)
+        ]
     )
 
 
 def versions(exchange: Exchange) -> Reply:
     """The versions of one artifact; 404 where none is shown."""
     name = artifact(exchange)
-    artifacts = [one for one in shown(exchange, namespace(exchange)) if last(one) == last(name)]
+    artifacts = [
+        artifact
+        for artifact in shown(exchange, namespace(exchange))
+        if last(artifact) == last(name)
+    ]
     bodies = object_store.documents(exchange, artifacts)
-    rows = [row for one, body in zip(artifacts, bodies, strict=True) for row in _rows(one, body)]
+    rows = [
+        row
+        for artifact, body in zip(artifacts, bodies, strict=True)
+        for row in _rows(artifact, body)
+    ]
     if not rows:
         raise not_found(name)
     return ok(rows)
@@ -86,7 +98,7 @@ def shown(exchange: Exchange, within: Entity) -> list[Entity]:
     places = [] if scope == SYSTEM_SCOPE and within != SYSTEM else [within]
     if scope != USER_SCOPE and within != SYSTEM:
         places.append(SYSTEM)
-    artifacts = [one for place in places for one in contents(state, place, ["artifact"])]
+    artifacts = [artifact for place in places for artifact in contents(state, place, ["artifact"])]
     return visible(exchange, "artifact.list", artifacts)
 
 
@@ -142,11 +154,11 @@ def put_version(
         body: Json = {VERSIONS: {version: version_body}}
         object_store.add(exchange, transaction, "artifact.add", entity, body)
         return
-    known = versions_in(object_store.document_in(transaction, exchange.realm, entity))
-    if version in known and not version.endswith(SNAPSHOT):
+    stored = versions_in(object_store.document_in(transaction, exchange.realm, entity))
+    if version in stored and not version.endswith(SNAPSHOT):
         raise exists(f"{cdap.format_id(entity)}.{version}")
     object_store.put(
-        transaction, exchange.realm, entity, **{VERSIONS: {**known, version: version_body}}
+        transaction, exchange.realm, entity, **{VERSIONS: {**stored, version: version_body}}
     )
 
 
@@ -157,13 +169,13 @@ def delete(exchange: Exchange) -> Reply:
     def drop_version(transaction: WriteTransaction) -> None:
         body = object_store.document_in(transaction, exchange.realm, target)
         version_of(target, body, version)
-        left = {
+        remaining = {
             name: version_body
             for name, version_body in versions_in(body).items()
             if name != version
         }
-        if left:
-            object_store.put(transaction, exchange.realm, target, **{VERSIONS: left})
+        if remaining:
+            object_store.put(transaction, exchange.realm, target, **{VERSIONS: remaining})
         else:
             object_store.drop(exchange, transaction, "artifact.delete", target)
 
@@ -195,9 +207,9 @@ def refresh(exchange: Exchange) -> Reply:
 def properties(exchange: Exchange) -> Reply:
     """The properties of a version, or those that `keys` names."""
     values = texts(_version_body(exchange).get("properties"))
-    wanted = exchange.one("keys")
-    if wanted:
-        values = {key: values[key] for key in wanted.split(",") if key in values}
+    keys = exchange.one("keys")
+    if keys:
+        values = {key: values[key] for key in keys.split(",") if key in values}
     return ok(values)
 
 
@@ -219,8 +231,8 @@ def _version_body(exchange: Exchange) -> Json:
 
 def write_properties(exchange: Exchange) -> Reply:
     """Sets all properties of a version; what was set before is gone."""
-    wanted = convert(strict_json.read(exchange.body), dict[str, str])
-    return _change(exchange, "artifact.write_property", lambda _: wanted)
+    properties = convert(strict_json.read(exchange.body), dict[str, str])
+    return _change(exchange, "artifact.write_property", lambda _: properties)
 
 
 def write_property(exchange: Exchange) -> Reply:
@@ -292,8 +304,8 @@ def _change(
         body = object_store.document_in(transaction, exchange.realm, target)
         version_body = version_of(target, body, version)
         changed = {**version_body, "properties": change(texts(version_body.get("properties")))}
-        known = {**versions_in(body), version: changed}
-        object_store.put(transaction, exchange.realm, target, **{VERSIONS: known})
+        stored = {**versions_in(body), version: changed}
+        object_store.put(transaction, exchange.realm, target, **{VERSIONS: stored})
 
     write(exchange, operation, target, change_properties, details={"version": version})
     return done()

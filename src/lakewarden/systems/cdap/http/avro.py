@@ -61,10 +61,10 @@ def read(file: bytes, bounds: Bounds) -> Container:
     header = _header(data)
     shape = shape_of(strict_json.read(header.schema))
     records: list[bytes] = []
-    left = bounds.bytes
+    limit = bounds.bytes
     while data.at < len(file):
-        count, block = _block(data, header, left)
-        left -= len(block)
+        count, block = _block(data, header, limit)
+        limit -= len(block)
         if len(records) + count > bounds.records:
             raise LimitExceeded(f"a file has {bounds.records} records at most")
         records += _records(block, count, shape)
@@ -86,18 +86,18 @@ def _header(data: Data) -> _Header:
 
 def _metadata(data: Data) -> Iterator[tuple[str, bytes]]:
     """The metadata of a file, a map of bytes; no key comes twice."""
-    seen: set[str] = set()
+    keys: set[str] = set()
     while count := data.long():
         if count < 0:
             count = -count
             data.long()
-        if len(seen) + count > _MOST_METADATA:
+        if len(keys) + count > _MOST_METADATA:
             raise BadInput(f"a file has {_MOST_METADATA} metadata at most")
         for _ in range(count):
             key = data.take(data.long()).decode("utf-8", "replace")
-            if key in seen:
+            if key in keys:
                 raise BadInput(f"the metadata {quoted(key)} comes twice")
-            seen.add(key)
+            keys.add(key)
             yield key, data.take(data.long())
 
 

@@ -41,9 +41,9 @@ class Data:
         end = self.at + count
         if count < 0 or end > len(self.content):
             raise BadInput("the file ends too early, or a length in it is wrong")
-        taken = self.content[self.at : end]
+        part = self.content[self.at : end]
         self.at = end
-        return taken
+        return part
 
     def long(self) -> int:
         """The next number: of seven bits a byte, the sign in the lowest bit."""
@@ -173,9 +173,9 @@ class _Reader:
         return shape
 
     def _union(self, schemas: list[object], space: str) -> Shape:
-        if not schemas or any(isinstance(one, list) for one in schemas):
+        if not schemas or any(isinstance(member, list) for member in schemas):
             raise BadInput("a union of the schema is empty, or holds another one")
-        shapes = [self.read(one, space) for one in schemas]
+        shapes = [self.read(member, space) for member in schemas]
 
         def walk(data: Data, depth: int) -> None:
             chosen = data.long()
@@ -205,15 +205,15 @@ class _Reader:
         return shape
 
     def _record(self, shape: Shape, fields: list[object], space: str) -> None:
-        if not _are_names([_name_of(one) for one in fields]):
+        if not _are_names([_name_of(field) for field in fields]):
             raise BadInput("a field of the schema has no name, or that of another one")
-        read = [self.read(one["type"], space) for one in fields if isinstance(one, dict)]
-        walked = [one for one in read if one.takes_space]
+        read = [self.read(field["type"], space) for field in fields if isinstance(field, dict)]
+        walked = [schema for schema in read if schema.takes_space]
 
         def walk(data: Data, depth: int) -> None:
             below = _deeper(depth)
-            for one in walked:
-                one.walk(data, below)
+            for schema in walked:
+                schema.walk(data, below)
 
         shape.walk, shape.takes_space = walk, bool(walked)
 
@@ -264,5 +264,5 @@ def _name_of(field: object) -> object:
 
 def _are_names(values: list[object]) -> bool:
     """Whether all of these are names, without dots, and no two the same."""
-    names = {one for one in values if isinstance(one, str) and _NAME.fullmatch(one)}
+    names = {name for name in values if isinstance(name, str) and _NAME.fullmatch(name)}
     return len(names) == len(values) and not any("." in name for name in names)

@@ -76,8 +76,10 @@ def instances(exchange: Exchange) -> Reply:
             programs.check_flowlet(flowlet)
         elif type not in programs.SCALED:
             raise bad(f"programs of type '{SHOWN[type]}' have no instances")
-        wanted, there = programs.instances_of(body, flowlet if type == programs.FLOW else None)
-        return {"requested": wanted, "provisioned": there}
+        requested, provisioned = programs.instances_of(
+            body, flowlet if type == programs.FLOW else None
+        )
+        return {"requested": requested, "provisioned": provisioned}
 
     return _read(exchange, "program.get_instances", counted)
 
@@ -102,8 +104,8 @@ def start(exchange: Exchange) -> Reply:
     """Starts each of the programs."""
 
     def started(transaction: WriteTransaction, item: BatchItem) -> Json:
-        given = item.element.runtimeargs or {}
-        return {"runId": programs.begin(exchange, transaction, item.program, given)}
+        arguments = item.element.runtimeargs or {}
+        return {"runId": programs.begin(exchange, transaction, item.program, arguments)}
 
     return _write(exchange, "program.start", started)
 
@@ -128,17 +130,17 @@ def _read(
     """The outcome of each element; `denials_shown`: of a denial too, which else ends the call."""
     items = _items(exchange)
     refused = {
-        one.program: _refusal(exchange, operation, one.program, denials_shown) for one in items
+        item.program: _refusal(exchange, operation, item.program, denials_shown) for item in items
     }
-    there = [program for program, failure in refused.items() if failure is None]
-    bodies = dict(zip(there, object_store.documents(exchange, there), strict=True))
+    allowed = [program for program, failure in refused.items() if failure is None]
+    bodies = dict(zip(allowed, object_store.documents(exchange, allowed), strict=True))
     rows = []
-    for one in items:
+    for item in items:
         try:
-            outcome: Outcome = refused[one.program] or answer(one, bodies[one.program])
+            outcome: Outcome = refused[item.program] or answer(item, bodies[item.program])
         except Failure as failure:
             outcome = failure
-        rows.append(_row(one, outcome))
+        rows.append(_row(item, outcome))
     return ok(rows)
 
 
@@ -163,19 +165,19 @@ def _write(
         return ok([])
 
     def perform_each(transaction: WriteTransaction) -> list[Json]:
-        return [_row(one, _outcome(transaction, one)) for one in items]
+        return [_row(item, _outcome(transaction, item)) for item in items]
 
-    def _outcome(transaction: WriteTransaction, one: BatchItem) -> Outcome:
+    def _outcome(transaction: WriteTransaction, item: BatchItem) -> Outcome:
         try:
-            require(transaction.realm(exchange.realm), one.program)
-            return act(transaction, one)
+            require(transaction.realm(exchange.realm), item.program)
+            return act(transaction, item)
         except Failure as failure:
             return failure
 
-    asks = [
-        Requirement(operation, program) for program in dict.fromkeys(one.program for one in items)
+    requirements = [
+        Requirement(operation, program) for program in dict.fromkeys(item.program for item in items)
     ]
-    return ok(write_all(exchange, asks, perform_each, ahead=True))
+    return ok(write_all(exchange, requirements, perform_each, ahead=True))
 
 
 def _items(exchange: Exchange) -> Sequence[BatchItem]:
@@ -186,9 +188,9 @@ def _items(exchange: Exchange) -> Sequence[BatchItem]:
     if len(elements) > most:
         raise bad(f"expected at most {most} programs")
     return [
-        BatchItem(one, of_application(app, one.program_type, one.program_id))
-        for one in elements
-        for app in [inside(space, "application", one.app_id)]
+        BatchItem(element, of_application(app, element.program_type, element.program_id))
+        for element in elements
+        for app in [inside(space, "application", element.app_id)]
     ]
 
 
@@ -200,12 +202,12 @@ def _row(item: BatchItem, outcome: Outcome) -> Json:
         programId=last(program),
         runnableId=element.runnable_id,
     )
-    said: Mapping[str, object]
+    members: Mapping[str, object]
     if isinstance(outcome, Failure):
-        said = {"statusCode": outcome.status, "error": outcome.message}
+        members = {"statusCode": outcome.status, "error": outcome.message}
     else:
-        said = {"statusCode": 200, **outcome}
-    return {**named, **said}
+        members = {"statusCode": 200, **outcome}
+    return {**named, **members}
 
 
 ROUTES: Final[Sequence[Route]] = (

@@ -94,11 +94,11 @@ def put_dataset(
     operation: str,
     dataset: Entity,
     type: str = TABLE,
-    said: Said = NOTHING,
+    settings: Said = NOTHING,
 ) -> None:
     """A new dataset, of a type that is there."""
     object_store.add(
-        exchange, transaction, operation, dataset, {TYPE_NAME: type, **said.document()}
+        exchange, transaction, operation, dataset, {TYPE_NAME: type, **settings.document()}
     )
 
 
@@ -107,10 +107,10 @@ def put_stream(
     transaction: WriteTransaction,
     operation: str,
     stream: Entity,
-    said: Said = NOTHING,
+    settings: Said = NOTHING,
 ) -> None:
     """A new stream, without events."""
-    object_store.add(exchange, transaction, operation, stream, said.document())
+    object_store.add(exchange, transaction, operation, stream, settings.document())
 
 
 def put_module(

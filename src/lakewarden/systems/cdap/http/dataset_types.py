@@ -43,7 +43,7 @@ def modules(exchange: Exchange) -> Reply:
     """The modules of a namespace that the caller is shown."""
     stored = _listed(exchange, "dataset_module.list", [CORE])
     bodies = object_store.documents(exchange, stored)
-    return ok([_module(one, body) for one, body in zip(stored, bodies, strict=True)])
+    return ok([_module(module, body) for module, body in zip(stored, bodies, strict=True)])
 
 
 def get_module(exchange: Exchange) -> Reply:
@@ -75,9 +75,9 @@ def deploy(exchange: Exchange) -> Reply:
         if not class_name:
             raise bad("expected the header `X-Class-Name`")
         brought = creating.type_of_module(new, class_name)
-        for one in (new, brought):
-            if is_stored(transaction.realm(exchange.realm), one):
-                raise exists(one)
+        for new_entity in (new, brought):
+            if is_stored(transaction.realm(exchange.realm), new_entity):
+                raise exists(new_entity)
         if class_name in BUILT_IN_TYPES:
             raise conflict(f"the type '{class_name}' is built in")
         creating.put_module(exchange, transaction, "dataset_module.deploy", new, class_name)
@@ -120,7 +120,7 @@ def shown_type(exchange: Exchange, type: Entity) -> Json:
     names = _names(object_store.document(exchange, type), "modules")
     modules = [inside(namespace_of(type), "dataset_module", name) for name in names]
     bodies = object_store.documents(exchange, modules)
-    rows = [_module(one, body) for one, body in zip(modules, bodies, strict=True)]
+    rows = [_module(module, body) for module, body in zip(modules, bodies, strict=True)]
     return {"name": last(type), "modules": rows}
 
 
@@ -131,7 +131,7 @@ def _listed(exchange: Exchange, operation: str, built_in: Sequence[Entity]) -> l
     if space != SYSTEM:
         return shown(exchange, state, operation, space)
     stored = contents(state, space, [built_in[0].type])
-    others = [one for one in stored if one not in built_in]
+    others = [entity for entity in stored if entity not in built_in]
     return visible(exchange, operation, [*built_in, *others])
 
 

@@ -56,7 +56,7 @@ def listed_all(exchange: Exchange) -> Reply:
     """The datasets of a namespace that the caller is shown."""
     datasets = listed(exchange, "dataset.list", namespace(exchange))
     bodies = object_store.documents(exchange, datasets)
-    return ok([_row(one, body) for one, body in zip(datasets, bodies, strict=True)])
+    return ok([_row(dataset, body) for dataset, body in zip(datasets, bodies, strict=True)])
 
 
 def create(exchange: Exchange) -> Reply:
@@ -64,14 +64,14 @@ def create(exchange: Exchange) -> Reply:
     dataset = entity(exchange, "dataset")
     body = read_optional(exchange, DatasetBody)
 
-    def asks(transaction: WriteTransaction) -> Iterator[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Iterator[Requirement]:
         state = transaction.realm(exchange.realm)
         yield Requirement("dataset.create", dataset)
         if body.type_name and body.type_name not in BUILT_IN_TYPES:
             yield Requirement(
                 "dataset_type.use", deployment.type_entity(state, dataset, body.type_name)
             )
-        yield from owners.asks(owners.effective(state, dataset, body.principal))
+        yield from owners.requirements(owners.effective(state, dataset, body.principal))
 
     def add_dataset(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
@@ -82,10 +82,14 @@ def create(exchange: Exchange) -> Reply:
         type = deployment.type_entity(state, dataset, body.type_name)
         if body.type_name not in BUILT_IN_TYPES and not is_stored(state, type):
             raise not_found(type)
-        said = Said(body.properties or {}, body.description, body.principal)
-        creating.put_dataset(exchange, transaction, "dataset.create", dataset, body.type_name, said)
+        settings = Said(body.properties or {}, body.description, body.principal)
+        creating.put_dataset(
+            exchange, transaction, "dataset.create", dataset, body.type_name, settings
+        )
 
-    write_all(exchange, lambda transaction: list(asks(transaction)), add_dataset, missing=None)
+    write_all(
+        exchange, lambda transaction: list(requirements(transaction)), add_dataset, missing=None
+    )
     return done()
 
 
@@ -109,10 +113,10 @@ def get_properties(exchange: Exchange) -> Reply:
 def update(exchange: Exchange) -> Reply:
     """Other properties, in place of all that there were."""
     dataset = entity(exchange, "dataset")
-    wanted = read(exchange, dict[str, str])
+    properties = read(exchange, dict[str, str])
 
     def put_properties(transaction: WriteTransaction) -> None:
-        object_store.put(transaction, exchange.realm, dataset, **{PROPERTIES: wanted})
+        object_store.put(transaction, exchange.realm, dataset, **{PROPERTIES: properties})
 
     write(exchange, "dataset.update", dataset, put_properties)
     return done()

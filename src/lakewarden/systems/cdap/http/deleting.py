@@ -112,7 +112,9 @@ def judge(
     filter_request = question(exchange, state, Requirement(filter_of(state, operation)), now)
     passing = set(filtered(state.matrix, filter_request, entities))
     denied = [
-        replace(filter_request, target=one) for at, one in enumerate(entities) if at not in passing
+        replace(filter_request, target=entity)
+        for at, entity in enumerate(entities)
+        if at not in passing
     ]
     return Judged([entities[at] for at in sorted(passing)], denied)
 
@@ -148,8 +150,8 @@ def _reply(exchange: Exchange, judged: Judged) -> Reply:
         return done()
     matrix = exchange.realm_state.matrix
     errors: list[Json] = [
-        {"entity": cdap.format_id(one.target), "error": refusal_text(matrix, one)}
-        for one in judged.denied
+        {"entity": cdap.format_id(request.target), "error": refusal_text(matrix, request)}
+        for request in judged.denied
     ]
-    deleted = [cdap.format_id(one) for one in judged.allowed]
+    deleted = [cdap.format_id(request) for request in judged.allowed]
     return Reply(207, msgspec.json.encode({"deleted": deleted, "errors": errors}))

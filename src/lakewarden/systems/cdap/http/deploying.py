@@ -102,13 +102,16 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
         body.description,
     )
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         state = transaction.realm(exchange.realm)
         operation = "application.redeploy" if is_stored(state, app) else "application.deploy"
-        return _asks(state, plan, operation)
+        return _requirements(state, plan, operation)
 
     write_all(
-        exchange, asks, lambda transaction: _settle(exchange, transaction, plan), missing=None
+        exchange,
+        requirements,
+        lambda transaction: _settle(exchange, transaction, plan),
+        missing=None,
     )
     return said("Deploy Complete")
 
@@ -136,9 +139,9 @@ def deploy_file(exchange: Exchange) -> Reply:
         None,
     )
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         state = transaction.realm(exchange.realm)
-        required = list(_asks(state, plan, "application.deploy_with_artifact"))
+        required = list(_requirements(state, plan, "application.deploy_with_artifact"))
         if is_stored(state, app):
             required.insert(1, _ask(plan, "application.update"))
         return required
@@ -147,7 +150,7 @@ def deploy_file(exchange: Exchange) -> Reply:
         artifacts.put_version(exchange, transaction, artifact, version, file)
         _settle(exchange, transaction, plan)
 
-    write_all(exchange, asks, deploy_plan, missing=None)
+    write_all(exchange, requirements, deploy_plan, missing=None)
     return said("Deploy Complete")
 
 
@@ -157,39 +160,44 @@ def update(exchange: Exchange) -> Reply:
     body = read(exchange, AppBody)
 
     def planned(transaction: WriteTransaction) -> Plan:
-        known = latest(object_store.document_in(transaction, exchange.realm, app))
-        used = cast("Json", known.get("artifact") or {})
-        given = body.artifact or convert(used, ArtifactBody) if used else body.artifact
-        config = str(known.get("configuration") or "")
+        stored = latest(object_store.document_in(transaction, exchange.realm, app))
+        used = cast("Json", stored.get("artifact") or {})
+        artifact_body = body.artifact or convert(used, ArtifactBody) if used else body.artifact
+        config = str(stored.get("configuration") or "")
         if body.config is not None:
             config = deployment.text_of_config(body.config)
         return Plan(
             app,
-            str(known.get("version") or UNVERSIONED),
-            None if given is None else _artifact(app, given),
-            (given.version if given is not None else None) or str(used.get("version", "")),
+            str(stored.get("version") or UNVERSIONED),
+            None if artifact_body is None else _artifact(app, artifact_body),
+            (artifact_body.version if artifact_body is not None else None)
+            or str(used.get("version", "")),
             config,
             deployment.read_contents(app, config),
             body.principal,
             body.description,
         )
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
-        return _asks(transaction.realm(exchange.realm), planned(transaction), "application.update")
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
+        return _requirements(
+            transaction.realm(exchange.realm), planned(transaction), "application.update"
+        )
 
     write_all(
-        exchange, asks, lambda transaction: _settle(exchange, transaction, planned(transaction))
+        exchange,
+        requirements,
+        lambda transaction: _settle(exchange, transaction, planned(transaction)),
     )
     return said("Update complete.")
 
 
-def _asks(state: RealmState, plan: Plan, operation: str) -> Sequence[Requirement]:
+def _requirements(state: RealmState, plan: Plan, operation: str) -> Sequence[Requirement]:
     """The operation itself, the owner, and each thing that the deployment would create."""
     owner = owners.effective(state, plan.app, plan.principal)
     return [
         _ask(plan, operation),
-        *owners.asks(owner),
-        *deployment.asks(state, plan.wanted, owner),
+        *owners.requirements(owner),
+        *deployment.requirements(state, plan.wanted, owner),
     ]
 
 
@@ -209,8 +217,8 @@ def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> No
         artifact=_used(transaction, realm, plan),
         configuration=plan.config,
         description=plan.description,
-        datasets=[last(one) for one in plan.wanted.datasets],
-        streams=[last(one) for one in plan.wanted.streams],
+        datasets=[last(dataset) for dataset in plan.wanted.datasets],
+        streams=[last(stream) for stream in plan.wanted.streams],
         deployed=transaction.now,
     )
     after = {VERSIONS: {**versions, plan.version: version_body}}
@@ -263,12 +271,12 @@ def latest(body: Mapping[str, object]) -> Json:
     return versions[-1] if versions else {}
 
 
-def _artifact(app: Entity, given: ArtifactBody) -> Entity:
-    scope = given.scope.upper()
+def _artifact(app: Entity, body: ArtifactBody) -> Entity:
+    scope = body.scope.upper()
     if scope not in (artifacts.USER_SCOPE, artifacts.SYSTEM_SCOPE):
-        raise bad(f"unknown scope of the artifact `{given.scope}`; expected USER or SYSTEM")
+        raise bad(f"unknown scope of the artifact `{body.scope}`; expected USER or SYSTEM")
     space = SYSTEM if scope == artifacts.SYSTEM_SCOPE else namespace_of(app)
-    return inside(space, "artifact", given.name)
+    return inside(space, "artifact", body.name)
 
 
 def _archive(header: str) -> tuple[str, str]:

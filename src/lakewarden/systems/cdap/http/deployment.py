@@ -95,46 +95,54 @@ def read_contents(application: Entity, config: str) -> Contents:
     """What an application with this configuration is made of. Raises as `read_config`."""
     parsed = read_config(config)
     space = namespace_of(application)
-    datasets = [DatasetSpec(one) if isinstance(one, str) else one for one in parsed.datasets]
+    datasets = [
+        DatasetSpec(dataset) if isinstance(dataset, str) else dataset for dataset in parsed.datasets
+    ]
     return Contents(
         programs={
-            of_application(application, one.type, one.name): one.description
-            for one in parsed.programs
+            of_application(application, program.type, program.name): program.description
+            for program in parsed.programs
         },
-        datasets={inside(space, "dataset", one.name): one.type for one in datasets},
-        streams=tuple(dict.fromkeys(inside(space, "stream", one) for one in parsed.streams)),
+        datasets={inside(space, "dataset", dataset.name): dataset.type for dataset in datasets},
+        streams=tuple(dict.fromkeys(inside(space, "stream", stream) for stream in parsed.streams)),
         modules={inside(space, "dataset_module", m.name): m.class_name for m in parsed.modules},
     )
 
 
-def asks(state: RealmState, wanted: Contents, owner: str | None) -> Sequence[Requirement]:
+def requirements(
+    state: RealmState, new_contents: Contents, owner: str | None
+) -> Sequence[Requirement]:
     """What is asked for what the deployment would create.
 
     Of the effective owner, as whom it is created; of the caller where there is none, or where
     the operation gives what was created to its creator.
     """
     gives = object_store.HOLDS in state.matrix.operation(CONTENTS).effects
-    who = None if gives else owners.person(state, owner)
-    new = [Requirement(CONTENTS, entity, who=who) for entity in _new(state, wanted)]
-    return [*new, *_types_in_use(state, wanted, who)]
+    owner_principal = None if gives else owners.person(state, owner)
+    new = [
+        Requirement(CONTENTS, entity, who=owner_principal) for entity in _new(state, new_contents)
+    ]
+    return [*new, *_types_in_use(state, new_contents, owner_principal)]
 
 
-def _new(state: RealmState, wanted: Contents) -> Iterator[Entity]:
+def _new(state: RealmState, new_contents: Contents) -> Iterator[Entity]:
     """What the deployment would create, other than programs."""
-    types = (creating.type_of_module(m, name) for m, name in wanted.modules.items())
-    for entity in (*wanted.modules, *types, *wanted.datasets, *wanted.streams):
+    types = (creating.type_of_module(m, name) for m, name in new_contents.modules.items())
+    for entity in (*new_contents.modules, *types, *new_contents.datasets, *new_contents.streams):
         if not is_stored(state, entity):
             yield entity
 
 
 def _types_in_use(
-    state: RealmState, wanted: Contents, who: Principal | None
+    state: RealmState, new_contents: Contents, owner_principal: Principal | None
 ) -> Iterator[Requirement]:
     """What is asked of custom types of new datasets, beside those that come along."""
-    brought = set(wanted.modules.values())
-    for dataset, type in wanted.datasets.items():
+    brought = set(new_contents.modules.values())
+    for dataset, type in new_contents.datasets.items():
         if not is_stored(state, dataset) and type not in brought and type not in BUILT_IN_TYPES:
-            yield Requirement("dataset_type.use", type_entity(state, dataset, type), who=who)
+            yield Requirement(
+                "dataset_type.use", type_entity(state, dataset, type), who=owner_principal
+            )
 
 
 def type_entity(state: RealmState, dataset: Entity, type: str) -> Entity:
@@ -148,17 +156,17 @@ def bring_about(
     exchange: Exchange,
     transaction: WriteTransaction,
     application: Entity,
-    wanted: Contents,
+    new_contents: Contents,
     owner: str | None,
 ) -> None:
     """Creates what is not there yet, and takes programs away that are declared no more.
 
     Raises `Failure` 404 for a type that is not there, 409 for a program that runs and would go.
     """
-    for module, class_name in wanted.modules.items():
+    for module, class_name in new_contents.modules.items():
         if not is_stored(transaction.realm(exchange.realm), module):
             creating.put_module(exchange, transaction, CONTENTS, module, class_name)
-    for dataset, type in wanted.datasets.items():
+    for dataset, type in new_contents.datasets.items():
         state = transaction.realm(exchange.realm)
         if not is_stored(state, dataset):
             kind = type_entity(state, dataset, type)
@@ -167,23 +175,23 @@ def bring_about(
             creating.put_dataset(
                 exchange, transaction, CONTENTS, dataset, type, Said(principal=owner)
             )
-    for stream in wanted.streams:
+    for stream in new_contents.streams:
         if not is_stored(transaction.realm(exchange.realm), stream):
             creating.put_stream(exchange, transaction, CONTENTS, stream, Said(principal=owner))
-    _settle_programs(exchange, transaction, application, wanted)
+    _settle_programs(exchange, transaction, application, new_contents)
 
 
 def _settle_programs(
-    exchange: Exchange, transaction: WriteTransaction, application: Entity, wanted: Contents
+    exchange: Exchange, transaction: WriteTransaction, application: Entity, new_contents: Contents
 ) -> None:
-    known = contents(transaction.realm(exchange.realm), application, ["program"])
+    stored = contents(transaction.realm(exchange.realm), application, ["program"])
     still = set(running(transaction, exchange.realm, application))
-    for program in known:
-        if program not in wanted.programs:
+    for program in stored:
+        if program not in new_contents.programs:
             if program in still:
                 raise conflict(f"'program:{program.name}' is still running")
             object_store.drop(exchange, transaction, "application.delete", program)
             scheduled.forget(transaction, exchange.realm, application, [program])
-    for program, description in wanted.programs.items():
-        if program not in known:
+    for program, description in new_contents.programs.items():
+        if program not in stored:
             creating.put_program(exchange, transaction, program, description)

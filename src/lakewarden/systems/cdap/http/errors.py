@@ -53,18 +53,18 @@ def forbidden(message: str) -> Failure:
     return Failure(403, message)
 
 
-def not_found(what: Entity | str) -> Failure:
+def not_found(named: Entity | str) -> Failure:
     """404, for an entity, or for the id of something that is none.
 
     >>> not_found(Entity("dataset", "sales.t1")).message
     "'dataset:sales.t1' was not found."
     """
-    return Failure(404, f"'{_id(what)}' was not found.")
+    return Failure(404, f"'{_id(named)}' was not found.")
 
 
-def exists(what: Entity | str) -> Failure:
+def exists(named: Entity | str) -> Failure:
     """409: what should be created is there already."""
-    return Failure(409, f"'{_id(what)}' already exists.")
+    return Failure(409, f"'{_id(named)}' already exists.")
 
 
 def conflict(message: str) -> Failure:
@@ -81,8 +81,8 @@ def not_enabled(feature: str, key: str) -> Failure:
     )
 
 
-def _id(what: Entity | str) -> str:
-    return what if isinstance(what, str) else cdap.format_id(what)
+def _id(named: Entity | str) -> str:
+    return named if isinstance(named, str) else cdap.format_id(named)
 
 
 def failure_of(error: Exception) -> Failure:
@@ -117,9 +117,9 @@ def unauthorized(why: str, announced: Sequence[str]) -> Reply:
     body: dict[str, object] = {"auth_uri": list(announced)}
     challenge = 'Bearer realm="cdap"'
     if why != NO_CREDENTIALS:
-        said = {"error": "invalid_token", "error_description": why}
-        body |= said
-        attributes = ", ".join(f'{key}="{_in_quotes(value)}"' for key, value in said.items())
+        error = {"error": "invalid_token", "error_description": why}
+        body |= error
+        attributes = ", ".join(f'{key}="{_in_quotes(value)}"' for key, value in error.items())
         challenge = f"{challenge}, {attributes}"
     return Reply(401, msgspec.json.encode(body), headers={"WWW-Authenticate": challenge})
 

@@ -82,11 +82,11 @@ def set_levels(exchange: Exchange) -> Reply:
     """Sets the levels of some loggers of a run that has not ended."""
 
     def changed(levels: dict[str, str]) -> dict[str, str]:
-        wanted = read(exchange, dict[str, str])
-        unknown = [level for level in wanted.values() if level not in LEVELS]
+        changed_levels = read(exchange, dict[str, str])
+        unknown = [level for level in changed_levels.values() if level not in LEVELS]
         if unknown:
             raise bad(f"unknown level {quoted(unknown[0])}; expected one of: {', '.join(LEVELS)}")
-        return levels | wanted
+        return levels | changed_levels
 
     return _levels(exchange, changed)
 

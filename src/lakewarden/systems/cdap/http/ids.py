@@ -33,7 +33,7 @@ BY_WORD: Final = {
 }
 """The words for types of programs in paths, and those in names."""
 
-SHOWN: Final = {word: word.capitalize() for word in cdap.PROGRAM_TYPES}
+SHOWN: Final = {type: type.capitalize() for type in cdap.PROGRAM_TYPES}
 """Types of programs as replies write them."""
 
 
@@ -67,10 +67,10 @@ def program(exchange: Exchange) -> Entity:
 
     Raises `Failure` 404 for a word that is no type of programs.
     """
-    word = BY_WORD.get(exchange.params["kind"])
-    if word is None:
+    type = BY_WORD.get(exchange.params["kind"])
+    if type is None:
         raise not_found(exchange.params["kind"])
-    return of_application(application(exchange), word, exchange.params["program"])
+    return of_application(application(exchange), type, exchange.params["program"])
 
 
 def of_application(application: Entity, type: str, name: str) -> Entity:

@@ -51,13 +51,13 @@ class _Graph:
     def around(self, start: Entity, levels: int) -> set[Edge]:
         """The edges within so many steps."""
         edges: set[Edge] = set()
-        front, seen = [start], {start}
+        front, visited = [start], {start}
         for _ in range(levels):
-            new = {Edge(data, one) for data in front for one in self.programs.get(data, ())}
+            new = {Edge(data, program) for data in front for program in self.programs.get(data, ())}
             new |= {Edge(data, edge.program) for edge in new for data in self.data[edge.program]}
             edges |= new
-            front = sorted({edge.data for edge in new} - seen)
-            seen.update(front)
+            front = sorted({edge.data for edge in new} - visited)
+            visited.update(front)
             if not front:
                 break
         return edges
@@ -104,26 +104,28 @@ def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
     state = exchange.realm_state
     apps = contents(state, space, ["application"])
     graph = _Graph()
-    shown = frozenset(visible(exchange, "program.list", contents(state, space, ["program"])))
+    visible_programs = frozenset(
+        visible(exchange, "program.list", contents(state, space, ["program"]))
+    )
     data = _data_shown(exchange, space)
     for app, body in zip(apps, object_store.documents(exchange, apps), strict=True):
         if _deployed(body) >= within.end:
             continue
-        declared = [one for one in _declared(space, latest(body)) if one in data]
+        declared = [entity for entity in _declared(space, latest(body)) if entity in data]
         for program in contents(state, app, ["program"]):
-            if program in shown:
+            if program in visible_programs:
                 graph.data[program] = declared
-                for one in declared:
-                    graph.programs.setdefault(one, []).append(program)
+                for entity in declared:
+                    graph.programs.setdefault(entity, []).append(program)
     return graph
 
 
 def _data_shown(exchange: Exchange, space: Entity) -> frozenset[Entity]:
     state = exchange.realm_state
     return frozenset(
-        one
+        entity
         for type in ("dataset", "stream")
-        for one in visible(exchange, f"{type}.list", contents(state, space, [type]))
+        for entity in visible(exchange, f"{type}.list", contents(state, space, [type]))
     )
 
 
@@ -146,7 +148,7 @@ def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[
     """The runs that went on in the span, of the programs of which the caller may know them."""
     readable = passing(exchange, "program.get_history", programs)
     with exchange.service.reading() as reading:
-        return {one: _went_on(reading, exchange.realm, one, within) for one in readable}
+        return {program: _went_on(reading, exchange.realm, program, within) for program in readable}
 
 
 def _went_on(reading: Reading, realm: str, program: Entity, within: Span) -> list[str]:
@@ -156,7 +158,7 @@ def _went_on(reading: Reading, realm: str, program: Entity, within: Span) -> lis
 
 
 def _nodes(entities: Iterable[Entity]) -> Json:
-    return {_key(one): {"entityId": Subject(one).id()} for one in sorted(entities)}
+    return {_key(entity): {"entityId": Subject(entity).id()} for entity in sorted(entities)}
 
 
 def _key(entity: Entity) -> str:

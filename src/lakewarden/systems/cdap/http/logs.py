@@ -98,7 +98,7 @@ def _mark(revision: int, index: int) -> str:
 def view(exchange: Exchange) -> Reply:
     """The lines between `start` and `stop`, as text, the oldest first."""
     lines = _lines(exchange, span(exchange, "start", "stop"))
-    return Reply(200, "".join(f"{_shown(exchange, one)}\n" for one in lines).encode(), TEXT)
+    return Reply(200, "".join(f"{_shown(exchange, line)}\n" for line in lines).encode(), TEXT)
 
 
 def following(exchange: Exchange) -> Reply:
@@ -107,7 +107,7 @@ def following(exchange: Exchange) -> Reply:
     if after is None:
         return _lines_reply(exchange, _lines(exchange, Span())[-most:])
     lines = _lines(exchange, Span(after[0]))
-    return _lines_reply(exchange, [one for one in lines if one.place > after][:most])
+    return _lines_reply(exchange, [line for line in lines if line.place > after][:most])
 
 
 def preceding(exchange: Exchange) -> Reply:
@@ -115,7 +115,7 @@ def preceding(exchange: Exchange) -> Reply:
     most, before = _number(exchange), _offset(exchange)
     lines = _lines(exchange, Span() if before is None else Span(0, before[0] + 1))
     if before is not None:
-        lines = [one for one in lines if one.place < before]
+        lines = [line for line in lines if line.place < before]
     return _lines_reply(exchange, lines[-most:])
 
 
@@ -133,7 +133,7 @@ def _lines(exchange: Exchange, within: Span) -> list[Line]:
         Line(row.time, row.mark, str(row.body["line"]), cast("str | None", row.body.get("run")))
         for row in reversed(rows)
     ]
-    return lines if run is None else [one for one in lines if one.run == run]
+    return lines if run is None else [line for line in lines if line.run == run]
 
 
 def _run_of_lines(
@@ -147,7 +147,7 @@ def _run_of_lines(
 
 
 def _lines_reply(exchange: Exchange, lines: Sequence[Line]) -> Reply:
-    rows: list[Json] = [{"log": _shown(exchange, one), "offset": one.offset} for one in lines]
+    rows: list[Json] = [{"log": _shown(exchange, line), "offset": line.offset} for line in lines]
     return ok(rows)
 
 

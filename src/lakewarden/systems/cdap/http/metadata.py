@@ -86,7 +86,9 @@ class _Served(NamedTuple):
         """All metadata, a record for each scope."""
         subject, by_scope = self._records(exchange)
         id = subject.id()
-        return ok([{"entityId": id, "scope": s, **one.body()} for s, one in by_scope.items()])
+        return ok(
+            [{"entityId": id, "scope": s, **metadata.body()} for s, metadata in by_scope.items()]
+        )
 
     def properties(self, exchange: Exchange) -> Reply:
         """The properties, of both scopes unless one is asked for; users win."""
@@ -99,27 +101,27 @@ class _Served(NamedTuple):
     def tags(self, exchange: Exchange) -> Reply:
         """The tags, of both scopes unless one is asked for."""
         by_scope = self._records(exchange)[1]
-        return ok(sorted({tag for one in by_scope.values() for tag in one.tags}))
+        return ok(sorted({tag for metadata in by_scope.values() for tag in metadata.tags}))
 
     def _records(self, exchange: Exchange) -> tuple[Subject, dict[str, Record]]:
         subject = self.kind.named(exchange)
         allow(exchange, self.kind.reads, subject.entity)
-        wanted = scopes_of(exchange)
+        scopes = scopes_of(exchange)
         by_scope = records(subject, object_store.document(exchange, subject.entity))
-        return subject, {scope: by_scope[scope] for scope in wanted}
+        return subject, {scope: by_scope[scope] for scope in scopes}
 
     def add_properties(self, exchange: Exchange) -> Reply:
         """Sets properties; those that are not named stay."""
 
         def change(old: Record) -> Record:
-            given = convert(strict_json.read(exchange.body), dict[str, str])
-            for key, value in given.items():
+            properties = convert(strict_json.read(exchange.body), dict[str, str])
+            for key, value in properties.items():
                 _check_word("property", key)
                 if key.lower() == _RESERVED:
                     raise bad("a property cannot be called `tags`")
                 if len(value) > _VALUE_LENGTH:
                     raise bad(f"the value of {quoted(key)} is too long")
-            return old._replace(properties={**old.properties, **given})
+            return old._replace(properties={**old.properties, **properties})
 
         return self._change(exchange, change)
 
@@ -127,10 +129,10 @@ class _Served(NamedTuple):
         """Adds tags."""
 
         def change(old: Record) -> Record:
-            given = convert(strict_json.read(exchange.body), list[str])
-            for tag in given:
+            tags = convert(strict_json.read(exchange.body), list[str])
+            for tag in tags:
                 _check_word("tag", tag)
-            return old._replace(tags=tuple(sorted({*old.tags, *given})))
+            return old._replace(tags=tuple(sorted({*old.tags, *tags})))
 
         return self._change(exchange, change)
 
@@ -151,16 +153,17 @@ class _Served(NamedTuple):
         key = exchange.params["key"]
 
         def change(old: Record) -> Record:
-            left = {name: value for name, value in old.properties.items() if name != key}
-            return old._replace(properties=left)
+            remaining = {name: value for name, value in old.properties.items() if name != key}
+            return old._replace(properties=remaining)
 
         return self._change(exchange, change)
 
     def remove_tag(self, exchange: Exchange) -> Reply:
         """Removes one tag; one that is not there is no error."""
-        gone = exchange.params["tag"]
+        removed = exchange.params["tag"]
         return self._change(
-            exchange, lambda old: old._replace(tags=tuple(tag for tag in old.tags if tag != gone))
+            exchange,
+            lambda old: old._replace(tags=tuple(tag for tag in old.tags if tag != removed)),
         )
 
     def _change(self, exchange: Exchange, change: Callable[[Record], Record]) -> Reply:
@@ -196,17 +199,17 @@ class _Served(NamedTuple):
 
 def scopes_of(exchange: Exchange) -> tuple[str, ...]:
     """The scopes that a request asks for; raises `Failure` 400 for one that there is not."""
-    wanted = exchange.one("scope").upper()
-    if wanted and wanted not in SCOPES:
+    scope = exchange.one("scope").upper()
+    if scope and scope not in SCOPES:
         raise bad(f"unknown scope {quoted(exchange.one('scope'))}; expected `user` or `system`")
-    return (wanted,) if wanted else SCOPES
+    return (scope,) if scope else SCOPES
 
 
-def _check_word(what: str, text: str) -> None:
+def _check_word(kind: str, text: str) -> None:
     """Raises `Failure` 400 for what is no name of a property and no tag."""
     if not 0 < len(text) <= _WORD_LENGTH or not _CHARACTERS.issuperset(text):
         raise bad(
-            f"expected up to {_WORD_LENGTH} letters, digits, `_` and `-` for a {what},"
+            f"expected up to {_WORD_LENGTH} letters, digits, `_` and `-` for a {kind},"
             f" got {quoted(text)}"
         )
 

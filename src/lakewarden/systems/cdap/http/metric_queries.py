@@ -79,7 +79,7 @@ def query(exchange: Exchange) -> Reply:
     most = exchange.services.of(CdapSettings).limits.metric_queries
     if not queries or len(queries) > most:
         raise bad(f"expected `tag` and `metric` as parameters, or 1 to {most} queries as the body")
-    return ok({name: _answer(exchange, one) for name, one in queries.items()})
+    return ok({name: _answer(exchange, query_body) for name, query_body in queries.items()})
 
 
 def search(exchange: Exchange) -> Reply:
@@ -97,8 +97,10 @@ def search(exchange: Exchange) -> Reply:
 
 def _next_tags(entities: Iterable[Entity], tags: Mapping[str, str]) -> list[tuple[str, str]]:
     """The first tag of each entity that is not given yet, in order."""
-    left = ([pair for pair in tags_of(one).items() if pair[0] not in tags] for one in entities)
-    return sorted({pairs[0] for pairs in left if pairs})
+    remaining = (
+        [pair for pair in tags_of(entity).items() if pair[0] not in tags] for entity in entities
+    )
+    return sorted({pairs[0] for pairs in remaining if pairs})
 
 
 def _tags(exchange: Exchange) -> dict[str, str]:
@@ -113,43 +115,43 @@ def _tags(exchange: Exchange) -> dict[str, str]:
 
 
 def _of_parameters(exchange: Exchange) -> QueryBody:
-    split = [one for text in exchange.query.get("groupBy", ()) for one in text.split(",") if one]
-    whole = exchange.one("aggregate").lower()
+    split = [tag for text in exchange.query.get("groupBy", ()) for tag in text.split(",") if tag]
+    aggregate = exchange.one("aggregate").lower()
     times = RangeBody(
         exchange.one("start") or None,
         exchange.one("end") or None,
         exchange.one("resolution") or None,
-        whole == "true" if whole else None,
+        aggregate == "true" if aggregate else None,
     )
     return QueryBody(_tags(exchange), list(exchange.query.get("metric", ())), split, times)
 
 
-def _answer(exchange: Exchange, wanted: QueryBody) -> Json:
-    if not wanted.metrics:
+def _answer(exchange: Exchange, query: QueryBody) -> Json:
+    if not query.metrics:
         raise bad("expected the name of a metric at least")
-    times = _steps(exchange, wanted.time_range)
-    entities = _entities(exchange, wanted.tags)
+    times = _steps(exchange, query.time_range)
+    entities = _entities(exchange, query.tags)
     sums: dict[tuple[str, tuple[str, ...]], dict[int, Number]] = {}
     with exchange.service.reading() as reading:
         for row in _counted(reading, exchange.realm, entities, times):
-            if row.mark in wanted.metrics:
+            if row.mark in query.metrics:
                 tags = tags_of(row.entity)
-                group = tuple(tags.get(key, "") for key in wanted.group_by)
+                group = tuple(tags.get(key, "") for key in query.group_by)
                 line = sums.setdefault((row.mark, group), defaultdict(int))
                 line[times.step_of(row.time)] += number_of(row)
     return {
         "startTime": 0 if times.is_ever else times.start,
         "endTime": 0 if times.is_ever else times.end,
-        "series": list(_series(sums, wanted)),
+        "series": list(_series(sums, query)),
         "resolution": f"{times.step}s" if times.step else _WHOLE,
     }
 
 
 def _series(
-    sums: Mapping[tuple[str, tuple[str, ...]], Mapping[int, Number]], wanted: QueryBody
+    sums: Mapping[tuple[str, tuple[str, ...]], Mapping[int, Number]], query: QueryBody
 ) -> Iterator[Json]:
     for (name, group), line in sorted(sums.items()):
-        pairs = zip(wanted.group_by, group, strict=True)
+        pairs = zip(query.group_by, group, strict=True)
         yield {
             "metricName": name,
             "grouping": {key: value for key, value in pairs if value},
@@ -167,21 +169,21 @@ def _counted(
     return counted(reading, realm, entities, MINUTES, first, times.end * 1_000 - 1)
 
 
-def _steps(exchange: Exchange, given: RangeBody) -> Steps:
-    word = given.resolution or "auto"
-    if word not in _RESOLUTIONS:
-        raise bad(f"unknown resolution {quoted(word)}; expected `1m`, `1h` or `auto`")
+def _steps(exchange: Exchange, range: RangeBody) -> Steps:
+    resolution = range.resolution or "auto"
+    if resolution not in _RESOLUTIONS:
+        raise bad(f"unknown resolution {quoted(resolution)}; expected `1m`, `1h` or `auto`")
 
     def seconds(value: str | int | None, name: str, otherwise: int) -> int:
         return otherwise if value is None else read_seconds(str(value), name, exchange.now)
 
-    start = seconds(given.start, "start", 0)
-    end = seconds(given.end, "end", LAST // 1_000)
+    start = seconds(range.start, "start", 0)
+    end = seconds(range.end, "end", LAST // 1_000)
     if start > end:
         raise bad("`start` is later than `end`")
-    is_open = given.start is None and given.end is None and given.resolution is None
-    is_whole = is_open if given.aggregate is None else given.aggregate
-    return Steps(start, end, 0 if is_whole else _RESOLUTIONS[word])
+    is_open = range.start is None and range.end is None and range.resolution is None
+    is_whole = is_open if range.aggregate is None else range.aggregate
+    return Steps(start, end, 0 if is_whole else _RESOLUTIONS[resolution])
 
 
 def tags_of(entity: Entity) -> dict[str, str]:
@@ -202,11 +204,11 @@ def _entities(exchange: Exchange, tags: Mapping[str, str]) -> list[Entity]:
     if exact is not None:
         allow(exchange, f"{exact.type}.view_metrics", exact)
         return [exact]
-    fitting = [one for one in _all(exchange, tags) if _fits(tags_of(one), tags)]
+    fitting = [entity for entity in _all(exchange, tags) if _fits(tags_of(entity), tags)]
     return [
-        one
+        entity
         for type in TYPES
-        for one in passing(exchange, _view(type), [e for e in fitting if e.type == type])
+        for entity in passing(exchange, _view(type), [e for e in fitting if e.type == type])
     ]
 
 
@@ -216,20 +218,20 @@ def _view(type: str) -> str:
 
 def _exact(tags: Mapping[str, str]) -> Entity | None:
     """The one thing that the tags name; None where they name less or something else."""
-    given = dict(tags)
-    if ANY in given.values():
+    exact = dict(tags)
+    if ANY in exact.values():
         return None
-    space = given.pop("namespace", None)
-    app = given.pop("app", None)
-    if space is None or len(given) != 1:
+    space = exact.pop("namespace", None)
+    app = exact.pop("app", None)
+    if space is None or len(exact) != 1:
         return None
-    ((word, name),) = given.items()
+    ((member, name),) = exact.items()
     namespace = cdap.parse("namespace", space)
     if app is None:
-        return inside(namespace, word, name) if word in ("dataset", "stream") else None
-    if word not in cdap.PROGRAM_TYPES:
+        return inside(namespace, member, name) if member in ("dataset", "stream") else None
+    if member not in cdap.PROGRAM_TYPES:
         return None
-    return of_application(inside(namespace, "application", app), word, name)
+    return of_application(inside(namespace, "application", app), member, name)
 
 
 def _fits(has: Mapping[str, str], tags: Mapping[str, str]) -> bool:
@@ -244,7 +246,7 @@ def _all(exchange: Exchange, tags: Mapping[str, str]) -> Iterable[Entity]:
     if named != ANY:
         return contents(state, cdap.parse("namespace", named), TYPES)
     spaces = {snapshot.coded.tree.entity(id) for id in snapshot.of_type("namespace")} | {DEFAULT}
-    return [one for space in sorted(spaces) for one in contents(state, space, TYPES)]
+    return [entity for space in sorted(spaces) for entity in contents(state, space, TYPES)]
 
 
 ROUTES: Final[Sequence[Route]] = (

@@ -57,12 +57,12 @@ class Counted:
         entity, limits = self.named(exchange), exchange.services.of(CdapSettings).limits
 
         def add_values(transaction: WriteTransaction) -> None:
-            given, known = _read(exchange), totals(transaction.store, exchange.realm, entity)
-            if given.keys() - known.keys() and len(known | given) > limits.metrics:
+            values, stored = _read(exchange), totals(transaction.store, exchange.realm, entity)
+            if values.keys() - stored.keys() and len(stored | values) > limits.metrics:
                 raise bad(f"an entity has at most {limits.metrics} metrics")
-            _add(transaction, exchange.realm, entity, TOTALS, 0, given)
+            _add(transaction, exchange.realm, entity, TOTALS, 0, values)
             minute = int(transaction.now * 1_000) // MINUTE * MINUTE
-            _add(transaction, exchange.realm, entity, MINUTES, minute, given)
+            _add(transaction, exchange.realm, entity, MINUTES, minute, values)
             timeseries.trimmed(transaction, exchange.realm, entity, MINUTES, limits.metric_minutes)
 
         write(exchange, f"{self.type}.emit_metrics", entity, add_values)
@@ -101,13 +101,13 @@ def counted(
     A few are read one by one; for many everything of their types is read once.
     """
     if len(entities) <= _FEW:
-        for one in entities:
-            yield from reading.values(realm, one, aspect, first, last, _EVERY)
+        for entity in entities:
+            yield from reading.values(realm, entity, aspect, first, last, _EVERY)
         return
-    wanted = frozenset(entities)
-    for type in sorted({one.type for one in wanted}):
+    selected = frozenset(entities)
+    for type in sorted({entity.type for entity in selected}):
         for row in reading.values_of(realm, type, aspect, first, last, None):
-            if row.entity in wanted:
+            if row.entity in selected:
                 yield row
 
 
@@ -122,11 +122,11 @@ def _add(
     entity: Entity,
     aspect: str,
     time: int,
-    given: Mapping[str, Number],
+    values: Mapping[str, Number],
 ) -> None:
     rows = transaction.store.values(realm, entity, aspect, time, time, _EVERY)
-    known = {row.mark: number_of(row) for row in rows}
-    sums = {name: known.get(name, 0) + number for name, number in given.items()}
+    stored = {row.mark: number_of(row) for row in rows}
+    sums = {name: stored.get(name, 0) + number for name, number in values.items()}
     for name, number in sums.items():
         if not isfinite(number) or abs(number) > _LARGEST:
             raise bad(f"the metric {quoted(name)} would become too large")
@@ -138,11 +138,11 @@ def _add(
 
 def _read(exchange: Exchange) -> dict[str, Number]:
     """The numbers of the body, by name; raises `Failure` 400."""
-    given = convert(strict_json.read(exchange.body), dict[str, int | float])
-    for name in given:
+    values = convert(strict_json.read(exchange.body), dict[str, int | float])
+    for name in values:
         if not 0 < len(name) <= _NAME_LENGTH or not _CHARACTERS.issuperset(name):
             raise bad(f"{quoted(name)} is no name of a metric")
-    return given
+    return values
 
 
 def _dataset(exchange: Exchange) -> Entity:
@@ -159,4 +159,6 @@ COUNTED: Final = (
     Counted("stream", f"{SPACE}/streams/{{stream}}", _stream),
 )
 
-ROUTES: Final[Sequence[Route]] = tuple(route for one in COUNTED for route in one.routes())
+ROUTES: Final[Sequence[Route]] = tuple(
+    route for counted_type in COUNTED for route in counted_type.routes()
+)

@@ -79,10 +79,15 @@ def listed(exchange: Exchange) -> Reply:
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
     stored = {tree.entity(id) for id in snapshot.of_type("namespace")}
-    shown = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
-    readable = passing(exchange, "namespace.get", shown)
+    visible_namespaces = visible(exchange, "namespace.list", sorted(stored | {DEFAULT}))
+    readable = passing(exchange, "namespace.get", visible_namespaces)
     bodies = dict(zip(readable, object_store.documents(exchange, readable), strict=True))
-    return ok([_shown(state, one, bodies[one]) if one in bodies else _named(one) for one in shown])
+    return ok(
+        [
+            _shown(state, entity, bodies[entity]) if entity in bodies else _named(entity)
+            for entity in visible_namespaces
+        ]
+    )
 
 
 def get(exchange: Exchange) -> Reply:
@@ -105,10 +110,10 @@ def create(exchange: Exchange) -> Reply:
         raise bad(f"expected both of `{PRINCIPAL}` and `{KEYTAB}`, or neither")
     targets = Parts(targets={"instance": instance(exchange)})
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         if is_stored(transaction.realm(exchange.realm), new):
             return [Requirement("namespace.recreate", new, targets)]
-        return [Requirement("namespace.create", new, targets), *owners.asks(_text(owner))]
+        return [Requirement("namespace.create", new, targets), *owners.requirements(_text(owner))]
 
     def add_namespace(transaction: WriteTransaction) -> str:
         if is_stored(transaction.realm(exchange.realm), new):
@@ -121,25 +126,27 @@ def create(exchange: Exchange) -> Reply:
             transaction.change(exchange.realm, RelationChanged(row, True))
         return f"Namespace '{name}' created successfully."
 
-    return said(write_all(exchange, asks, add_namespace, missing=None))
+    return said(write_all(exchange, requirements, add_namespace, missing=None))
 
 
 def update(exchange: Exchange) -> Reply:
     """Another description or other settings; what a namespace is mapped to stays as it is."""
     target = namespace(exchange)
     body = read(exchange, NamespaceBody)
-    wanted = _config(body.config or {})
+    changed = _config(body.config or {})
 
     def put_settings(transaction: WriteTransaction) -> None:
-        known = object_store.document_in(transaction, exchange.realm, target)
-        config = _known(transaction.realm(exchange.realm), target, known)
+        stored = object_store.document_in(transaction, exchange.realm, target)
+        config = _known(transaction.realm(exchange.realm), target, stored)
         for key in _MAPPINGS:
-            if key in wanted and wanted[key] != config.get(key):
+            if key in changed and changed[key] != config.get(key):
                 raise bad(f"`{key}` of a namespace cannot be changed")
-        if KEYTAB in wanted and config.get(PRINCIPAL) is None:
+        if KEYTAB in changed and config.get(PRINCIPAL) is None:
             raise bad(f"a namespace without `{PRINCIPAL}` has no `{KEYTAB}`")
-        description = body.description if body.description is not None else known.get("description")
-        settings = {key: value for key, value in {**config, **wanted}.items() if key != PRINCIPAL}
+        description = (
+            body.description if body.description is not None else stored.get("description")
+        )
+        settings = {key: value for key, value in {**config, **changed}.items() if key != PRINCIPAL}
         object_store.put(
             transaction, exchange.realm, target, description=description, config=settings
         )
@@ -203,14 +210,14 @@ def _check_reset(exchange: Exchange, operation: str, namespace: Entity) -> None:
         raise irrevocable(operation, namespace)
 
 
-def _config(given: Json) -> Json:
+def _config(body: Json) -> Json:
     """The settings of a namespace that are known; others are ignored, as everywhere."""
     config: Json = {}
     for key in _KEYS:
-        if given.get(key) is not None:
-            config[key] = convert(given[key], str, f"config.{key}")
-    if given.get(AS_PRINCIPAL) is not None:
-        config[AS_PRINCIPAL] = convert(given[AS_PRINCIPAL], bool, f"config.{AS_PRINCIPAL}")
+        if body.get(key) is not None:
+            config[key] = convert(body[key], str, f"config.{key}")
+    if body.get(AS_PRINCIPAL) is not None:
+        config[AS_PRINCIPAL] = convert(body[AS_PRINCIPAL], bool, f"config.{AS_PRINCIPAL}")
     if PRINCIPAL in config:
         owners.principal_entity(str(config[PRINCIPAL]))
     return config

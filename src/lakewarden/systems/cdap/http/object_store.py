@@ -96,7 +96,7 @@ def drop(exchange: Exchange, transaction: WriteTransaction, operation: str, enti
     if transaction.realm(realm).matrix.snapshot.coded.is_known(entity):
         transaction.change(realm, EntityDropped(entity))
     if DROP in transaction.realm(realm).matrix.operation(operation).effects:
-        pattern_grants.forget(transaction, realm, lambda one: one == entity)
+        pattern_grants.forget(transaction, realm, lambda place: place == entity)
 
 
 def empty(
@@ -105,11 +105,11 @@ def empty(
     """Takes away all that is in an entity, and leaves the entity."""
     realm = exchange.realm
     below = contents(transaction.realm(realm), entity)
-    for one in sorted(below, key=lambda one: -_depth(one)):
-        transaction.change(realm, EntityDropped(one))
+    for place in sorted(below, key=lambda place: -_depth(place)):
+        transaction.change(realm, EntityDropped(place))
     if DROP in transaction.realm(realm).matrix.operation(operation).effects:
         pattern_grants.forget(
-            transaction, realm, lambda one: one != entity and is_inside(one, entity)
+            transaction, realm, lambda place: place != entity and is_inside(place, entity)
         )
 
 

@@ -39,12 +39,12 @@ def of_namespace(state: RealmState, namespace: Entity) -> str | None:
     return names[0] if names else None
 
 
-def effective(state: RealmState, entity: Entity, given: str | None) -> str | None:
+def effective(state: RealmState, entity: Entity, principal: str | None) -> str | None:
     """The principal as which something in a namespace runs; None: as the platform itself."""
-    return given or of_namespace(state, namespace_of(entity))
+    return principal or of_namespace(state, namespace_of(entity))
 
 
-def asks(owner: str | None) -> Sequence[Requirement]:
+def requirements(owner: str | None) -> Sequence[Requirement]:
     """What is asked besides a creation with this owner."""
     return [] if owner is None else [Requirement("principal.use", principal_entity(owner))]
 
@@ -56,7 +56,7 @@ def person(state: RealmState, owner: str | None) -> Principal | None:
     return state.system.spelled(Principal(USER, cdap.user_of(owner)))
 
 
-def check_same(operation: str, entity: Entity, known: object, given: str | None) -> None:
+def check_same(operation: str, entity: Entity, stored: object, principal: str | None) -> None:
     """Raises `Failure` 403 where something that is there has another owner than is said."""
-    if known != given:
+    if stored != principal:
         raise of_another_owner(operation, entity)

@@ -49,11 +49,11 @@ class Level:
         """Takes all of them away."""
         return self._set(exchange, "delete_preference", None)
 
-    def _set(self, exchange: Exchange, verb: str, wanted: dict[str, str] | None) -> Reply:
+    def _set(self, exchange: Exchange, verb: str, values: dict[str, str] | None) -> Reply:
         target = self.named(exchange)
 
         def put_preferences(transaction: WriteTransaction) -> None:
-            object_store.put(transaction, exchange.realm, target, **{MEMBER: wanted})
+            object_store.put(transaction, exchange.realm, target, **{MEMBER: values})
 
         write(exchange, f"{self.type}.{verb}", target, put_preferences)
         return done()

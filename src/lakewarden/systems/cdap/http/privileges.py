@@ -64,7 +64,7 @@ def grant(exchange: Exchange) -> Reply:
     actions = _actions(state, body.actions)
     target = _named(anchor)
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         first = Requirement("privilege.grant", target)
         if isinstance(anchor, Entity) and is_stored(transaction.realm(exchange.realm), anchor):
             return [first]
@@ -74,7 +74,7 @@ def grant(exchange: Exchange) -> Reply:
     def write_grant(transaction: WriteTransaction) -> None:
         pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
 
-    write_all(exchange, asks, write_grant, ahead=True, details=_details(to, actions))
+    write_all(exchange, requirements, write_grant, ahead=True, details=_details(to, actions))
     return done()
 
 
@@ -102,11 +102,13 @@ def privileges(exchange: Exchange) -> Reply:
     principal = principal_of_path(exchange)
     state = allow_about(exchange, "privilege.list", principal)
     held = pattern_grants.given(state, acts_as(exchange, state, principal), exchange.now)
-    shown = [
+    rows = [
         {"authorizable": cdap.to_authorizable(anchor), "action": action}
-        for anchor, action in sorted(held, key=lambda one: (cdap.format_id(one[0]), one[1]))
+        for anchor, action in sorted(
+            held, key=lambda holding: (cdap.format_id(holding[0]), holding[1])
+        )
     ]
-    return ok(shown)
+    return ok(rows)
 
 
 def allow_about(exchange: Exchange, operation: str, principal: Principal) -> RealmState:
@@ -123,7 +125,9 @@ def acts_as(exchange: Exchange, state: RealmState, principal: Principal) -> froz
     groups = request.groups if principal == request.principal else ()
     memberships = state.matrix.snapshot.coded.memberships
     principals = (memberships.principals[id] for id in memberships.acts_as(principal, groups))
-    return frozenset({principal, *groups, *(one for one in principals if one.kind != IMPLIED)})
+    return frozenset(
+        {principal, *groups, *(implied for implied in principals if implied.kind != IMPLIED)}
+    )
 
 
 def principal_of_path(exchange: Exchange) -> Principal:
@@ -138,10 +142,10 @@ def _principal(exchange: Exchange, body: PrivilegesBody) -> Principal | None:
     """The principal of a body, whose type is an enumeration word."""
     if body.principal is None:
         return None
-    word = body.principal.type
-    kind = lower_word(word)
-    if kind not in KINDS or not word.isupper():
-        raise bad(f"unknown principal type {quoted(word)}; {_EXPECTED}")
+    kind_name = body.principal.type
+    kind = lower_word(kind_name)
+    if kind not in KINDS or not kind_name.isupper():
+        raise bad(f"unknown principal type {quoted(kind_name)}; {_EXPECTED}")
     return _spelled(exchange, kind, body.principal.name)
 
 
@@ -156,10 +160,10 @@ def _spelled(exchange: Exchange, kind: str, name: str) -> Principal:
 
 def _anchor(body: PrivilegesBody) -> Anchor:
     """The entity or pattern; raises `Failure` 400, `BadInput`, or `Unknown`."""
-    given = [one for one in (body.authorizable, body.entity) if one is not None]
-    if len(given) != 1:
+    anchors = [body_part for body_part in (body.authorizable, body.entity) if body_part is not None]
+    if len(anchors) != 1:
         raise bad("expected one of `authorizable` and `entity`")
-    return cdap.from_authorizable(given[0])
+    return cdap.from_authorizable(anchors[0])
 
 
 def _named(anchor: Anchor) -> Entity:
@@ -169,15 +173,15 @@ def _named(anchor: Anchor) -> Entity:
     return anchor
 
 
-def _actions(state: RealmState, words: Sequence[str] | None) -> frozenset[str]:
+def _actions(state: RealmState, names: Sequence[str] | None) -> frozenset[str]:
     every = pattern_grants.grantable(state.system.model)
-    if words is None or ALL in words:
+    if names is None or ALL in names:
         return every
-    unknown = [word for word in words if word not in every]
+    unknown = [name for name in names if name not in every]
     if unknown:
         expected = ", ".join((*sorted(every), ALL))
         raise bad(f"unknown action {quoted(unknown[0])}; expected one of: {expected}")
-    return frozenset(words)
+    return frozenset(names)
 
 
 def _details(principal: Principal | None, actions: frozenset[str] | None) -> Mapping[str, object]:

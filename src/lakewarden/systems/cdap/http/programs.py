@@ -74,19 +74,19 @@ def _start(exchange: Exchange, operation: str) -> Reply:
     target = program(exchange)
 
     def begin_run(transaction: WriteTransaction) -> None:
-        given = read_optional(exchange, dict[str, str])
-        begin(exchange, transaction, target, given)
+        arguments = read_optional(exchange, dict[str, str])
+        begin(exchange, transaction, target, arguments)
 
     write(exchange, operation, target, begin_run)
     return done()
 
 
 def begin(
-    exchange: Exchange, transaction: WriteTransaction, target: Entity, given: dict[str, str]
+    exchange: Exchange, transaction: WriteTransaction, target: Entity, arguments: dict[str, str]
 ) -> str:
     """Starts a program with its own arguments and those given, and returns the id of the run."""
     own = texts(object_store.document_in(transaction, exchange.realm, target).get(ARGUMENTS))
-    return runs.begin(transaction, exchange.realm, target, own | given)
+    return runs.begin(transaction, exchange.realm, target, own | arguments)
 
 
 def stop(exchange: Exchange) -> Reply:
@@ -133,14 +133,16 @@ def specification(exchange: Exchange) -> Reply:
     return ok({**names, "properties": {}})
 
 
-def listed(word: str) -> Handler:
+def listed(segment: str) -> Handler:
     """What lists the programs of one type in a namespace, as far as they are shown."""
 
     def handler(exchange: Exchange) -> Reply:
-        shown = listed_in(exchange, "program.list", namespace(exchange))
-        fitting = [one for one in shown if program_type(one) == BY_WORD[word]]
+        visible_programs = listed_in(exchange, "program.list", namespace(exchange))
+        fitting = [
+            program for program in visible_programs if program_type(program) == BY_WORD[segment]
+        ]
         bodies = object_store.documents(exchange, fitting)
-        return ok([_row(one, body) for one, body in zip(fitting, bodies, strict=True)])
+        return ok([_row(program, body) for program, body in zip(fitting, bodies, strict=True)])
 
     return handler
 
@@ -166,8 +168,8 @@ def set_arguments(exchange: Exchange) -> Reply:
     target = program(exchange)
 
     def put_arguments(transaction: WriteTransaction) -> None:
-        given = read_optional(exchange, dict[str, str])
-        object_store.put(transaction, exchange.realm, target, **{ARGUMENTS: given})
+        arguments = read_optional(exchange, dict[str, str])
+        object_store.put(transaction, exchange.realm, target, **{ARGUMENTS: arguments})
 
     write(exchange, "program.set_runtime_args", target, put_arguments)
     return done()
@@ -178,8 +180,8 @@ def instances(exchange: Exchange) -> Reply:
     target = program(exchange)
     allow(exchange, "program.get_instances", target)
     _check_scaled(target)
-    wanted, there = instances_of(object_store.document(exchange, target))
-    return ok({"instances": wanted, "requested": wanted, "provisioned": there})
+    requested, provisioned = instances_of(object_store.document(exchange, target))
+    return ok({"instances": requested, "requested": requested, "provisioned": provisioned})
 
 
 def set_instances(exchange: Exchange) -> Reply:
@@ -188,8 +190,8 @@ def set_instances(exchange: Exchange) -> Reply:
 
     def put_instances(transaction: WriteTransaction) -> None:
         _check_scaled(target)
-        given = read(exchange, InstancesBody)
-        object_store.put(transaction, exchange.realm, target, **{INSTANCES: given.instances})
+        body = read(exchange, InstancesBody)
+        object_store.put(transaction, exchange.realm, target, **{INSTANCES: body.instances})
 
     write(exchange, "program.set_instances", target, put_instances)
     return done()
@@ -200,8 +202,8 @@ def flowlet_instances(exchange: Exchange) -> Reply:
     flow = _flow(exchange)
     allow(exchange, "program.get_instances", flow)
     flowlet = _flowlet(exchange)
-    wanted, _ = instances_of(object_store.document(exchange, flow), flowlet)
-    return ok({"instances": wanted})
+    requested, _ = instances_of(object_store.document(exchange, flow), flowlet)
+    return ok({"instances": requested})
 
 
 def set_flowlet_instances(exchange: Exchange) -> Reply:
@@ -210,11 +212,11 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
 
     def put_instances(transaction: WriteTransaction) -> None:
         flowlet = _flowlet(exchange)
-        given = read(exchange, InstancesBody)
-        known = flowlets_of(object_store.document_in(transaction, exchange.realm, flow))
-        if flowlet not in known and len(known) >= MOST_FLOWLETS:
+        body = read(exchange, InstancesBody)
+        stored = flowlets_of(object_store.document_in(transaction, exchange.realm, flow))
+        if flowlet not in stored and len(stored) >= MOST_FLOWLETS:
             raise bad(f"a flow has at most {MOST_FLOWLETS} flowlets")
-        after = {**known, flowlet: given.instances}
+        after = {**stored, flowlet: body.instances}
         object_store.put(transaction, exchange.realm, flow, **{FLOWLETS: after})
 
     write(
@@ -230,10 +232,10 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
 def instances_of(body: Json, flowlet: str | None = None) -> tuple[int, int]:
     """How many instances are wanted, and how many there are, which is none while stopped."""
     if flowlet is None:
-        wanted = cast("int", body.get(INSTANCES) or 1)
+        requested = cast("int", body.get(INSTANCES) or 1)
     else:
-        wanted = flowlets_of(body).get(flowlet, 1)
-    return wanted, wanted if runs.is_running(body) else 0
+        requested = flowlets_of(body).get(flowlet, 1)
+    return requested, requested if runs.is_running(body) else 0
 
 
 def flowlets_of(body: Json) -> dict[str, int]:
@@ -277,7 +279,7 @@ ROUTES: Final[Sequence[Route]] = (
     Route("GET", _FLOWLET, "program.get_instances", flowlet_instances),
     Route("PUT", _FLOWLET, "program.set_instances", set_flowlet_instances),
     *(
-        Route("GET", f"/v3/namespaces/{{namespace}}/{word}", "program.list", listed(word))
-        for word in BY_WORD
+        Route("GET", f"/v3/namespaces/{{namespace}}/{segment}", "program.list", listed(segment))
+        for segment in BY_WORD
     ),
 )

@@ -56,8 +56,8 @@ def denied_all(first: str, ids: Sequence[str]) -> Failure:
     """The 403 of a request that was denied on several entities; `first` is about the first."""
     if len(ids) == 1:
         return forbidden(first)
-    left = f" and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
-    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_LISTED])}{left}")
+    more = f" and {len(ids) - MOST_LISTED} more" if len(ids) > MOST_LISTED else ""
+    return forbidden(f"{first}\nmissing: {', '.join(ids[:MOST_LISTED])}{more}")
 
 
 def of_another_owner(operation: str, entity: Entity) -> Failure:
@@ -99,9 +99,9 @@ def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
         who(matrix, replace(question, operation=model.granting, target=request.target))
     )
     if grantors:
-        names = ", ".join(f"'{shown(one.name)}'" for one in islice(grantors, _GRANTORS))
-        left = f" and {len(grantors) - _GRANTORS} more" if len(grantors) > _GRANTORS else ""
-        yield f"can be granted by {names}{left}"
+        names = ", ".join(f"'{shown(grantor.name)}'" for grantor in islice(grantors, _GRANTORS))
+        more = f" and {len(grantors) - _GRANTORS} more" if len(grantors) > _GRANTORS else ""
+        yield f"can be granted by {names}{more}"
 
 
 def _text(matrix: Matrix, request: Request) -> str:
@@ -130,43 +130,43 @@ def shown_principal(principal: Principal) -> str:
 def _can_be_given(model: Model, way: Way) -> bool:
     """Whether grants alone would do: some of what is asked for belongs to the platform."""
     privileges = [model.privileges[need.privilege] for need in way]
-    return all(one.grantable or one.implied_by for one in privileges)
+    return all(privilege.grantable or privilege.implied_by for privilege in privileges)
 
 
 def _first(ways: Iterable[Way], target: Entity) -> Entity:
     entity_sets = [{need.entity for need in way} for way in ways]
     if {target} in entity_sets:
         return target
-    return min(entity_sets[0], key=lambda one: (one != target, one))
+    return min(entity_sets[0], key=lambda entity_in_set: (entity_in_set != target, entity_in_set))
 
 
 def _is_sight(model: Model, privilege: str) -> bool:
     return model.privileges[privilege].reach is Reach.ABOVE
 
 
-def _of_sight(who: str, entity: Entity) -> str:
+def _of_sight(user: str, entity: Entity) -> str:
     id = cdap.format_id(entity)
     if entity.type == "namespace":
         return (
-            f"Principal '{who}' is not allowed to access namespace '{id}', since the principal"
+            f"Principal '{user}' is not allowed to access namespace '{id}', since the principal"
             " does not have any privilege on this namespace or any entity in this namespace."
         )
-    return f"Principal '{who}' does not have privileges to access entity '{id}'"
+    return f"Principal '{user}' does not have privileges to access entity '{id}'"
 
 
-def _of_actions(model: Model, who: str, entity: Entity, needed: list[set[str]]) -> str:
+def _of_actions(model: Model, user: str, entity: Entity, needed: list[set[str]]) -> str:
     """`needed`: what each of the ways asks for on the entity."""
     id = cdap.format_id(entity)
     single = [next(iter(privileges)) for privileges in needed if len(privileges) == 1]
-    either = {action for one in single for action in _actions(model, one)}
+    either = {action for privilege in single for action in _actions(model, privilege)}
     if len(single) == len(needed) and len(either) > 1:
         actions = _in_order(model, either)
         return (
-            f"Principal '{who}' is not authorized to perform any one of the actions '{actions}'"
+            f"Principal '{user}' is not authorized to perform any one of the actions '{actions}'"
             f" on entity '{id}'"
         )
     actions = _in_order(model, needed[0])
-    return f"Principal '{who}' is not authorized to perform actions '{actions}' on entity '{id}'"
+    return f"Principal '{user}' is not authorized to perform actions '{actions}' on entity '{id}'"
 
 
 def _actions(model: Model, privilege: str) -> tuple[str, ...]:
@@ -174,12 +174,12 @@ def _actions(model: Model, privilege: str) -> tuple[str, ...]:
 
 
 def _in_order(model: Model, privileges: Iterable[str]) -> str:
-    wanted = set(privileges)
-    return f"[{', '.join(name for name in model.privileges if name in wanted)}]"
+    names = set(privileges)
+    return f"[{', '.join(name for name in model.privileges if name in names)}]"
 
 
-def _of_operation(who: str, request: Request) -> str:
-    text = f"Principal '{who}' is not authorized to perform action '{request.operation}'"
+def _of_operation(user: str, request: Request) -> str:
+    text = f"Principal '{user}' is not authorized to perform action '{request.operation}'"
     if request.target == NO_RESOURCE:
         return text
     return f"{text} on entity '{cdap.format_id(request.target)}'"

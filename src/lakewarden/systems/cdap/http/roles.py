@@ -117,7 +117,7 @@ def _id(role: Principal) -> str:
 
 
 def _shown(principals: Iterable[Principal]) -> list[Json]:
-    names = sorted(one.name for one in principals if one.kind == ROLE)
+    names = sorted(principal.name for principal in principals if principal.kind == ROLE)
     return [{"name": name, "type": "ROLE"} for name in names]
 
 

@@ -25,7 +25,11 @@ def running(transaction: WriteTransaction, realm: str, container: Entity) -> lis
     """The programs in an application or namespace that run, by name."""
     programs = contents(transaction.realm(realm), container, ["program"])
     bodies = documents_in(transaction.store, realm, programs)
-    return [one for one, body in zip(programs, bodies, strict=True) if body.get(STATUS) == RUNNING]
+    return [
+        program
+        for program, body in zip(programs, bodies, strict=True)
+        if body.get(STATUS) == RUNNING
+    ]
 
 
 def refuse_running(transaction: WriteTransaction, realm: str, containers: Sequence[Entity]) -> None:
@@ -33,7 +37,7 @@ def refuse_running(transaction: WriteTransaction, realm: str, containers: Sequen
     for container in containers:
         still = running(transaction, realm, container)
         if still:
-            ids = ", ".join(f"'{cdap.format_id(one)}'" for one in still)
+            ids = ", ".join(f"'{cdap.format_id(program)}'" for program in still)
             raise conflict(
                 f"'{cdap.format_id(container)}' could not be deleted: these programs are still"
                 f" running: {ids}"

@@ -124,15 +124,15 @@ def end(transaction: WriteTransaction, realm: str, program: Entity, run: str | N
     elif not is_running(body):
         raise bad(f"'{cdap.format_id(program)}' is not running")
     ended = active if run is None else [run]
-    left = [one for one in active if one not in ended]
-    members = {STATUS: RUNNING if left else STOPPED, ACTIVE: left or None}
+    still_active = [run for run in active if run not in ended]
+    members = {STATUS: RUNNING if still_active else STOPPED, ACTIVE: still_active or None}
     object_store.put(transaction, realm, program, **members)
-    for one in ended:
+    for ended_run in ended:
         change(
             transaction,
             realm,
             program,
-            one,
+            ended_run,
             status=KILLED,
             end=int(transaction.now * 1_000),
             levels=None,

@@ -43,9 +43,9 @@ def put(
     object_store.put(transaction, realm, app, **{SCHEDULES: schedules or None})
 
 
-def one_of(app: Entity, known: Mapping[str, Json], name: str) -> Json:
+def one_of(app: Entity, schedules: Mapping[str, Json], name: str) -> Json:
     """The schedule of that name; raises `Failure` 404."""
-    schedule = known.get(name)
+    schedule = schedules.get(name)
     if schedule is None:
         raise not_found(id_of(app, name))
     return schedule
@@ -62,15 +62,17 @@ def program_named(app: Entity, named: ProgramBody) -> Entity:
 
 
 def forget(
-    transaction: WriteTransaction, realm: str, app: Entity, gone: Collection[Entity]
+    transaction: WriteTransaction, realm: str, app: Entity, removed: Collection[Entity]
 ) -> None:
     """Deletes the schedules that start programs which are there no more."""
-    known = schedules_in(transaction, realm, app)
-    left = {
-        name: schedule for name, schedule in known.items() if started_by(app, schedule) not in gone
+    schedules = schedules_in(transaction, realm, app)
+    remaining = {
+        name: schedule
+        for name, schedule in schedules.items()
+        if started_by(app, schedule) not in removed
     }
-    if left != known:
-        put(transaction, realm, app, left)
+    if remaining != schedules:
+        put(transaction, realm, app, remaining)
 
 
 def id_of(app: Entity, name: str) -> str:

@@ -86,13 +86,13 @@ def add(exchange: Exchange) -> Reply:
         started = program_named(app, body.program)
         if not is_stored(transaction.realm(exchange.realm), started):
             raise not_found(started)
-        known = schedules_in(transaction, exchange.realm, app)
-        if name in known:
+        schedules = schedules_in(transaction, exchange.realm, app)
+        if name in schedules:
             raise exists(id_of(app, name))
-        if len(known) >= MOST:
+        if len(schedules) >= MOST:
             raise bad(f"an application has at most {MOST} schedules")
         new = {"properties": {}, "constraints": [], "timeoutMillis": TIMEOUT, "status": SUSPENDED}
-        put(transaction, exchange.realm, app, {**known, name: {**new, **_said(body)}})
+        put(transaction, exchange.realm, app, {**schedules, name: {**new, **_said(body)}})
 
     write(exchange, "schedule.add", app, add_schedule, details={"schedule": name})
     return done()
@@ -104,11 +104,11 @@ def update(exchange: Exchange) -> Reply:
 
     def put_schedule(transaction: WriteTransaction) -> None:
         body = _body(exchange)
-        known = schedules_in(transaction, exchange.realm, app)
-        before = one_of(app, known, name)
+        schedules = schedules_in(transaction, exchange.realm, app)
+        before = one_of(app, schedules, name)
         if body.program is not None and program_named(app, body.program) != started_by(app, before):
             raise bad("the program of a schedule cannot be changed")
-        put(transaction, exchange.realm, app, {**known, name: {**before, **_said(body)}})
+        put(transaction, exchange.realm, app, {**schedules, name: {**before, **_said(body)}})
 
     write(exchange, "schedule.update", app, put_schedule, details={"schedule": name})
     return done()
@@ -119,10 +119,10 @@ def delete(exchange: Exchange) -> Reply:
     app, name = application(exchange), exchange.params["schedule"]
 
     def delete_schedule(transaction: WriteTransaction) -> None:
-        known = schedules_in(transaction, exchange.realm, app)
-        one_of(app, known, name)
-        left = {other: schedule for other, schedule in known.items() if other != name}
-        put(transaction, exchange.realm, app, left)
+        schedules = schedules_in(transaction, exchange.realm, app)
+        one_of(app, schedules, name)
+        remaining = {other: schedule for other, schedule in schedules.items() if other != name}
+        put(transaction, exchange.realm, app, remaining)
 
     write(exchange, "schedule.delete", app, delete_schedule, details={"schedule": name})
     return done()
@@ -142,18 +142,23 @@ def _set(exchange: Exchange, operation: str, status: str) -> Reply:
     app, name = application(exchange), exchange.params["schedule"]
     allow(exchange, "schedule.list", app)
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         schedule = one_of(app, schedules_in(transaction, exchange.realm, app), name)
         return [Requirement(operation, started_by(app, schedule))]
 
     def set_status(transaction: WriteTransaction) -> None:
-        known = schedules_in(transaction, exchange.realm, app)
-        if known[name]["status"] == status:
-            word = "resumed" if status == SCHEDULED else "suspended"
-            raise conflict(f"'{id_of(app, name)}' is already {word}")
-        put(transaction, exchange.realm, app, {**known, name: {**known[name], "status": status}})
+        schedules = schedules_in(transaction, exchange.realm, app)
+        if schedules[name]["status"] == status:
+            state = "resumed" if status == SCHEDULED else "suspended"
+            raise conflict(f"'{id_of(app, name)}' is already {state}")
+        put(
+            transaction,
+            exchange.realm,
+            app,
+            {**schedules, name: {**schedules[name], "status": status}},
+        )
 
-    write_all(exchange, asks, set_status, details={"schedule": name})
+    write_all(exchange, requirements, set_status, details={"schedule": name})
     return ok("OK")
 
 
@@ -195,14 +200,14 @@ def listed_of_program(exchange: Exchange) -> Reply:
 
 
 def _listed(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Reply:
-    body, shown = object_store.document(exchange, app), frozenset(programs)
+    body, visible_programs = object_store.document(exchange, app), frozenset(programs)
     version = latest(body).get("version")
-    known = sorted(schedules_of(body).items())
+    schedules = sorted(schedules_of(body).items())
     return ok(
         [
             _shown(app, name, schedule, version)
-            for name, schedule in known
-            if started_by(app, schedule) in shown
+            for name, schedule in schedules
+            if started_by(app, schedule) in visible_programs
         ]
     )
 
@@ -215,8 +220,8 @@ def _body(exchange: Exchange) -> ScheduleBody:
     if body.timeout_millis is not None and body.timeout_millis < 0:
         raise bad("expected `timeoutMillis` to be 0 or more")
     if body.program is not None and body.program.program_type not in SCHEDULABLE:
-        given, expected = quoted(body.program.program_type), ", ".join(SCHEDULABLE)
-        raise bad(f"programs of type {given} have no schedules; expected one of: {expected}")
+        type, expected = quoted(body.program.program_type), ", ".join(SCHEDULABLE)
+        raise bad(f"programs of type {type} have no schedules; expected one of: {expected}")
     if body.trigger is not None:
         _check_trigger(body.trigger)
     return body
@@ -263,10 +268,13 @@ ROUTES: Final[Sequence[Route]] = (
     Route("PUT", ONE, "schedule.add", add),
     Route("POST", f"{ONE}/update", "schedule.update", update),
     Route("DELETE", ONE, "schedule.delete", delete),
-    *(Route("POST", f"{ONE}/{word}", "schedule.resume", resume) for word in ("resume", "enable")),
     *(
-        Route("POST", f"{ONE}/{word}", "schedule.suspend", suspend)
-        for word in ("suspend", "disable")
+        Route("POST", f"{ONE}/{segment}", "schedule.resume", resume)
+        for segment in ("resume", "enable")
+    ),
+    *(
+        Route("POST", f"{ONE}/{segment}", "schedule.suspend", suspend)
+        for segment in ("suspend", "disable")
     ),
     Route("GET", f"{PROGRAM}/schedules", "schedule.list.filter", listed_of_program),
 )

@@ -86,7 +86,7 @@ class Hit(NamedTuple):
 
     def body(self) -> Json:
         """As replies have it."""
-        metadata = {scope: one.body() for scope, one in self.metadata.items()}
+        metadata = {scope: record.body() for scope, record in self.metadata.items()}
         return {"entityId": self.subject.id(), "metadata": metadata}
 
 
@@ -110,12 +110,12 @@ def search_everywhere(exchange: Exchange) -> Reply:
 
 def _answer(exchange: Exchange, spaces: Sequence[Entity]) -> Reply:
     query = _query(exchange)
-    users = [one for one in spaces if one != SYSTEM] if "USER" in query.places else []
+    users = [space for space in spaces if space != SYSTEM] if "USER" in query.places else []
     places = [*users, *([SYSTEM] if "SYSTEM" in query.places or SYSTEM in spaces else [])]
     hits = _ordered(_hits(exchange, places, query), query)
     start = query.offset
     if query.after is not None:
-        start += sum(_compare(one.place, query.after, query) <= 0 for one in hits)
+        start += sum(_compare(hit.place, query.after, query) <= 0 for hit in hits)
     end = start + query.limit
     begins = range(end, len(hits), query.limit)[: query.cursors]
     return ok(
@@ -136,7 +136,7 @@ def _answer(exchange: Exchange, spaces: Sequence[Entity]) -> Reply:
 def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterator[Hit]:
     """What the caller is shown of what matches."""
     state = exchange.realm_state
-    inside = (one for space in spaces for one in contents(state, space, TARGETS))
+    inside = (entity for space in spaces for entity in contents(state, space, TARGETS))
     candidates = [*(space for space in spaces if space != SYSTEM), *inside]
     shown = visible(exchange, "namespace.search", candidates)
     readable = _readable(exchange, shown)
@@ -156,11 +156,11 @@ def _hits(exchange: Exchange, spaces: Sequence[Entity], query: Query) -> Iterato
 
 def _readable(exchange: Exchange, entities: Sequence[Entity]) -> frozenset[Entity]:
     """Those of which the caller may read the metadata."""
-    kinds = {one.type for one in entities}
+    kinds = {entity.type for entity in entities}
     return frozenset(
-        one
+        entity
         for kind in kinds
-        for one in passing(exchange, reads(kind), (e for e in entities if e.type == kind))
+        for entity in passing(exchange, reads(kind), (e for e in entities if e.type == kind))
     )
 
 
@@ -169,8 +169,12 @@ def _hidden_schedules(exchange: Exchange, entity: Entity, body: Json) -> frozens
     if entity.type != "application":
         return frozenset()
     started = {name: started_by(entity, schedule) for name, schedule in schedules_of(body).items()}
-    shown = set(passing(exchange, "schedule.list.filter", started.values()))
-    return frozenset(Part(SCHEDULES, name) for name, one in started.items() if one not in shown)
+    visible_schedules = set(passing(exchange, "schedule.list.filter", started.values()))
+    return frozenset(
+        Part(SCHEDULES, name)
+        for name, schedule in started.items()
+        if schedule not in visible_schedules
+    )
 
 
 def _name_alone(subject: Subject) -> dict[str, Record]:
@@ -179,26 +183,26 @@ def _name_alone(subject: Subject) -> dict[str, Record]:
 
 def _words(metadata: Mapping[str, Record]) -> frozenset[str]:
     """All that a term can match."""
-    words: set[str] = set()
+    terms: set[str] = set()
     for record in metadata.values():
         for key, value in record.properties.items():
             parts = {value.lower(), *_BETWEEN.split(value.lower())} - {""}
-            words |= parts | {f"{key.lower()}:{part}" for part in parts}
-            words.add(f"properties:{key.lower()}")
+            terms |= parts | {f"{key.lower()}:{part}" for part in parts}
+            terms.add(f"properties:{key.lower()}")
         tags = {tag.lower() for tag in record.tags}
-        words |= tags | {f"tags:{tag}" for tag in tags}
-    return frozenset(words)
+        terms |= tags | {f"tags:{tag}" for tag in tags}
+    return frozenset(terms)
 
 
-def _score(terms: Sequence[str], words: frozenset[str]) -> int:
+def _score(terms: Sequence[str], found_terms: frozenset[str]) -> int:
     """How many of the words the terms match."""
     if "*" in terms:
         return 1
-    return sum(1 for word in words if any(_matches(term, word) for term in terms))
+    return sum(1 for found_term in found_terms if any(_matches(term, found_term) for term in terms))
 
 
-def _matches(term: str, word: str) -> bool:
-    return word.startswith(term[:-1]) if term.endswith("*") else word == term
+def _matches(term: str, found_term: str) -> bool:
+    return found_term.startswith(term[:-1]) if term.endswith("*") else found_term == term
 
 
 def _place(subject: Subject, metadata: Mapping[str, Record], query: Query, score: int) -> Place:
@@ -209,18 +213,18 @@ def _place(subject: Subject, metadata: Mapping[str, Record], query: Query, score
 
 
 def _ordered(hits: Iterable[Hit], query: Query) -> list[Hit]:
-    def compared(one: Hit, other: Hit) -> int:
-        return _compare(one.place, other.place, query)
+    def compared(first: Hit, second: Hit) -> int:
+        return _compare(first.place, second.place, query)
 
     return sorted(hits, key=cmp_to_key(compared))
 
 
-def _compare(one: Place, other: Place, query: Query) -> int:
+def _compare(place: Place, other: Place, query: Query) -> int:
     """Which stands first; of two that are alike, always that with the lesser id."""
-    first, second = (one.score, one.text), (other.score, other.text)
+    first, second = (place.score, place.text), (other.score, other.text)
     if first != second:
         return (1 if first > second else -1) * (-1 if query.descending else 1)
-    return (one.id > other.id) - (one.id < other.id)
+    return (place.id > other.id) - (place.id < other.id)
 
 
 def _query(exchange: Exchange) -> Query:
@@ -248,10 +252,10 @@ def _query(exchange: Exchange) -> Query:
 
 def _order(exchange: Exchange, text: str) -> tuple[str, bool]:
     """The order that is asked for: the most relevant first, unless it is said."""
-    said = exchange.one("sort").split()
-    if not said:
+    parts = exchange.one("sort").split()
+    if not parts:
         return _RELEVANCE, True
-    order, way = (said[0].lower(), said[1].lower()) if len(said) == 2 else ("", "")
+    order, way = (parts[0].lower(), parts[1].lower()) if len(parts) == 2 else ("", "")
     if order != ENTITY_NAME or way not in ("asc", "desc"):
         raise bad(f"expected `{ENTITY_NAME} asc` or `{ENTITY_NAME} desc` as `sort`")
     if text != "*":
@@ -260,18 +264,18 @@ def _order(exchange: Exchange, text: str) -> tuple[str, bool]:
 
 
 def _targets(exchange: Exchange) -> frozenset[str]:
-    wanted = frozenset(one.lower() for one in exchange.query.get("target", ()))
-    for one in sorted(wanted - ALL_TARGETS - {"all"}):
+    targets = frozenset(target.lower() for target in exchange.query.get("target", ()))
+    for target in sorted(targets - ALL_TARGETS - {"all"}):
         expected = ", ".join(f"`{target}`" for target in sorted(ALL_TARGETS))
-        raise bad(f"unknown target {quoted(one)}; expected one of {expected}")
-    return frozenset() if "all" in wanted else wanted
+        raise bad(f"unknown target {quoted(target)}; expected one of {expected}")
+    return frozenset() if "all" in targets else targets
 
 
 def _places(exchange: Exchange) -> frozenset[str]:
-    wanted = exchange.one("entityScope").upper()
-    if wanted and wanted not in _SCOPES:
-        raise bad(f"unknown scope {quoted(wanted)}; expected `USER` or `SYSTEM`")
-    return frozenset([wanted] if wanted else _SCOPES)
+    scope = exchange.one("entityScope").upper()
+    if scope and scope not in _SCOPES:
+        raise bad(f"unknown scope {quoted(scope)}; expected `USER` or `SYSTEM`")
+    return frozenset([scope] if scope else _SCOPES)
 
 
 def _number(exchange: Exchange, name: str, otherwise: int) -> int:

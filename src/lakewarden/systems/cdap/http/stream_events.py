@@ -153,8 +153,8 @@ def _events(exchange: Exchange, operation: str, stream: Entity) -> Events:
 
 
 def _batch(exchange: Exchange, headers: Mapping[str, str]) -> Events:
-    said = exchange.headers.get("content-type", "")
-    type = said.partition(";")[0].strip().lower()
+    header = exchange.headers.get("content-type", "")
+    type = header.partition(";")[0].strip().lower()
     if type == AVRO:
         return _of_avro(exchange, headers)
     if not type.startswith("text/"):
@@ -228,7 +228,7 @@ def printable(body: bytes) -> str:
     >>> print(printable(b"caf\xc3\xa9"))
     caf\xC3\xA9
     """
-    return "".join(chr(one) if chr(one) in _PRINTABLE else f"\\x{one:02X}" for one in body)
+    return "".join(chr(byte) if chr(byte) in _PRINTABLE else f"\\x{byte:02X}" for byte in body)
 
 
 def _span(exchange: Exchange) -> Span:

@@ -49,10 +49,10 @@ def put(exchange: Exchange) -> Reply:
         if body.format is None:
             raise bad(f"expected `{FORMAT}`")
         check_format(body.format)
-        known = _views(object_store.document_in(transaction, exchange.realm, stream))
-        views = {**known, name: {**known.get(name, {}), FORMAT: body.format}}
+        stored = _views(object_store.document_in(transaction, exchange.realm, stream))
+        views = {**stored, name: {**stored.get(name, {}), FORMAT: body.format}}
         object_store.put(transaction, exchange.realm, stream, **{MEMBER: views})
-        return name not in known
+        return name not in stored
 
     is_new = write(exchange, "stream_view.create", stream, put_view)
     return Reply(201, b"", TEXT) if is_new else said("")
@@ -73,11 +73,11 @@ def delete(exchange: Exchange) -> Reply:
     stream, name = entity(exchange, "stream"), _name(exchange)
 
     def delete_view(transaction: WriteTransaction) -> None:
-        known = _views(object_store.document_in(transaction, exchange.realm, stream))
-        if name not in known:
+        stored = _views(object_store.document_in(transaction, exchange.realm, stream))
+        if name not in stored:
             raise not_found(_id(stream, name))
-        left = {other: view for other, view in known.items() if other != name}
-        object_store.put(transaction, exchange.realm, stream, **{MEMBER: left or None})
+        remaining = {other: view for other, view in stored.items() if other != name}
+        object_store.put(transaction, exchange.realm, stream, **{MEMBER: remaining or None})
 
     write(exchange, "stream_view.delete", stream, delete_view)
     return done()

@@ -95,26 +95,28 @@ def check_format(format: Json) -> None:
 
 def listed_all(exchange: Exchange) -> Reply:
     """The streams of a namespace that the caller is shown."""
-    return ok([{"name": last(one)} for one in listed(exchange, "stream.list", namespace(exchange))])
+    return ok(
+        [{"name": last(stream)} for stream in listed(exchange, "stream.list", namespace(exchange))]
+    )
 
 
 def create(exchange: Exchange) -> Reply:
     """A new stream; one that is there stays as it is, and nobody is given anything on it."""
     stream = entity(exchange, "stream")
     body = read_optional(exchange, StreamBody)
-    said = Said(body.properties(), body.description, body.principal)
+    settings = Said(body.properties(), body.description, body.principal)
 
-    def asks(transaction: WriteTransaction) -> Sequence[Requirement]:
+    def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         owner = owners.effective(transaction.realm(exchange.realm), stream, body.principal)
-        return [Requirement("stream.create", stream), *owners.asks(owner)]
+        return [Requirement("stream.create", stream), *owners.requirements(owner)]
 
     def create_stream(transaction: WriteTransaction) -> None:
         if is_stored(transaction.realm(exchange.realm), stream):
             _check_owner(exchange, transaction, "stream.create", stream, body.principal)
         else:
-            creating.put_stream(exchange, transaction, "stream.create", stream, said)
+            creating.put_stream(exchange, transaction, "stream.create", stream, settings)
 
-    write_all(exchange, asks, create_stream, missing=None)
+    write_all(exchange, requirements, create_stream, missing=None)
     return done()
 
 
@@ -129,14 +131,14 @@ def update(exchange: Exchange) -> Reply:
     """Other properties; what is not said stays as it is. Owners must be repeated."""
     stream = entity(exchange, "stream")
     body = read(exchange, StreamBody)
-    wanted = body.properties()
+    changed = body.properties()
 
     def put_properties(transaction: WriteTransaction) -> None:
         _check_owner(exchange, transaction, "stream.update_properties", stream, body.principal)
         known = object_store.document_in(transaction, exchange.realm, stream)
         new_description = body.description
         description = known.get("description") if new_description is None else new_description
-        properties = {**properties_of(known), **wanted}
+        properties = {**properties_of(known), **changed}
         object_store.put(
             transaction, exchange.realm, stream, properties=properties, description=description
         )
@@ -182,19 +184,19 @@ def _check_owner(
     transaction: WriteTransaction,
     operation: str,
     stream: Entity,
-    given: str | None,
+    principal: str | None,
 ) -> None:
     """Raises `Failure` 403 where the stream would get another effective owner."""
     state = transaction.realm(exchange.realm)
-    known = object_store.document_in(transaction, exchange.realm, stream).get(PRINCIPAL)
-    before = owners.effective(state, stream, None if known is None else str(known))
-    owners.check_same(operation, stream, before, owners.effective(state, stream, given))
+    stored = object_store.document_in(transaction, exchange.realm, stream).get(PRINCIPAL)
+    before = owners.effective(state, stream, None if stored is None else str(stored))
+    owners.check_same(operation, stream, before, owners.effective(state, stream, principal))
 
 
 def _shown(body: Json) -> Json:
-    said = {TTL: FOREVER, FORMAT: TEXT, THRESHOLD: _OF_THRESHOLD, **properties_of(body)}
+    defaults = {TTL: FOREVER, FORMAT: TEXT, THRESHOLD: _OF_THRESHOLD, **properties_of(body)}
     more = present(description=body.get("description"), principal=body.get(PRINCIPAL))
-    return {**said, **more}
+    return {**defaults, **more}
 
 
 ROUTES: Final[Sequence[Route]] = (

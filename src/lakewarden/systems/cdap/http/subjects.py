@@ -56,8 +56,8 @@ class Subject:
         if self.part is None:
             return {METADATA: metadata}
         member, name = self.part
-        known = {**_parts(body, member), name: {**self.document_part(body), METADATA: metadata}}
-        return {member: known}
+        members = {**_parts(body, member), name: {**self.document_part(body), METADATA: metadata}}
+        return {member: members}
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ class Subject:
     def id(self) -> Json:
         """Its id, as replies write it: the fields of releases 3.4 to 4.2."""
         fields: Json = {**cdap.to_legacy(self.entity)}
-        word = fields.pop("entity")
+        type = fields.pop("entity")
         if self.entity.type in ("application", "program"):
             fields["version"] = UNVERSIONED
         if self.entity.type == "program":
@@ -84,8 +84,8 @@ class Subject:
         if self.part is not None:
             member, name = self.part
             fields[_PART_FIELDS[member]] = name
-            word = _PART_WORDS.get(member, word)
-        return {**fields, "entity": word}
+            type = _PART_WORDS.get(member, type)
+        return {**fields, "entity": type}
 
 
 TARGETS: Final[Mapping[str, str]] = {

@@ -78,8 +78,8 @@ def status(exchange: Exchange) -> Reply:
 
 def instances(exchange: Exchange) -> Reply:
     """How many instances a service has, and how many are wanted."""
-    wanted = _wanted(_seen(exchange))
-    return ok({"requested": wanted, "provisioned": wanted})
+    requested = _wanted(_seen(exchange))
+    return ok({"requested": requested, "provisioned": requested})
 
 
 def set_instances(exchange: Exchange) -> Reply:
@@ -88,10 +88,10 @@ def set_instances(exchange: Exchange) -> Reply:
 
     def put_instances(transaction: WriteTransaction) -> None:
         most = _known(name).most
-        wanted = read(exchange, InstancesBody).instances
-        if not 1 <= wanted <= most:
-            raise bad(f"expected 1 to {most} instances of {quoted(name)}, got {wanted}")
-        object_store.put(transaction, exchange.realm, _entity(name), **{INSTANCES: wanted})
+        requested = read(exchange, InstancesBody).instances
+        if not 1 <= requested <= most:
+            raise bad(f"expected 1 to {most} instances of {quoted(name)}, got {requested}")
+        object_store.put(transaction, exchange.realm, _entity(name), **{INSTANCES: requested})
 
     _change(exchange, put_instances)
     return done()
@@ -107,22 +107,22 @@ def restart_instance(exchange: Exchange) -> Reply:
     return _restart(exchange, exchange.params["instance"])
 
 
-def _restart(exchange: Exchange, one: str | None) -> Reply:
+def _restart(exchange: Exchange, instance: str | None) -> Reply:
     name = exchange.params["service"]
 
     def record_restart(transaction: WriteTransaction) -> None:
         _known(name)
-        there = _wanted(object_store.document_in(transaction, exchange.realm, _entity(name)))
-        ids = [str(id) for id in range(there)]
-        if one is not None and one not in ids:
-            raise not_found(f"system_service:{name}/instances/{one}")
+        count = _wanted(object_store.document_in(transaction, exchange.realm, _entity(name)))
+        ids = [str(id) for id in range(count)]
+        if instance is not None and instance not in ids:
+            raise not_found(f"system_service:{name}/instances/{instance}")
         now = int(transaction.now * 1_000)
         restart: Json = {
             "serviceName": name,
             "startTimeInMs": now,
             "endTimeInMs": now,
             "status": "SUCCESS",
-            "instanceIds": [int(id) for id in (ids if one is None else [one])],
+            "instanceIds": [int(id) for id in (ids if instance is None else [instance])],
         }
         object_store.put(transaction, exchange.realm, _entity(name), **{RESTARTED: restart})
 
@@ -169,7 +169,7 @@ def _entity(name: str) -> Entity:
     return Entity("system_service", name)
 
 
-def _row(name: str, wanted: int) -> Json:
+def _row(name: str, requested: int) -> Json:
     return {
         "name": name,
         "description": SERVICES[name].description,
@@ -177,8 +177,8 @@ def _row(name: str, wanted: int) -> Json:
         "logs": OK,
         "min": 1,
         "max": SERVICES[name].most,
-        "requested": wanted,
-        "provisioned": wanted,
+        "requested": requested,
+        "provisioned": requested,
     }
 
 

@@ -35,20 +35,20 @@ class PatternGrant(NamedTuple):
 
 def grantable(model: Model) -> frozenset[str]:
     """Every privilege that may be handed out: what ALL stands for."""
-    return frozenset(name for name, one in model.privileges.items() if one.grantable)
+    return frozenset(name for name, privilege in model.privileges.items() if privilege.grantable)
 
 
 def given(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
     """What any of these was given by itself, as far as it is in force and can be handed out."""
-    known, wanted = grantable(state.system.model), frozenset(holders)
+    names, principals = grantable(state.system.model), frozenset(holders)
     grants: set[PatternGrant] = set()
     for statement in state.matrix.snapshot.table.statements.values():
         anchor = _anchor(statement)
         if anchor is None or not statement.applies(now):
             continue
-        if statement.effect is Effect.ALLOW and not wanted.isdisjoint(statement.principals):
+        if statement.effect is Effect.ALLOW and not principals.isdisjoint(statement.principals):
             grants |= {
-                PatternGrant(anchor, privilege) for privilege in statement.privileges & known
+                PatternGrant(anchor, privilege) for privilege in statement.privileges & names
             }
     return grants
 
@@ -61,15 +61,15 @@ def give(
     privileges: Iterable[str],
 ) -> None:
     """Gives the principal privileges; what it has already it has once."""
-    state, wanted = transaction.realm(realm), frozenset(privileges)
+    state, granted = transaction.realm(realm), frozenset(privileges)
     own = next((s for s in _on(state, anchor) if _is_plain(s, to)), None)
     if own is None:
         id = _free_id(state, to, anchor)
         scope = On(anchor) if isinstance(anchor, Entity) else anchor
-        new = Statement(id, Effect.ALLOW, wanted, scope, frozenset({to}), title=to.name)
+        new = Statement(id, Effect.ALLOW, granted, scope, frozenset({to}), title=to.name)
         transaction.change(realm, StatementAdded(new))
-    elif not wanted <= own.privileges:
-        grown = replace(own, privileges=own.privileges | wanted)
+    elif not granted <= own.privileges:
+        grown = replace(own, privileges=own.privileges | granted)
         transaction.change(realm, StatementAdded(grown))
 
 
@@ -85,22 +85,24 @@ def take(
     What is not there stays so.
     """
     state = transaction.realm(realm)
-    gone = None if privileges is None else frozenset(privileges)
+    removed = None if privileges is None else frozenset(privileges)
     for statement in _on(state, anchor):
         people = frozenset(p for p in statement.principals if p.kind in _PEOPLE)
-        for one in sorted(people if holder is None else people & {holder}):
-            _take_from(transaction, realm, statement.id, one, gone)
+        for principal in sorted(people if holder is None else people & {holder}):
+            _take_from(transaction, realm, statement.id, principal, removed)
 
 
 def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity], bool]) -> None:
     """Takes everything from everybody on the entities for which that holds, stored or not."""
     statements = transaction.realm(realm).matrix.snapshot.table.statements
-    gone = (
+    removed = (
         id
-        for id, one in statements.items()
-        if isinstance(one.scope, On) and is_gone(one.scope.entity) and _is_for_people(one)
+        for id, statement in statements.items()
+        if isinstance(statement.scope, On)
+        and is_gone(statement.scope.entity)
+        and _is_for_people(statement)
     )
-    transaction.change(realm, *map(StatementRemoved, sorted(gone)))
+    transaction.change(realm, *map(StatementRemoved, sorted(removed)))
 
 
 def _take_from(
@@ -108,11 +110,11 @@ def _take_from(
     realm: str,
     id: str,
     holder: Principal,
-    gone: frozenset[str] | None,
+    removed: frozenset[str] | None,
 ) -> None:
     state = transaction.realm(realm)
     statement = state.matrix.snapshot.table.statements[id]
-    remaining = frozenset[str]() if gone is None else statement.privileges - gone
+    remaining = frozenset[str]() if removed is None else statement.privileges - removed
     if remaining == statement.privileges:
         return
     transaction.change(realm, *_less(state, statement, holder, remaining))

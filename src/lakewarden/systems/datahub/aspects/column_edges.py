@@ -45,9 +45,9 @@ class ColumnEdges:
         for member in members:
             if not isinstance(member, Mapping):
                 raise BadInput("expected an object", where=NAME)
-            said = {key: member[key] for key in _SAID if member.get(key) is not None}
+            details = {key: member[key] for key in _SAID if member.get(key) is not None}
             for path in _paths(member):
-                self._edges[path] = said
+                self._edges[path] = details
 
     def change(self, parts: list[str], value: object | None) -> None:
         """Takes away what the parts name, and adds an edge that they name whole."""
@@ -64,19 +64,21 @@ class ColumnEdges:
                 "expected a transformation, a downstream, a query and an upstream, and an object",
                 where=NAME,
             )
-        said = {key: value[key] for key in _SAID if value.get(key) is not None}
-        self._edges[_Path(*parts)] = said
+        details = {key: value[key] for key in _SAID if value.get(key) is not None}
+        self._edges[_Path(*parts)] = details
 
     def plain(self) -> list[object]:
         """The list again."""
         together: dict[tuple[str, ...], dict[str, Any]] = {}
-        for path, said in self._edges.items():
-            one = together.setdefault(path[:-1], _empty(path))
-            one["upstreams"].append(path.upstream)
-            score = said.get("confidenceScore")
+        for path, details in self._edges.items():
+            merged = together.setdefault(path[:-1], _empty(path))
+            merged["upstreams"].append(path.upstream)
+            score = details.get("confidenceScore")
             if isinstance(score, int | float):
-                one["confidenceScore"] = min(one["confidenceScore"], score)
-            one |= {key: said[key] for key in ("upstreamType", "downstreamType") if key in said}
+                merged["confidenceScore"] = min(merged["confidenceScore"], score)
+            merged |= {
+                key: details[key] for key in ("upstreamType", "downstreamType") if key in details
+            }
         return list(together.values())
 
 
@@ -99,4 +101,4 @@ def _paths(member: Mapping[str, Any]) -> Iterator[_Path]:
 
 def _urns(member: Mapping[str, Any], key: str) -> list[str]:
     values = untagged(member.get(key))
-    return [str(untagged(one)) for one in values] if isinstance(values, list) else []
+    return [str(untagged(value)) for value in values] if isinstance(values, list) else []

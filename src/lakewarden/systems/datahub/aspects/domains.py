@@ -43,7 +43,11 @@ def _named(value: Fields) -> list[str]:
 
 def _associations(value: Fields, listed: Iterable[str]) -> list[object]:
     """The associations of the listed domains: those that are there, and plain ones."""
-    there = value.objects(ASSOCIATED)
-    remaining: list[object] = [one.everything() for one in there if one.text("domain") in listed]
+    associations = value.objects(ASSOCIATED)
+    remaining: list[object] = [
+        association.everything()
+        for association in associations
+        if association.text("domain") in listed
+    ]
     named = set(_named(value))
     return [*remaining, *({"domain": urn} for urn in listed if urn not in named)]

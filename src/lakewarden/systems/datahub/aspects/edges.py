@@ -139,19 +139,22 @@ def stated(entity: Entity, aspects: Values) -> Iterator[Edge]:
     for name, places in TYPES.items():
         for aspect, path, lineage in places:
             value = aspects.get(aspect)
-            for target, said in _at(value, path, {}) if value else ():
-                yield Edge(name, entity.name, target, lineage, said)
+            for target, properties in _at(value, path, {}) if value else ():
+                yield Edge(name, entity.name, target, lineage, properties)
     yield from _between_columns(aspects)
 
 
 def _between_columns(aspects: Values) -> Iterator[Edge]:
     for aspect in _OF_COLUMNS:
         value = aspects.get(aspect)
-        for one in _listed(value, "fineGrainedLineages") if value else ():
-            if isinstance(one, Mapping):
-                made = list(_columns(one, "downstreams"))
-                for of in _columns(one, "upstreams"):
-                    yield from (Edge(MADE_OF, column, of, Lineage.UPSTREAM, one) for column in made)
+        for lineage_entry in _listed(value, "fineGrainedLineages") if value else ():
+            if isinstance(lineage_entry, Mapping):
+                columns = list(_columns(lineage_entry, "downstreams"))
+                for of in _columns(lineage_entry, "upstreams"):
+                    yield from (
+                        Edge(MADE_OF, column, of, Lineage.UPSTREAM, lineage_entry)
+                        for column in columns
+                    )
 
 
 def _columns(holder: Mapping[str, Any], key: str) -> Iterator[str]:
@@ -162,24 +165,24 @@ def _columns(holder: Mapping[str, Any], key: str) -> Iterator[str]:
 
 def _listed(holder: Mapping[str, Any], key: str) -> Sequence[Any]:
     values = untagged(holder.get(key))
-    return [untagged(one) for one in values] if isinstance(values, list) else ()
+    return [untagged(value) for value in values] if isinstance(values, list) else ()
 
 
 def _at(
-    value: Any, path: Sequence[str], said: Mapping[str, Any]
+    value: Any, path: Sequence[str], properties: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The URNs at a path, each with the object that it is in."""
     value = untagged(value)
     if not path:
         if isinstance(value, str) and value:
-            yield value, said
+            yield value, properties
         return
-    first, *rest = path
+    first, *deeper = path
     if first == "*":
-        for one in value if isinstance(value, list) else ():
-            yield from _at(one, rest, {})
+        for member in value if isinstance(value, list) else ():
+            yield from _at(member, deeper, {})
     elif isinstance(value, Mapping):
-        yield from _at(value.get(first), rest, {} if rest else value)
+        yield from _at(value.get(first), deeper, {} if deeper else value)
 
 
 def term(type: str, target: str) -> str:

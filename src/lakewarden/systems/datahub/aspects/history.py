@@ -35,11 +35,11 @@ class Added(NamedTuple):
     parameters: Mapping[str, object]
 
 
-def _listed(key: str, inner: str, word: str, parameter: str) -> Any:
+def _listed(key: str, inner: str, label: str, parameter: str) -> Any:
     def read(value: Value) -> Iterator[Added]:
-        for one in _members(value, key):
-            name = str(one.get(inner, "")) if isinstance(one, Mapping) else str(one)
-            yield Added(name, f"{word} `{name}` was added", {parameter: name})
+        for member in _members(value, key):
+            name = str(member.get(inner, "")) if isinstance(member, Mapping) else str(member)
+            yield Added(name, f"{label} `{name}` was added", {parameter: name})
 
     return read
 
@@ -51,15 +51,15 @@ def _described(value: Value) -> Iterator[Added]:
 
 
 def _linked(value: Value) -> Iterator[Added]:
-    for one in _members(value, "elements"):
-        url = str(one.get("url", ""))
+    for member in _members(value, "elements"):
+        url = str(member.get("url", ""))
         yield Added(url, f"the link `{url}` was added", {"link": url})
 
 
 def _fields(value: Value) -> Iterator[Added]:
-    for one in _members(value, "fields"):
-        path = str(one.get("fieldPath", ""))
-        parameters = {"fieldPath": path, "nullable": bool(one.get("nullable", False))}
+    for member in _members(value, "fields"):
+        path = str(member.get("fieldPath", ""))
+        parameters = {"fieldPath": path, "nullable": bool(member.get("nullable", False))}
         yield Added(path, f"the column `{path}` was added", parameters)
 
 
@@ -102,17 +102,23 @@ CATEGORIES: Final = tuple(_CATEGORIES)
 
 def transactions(urn: str, writes: Iterable[Written], categories: Iterable[str]) -> list[Value]:
     """The writes that are known, the oldest first, with what each of them added."""
-    wanted = {
+    readers = {
         aspect: (category, read)
         for category in categories
         for aspect, read in _CATEGORIES[category].items()
     }
-    values = [_transaction(urn, one, *wanted[one.aspect]) for one in writes if one.aspect in wanted]
-    return sorted(values, key=lambda one: (one["timestamp"], one["versionStamp"]))
+    values = [
+        _transaction(urn, write, *readers[write.aspect])
+        for write in writes
+        if write.aspect in readers
+    ]
+    return sorted(
+        values, key=lambda transaction: (transaction["timestamp"], transaction["versionStamp"])
+    )
 
 
-def _transaction(urn: str, one: Written, category: str, read: Any) -> Value:
-    stamp = {"actor": one.actor, "time": one.time}
+def _transaction(urn: str, write: Written, category: str, read: Any) -> Value:
+    stamp = {"actor": write.actor, "time": write.time}
     events = [
         {
             "category": category,
@@ -124,14 +130,14 @@ def _transaction(urn: str, one: Written, category: str, read: Any) -> Value:
             "semVerChange": "MINOR",
             "description": added.description,
         }
-        for added in read(one.value)
+        for added in read(write.value)
     ]
     return {
-        "timestamp": one.time,
-        "actor": one.actor,
+        "timestamp": write.time,
+        "actor": write.actor,
         "semVer": FIRST,
         "semVerChange": "MINOR",
         "changeEvents": events,
         "rawDiff": None,
-        "versionStamp": f"{one.aspect}:0",
+        "versionStamp": f"{write.aspect}:0",
     }

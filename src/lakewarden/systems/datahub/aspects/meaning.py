@@ -173,8 +173,8 @@ def java_double(value: float) -> str:
     digits, _, exponent = f"{value!r}".partition("e")
     if not exponent:
         digits, _, exponent = f"{value:.{len(digits)}e}".partition("e")
-    whole, _, rest = digits.partition(".")
-    return f"{whole}.{rest.rstrip('0') or '0'}E{int(exponent)}"
+    integral, _, rest = digits.partition(".")
+    return f"{integral}.{rest.rstrip('0') or '0'}E{int(exponent)}"
 
 
 # Owners, tags and domains come again and again.

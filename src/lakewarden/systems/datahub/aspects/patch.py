@@ -199,10 +199,10 @@ class Patched:
 
     def _list(self, node: dict[str, Any], name: str, step: _Step) -> None:
         """Changes members of the list under a name, or what lies below one of them."""
-        there = node[name]
-        keys = step.naming.keys_of(name, there)
+        value = node[name]
+        keys = step.naming.keys_of(name, value)
         if keys is None:
-            node[name] = there.plain() if isinstance(there, (_Members, ColumnEdges)) else there
+            node[name] = value.plain() if isinstance(value, (_Members, ColumnEdges)) else value
             self._by_place(node[name], name, step)
             return
         members = self._members(node, name, keys)
@@ -221,14 +221,18 @@ class Patched:
 
     def _by_place(self, members: list[Any], name: str, step: _Step) -> None:
         """Changes a member that is named by its place, counted from 0, or what lies below it."""
-        word, rest = step.parts[0], step.after(1)
+        position, rest = step.parts[0], step.after(1)
         is_new = not rest.parts and step.is_added
-        if word == "-" and is_new:
+        if position == "-" and is_new:
             members.append(step.value)
             return
-        place = int(word) if word.isascii() and word.isdigit() and len(word) <= _DIGITS else None
+        place = (
+            int(position)
+            if position.isascii() and position.isdigit() and len(position) <= _DIGITS
+            else None
+        )
         if place is None or place >= len(members) + is_new:
-            raise BadInput(f"`{name}` has no member {quoted(word)}", where=step.at)
+            raise BadInput(f"`{name}` has no member {quoted(position)}", where=step.at)
         if is_new:
             members.insert(place, step.value)
         elif not rest.parts and step.value is None:
@@ -238,16 +242,16 @@ class Patched:
         elif isinstance(members[place], dict):
             self._object(members[place], rest)
         else:
-            raise BadInput(f"`{name}/{word}` has no members", where=step.at)
+            raise BadInput(f"`{name}/{position}` has no members", where=step.at)
 
     def _members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
         """The list under a name, its members by these keys."""
-        there = node[name]
-        is_known = isinstance(there, (_Members, ColumnEdges))
-        if is_known and there.keys == keys:
-            known: _Members | ColumnEdges = there
+        value = node[name]
+        is_known = isinstance(value, (_Members, ColumnEdges))
+        if is_known and value.keys == keys:
+            known: _Members | ColumnEdges = value
             return known
-        plain = there.plain() if is_known else there
+        plain = value.plain() if is_known else value
         is_of_columns = name == column_edges.NAME and not keys
         members = ColumnEdges(plain) if is_of_columns else _Members(plain, keys)
         node[name] = members
@@ -314,15 +318,15 @@ class _Members:
 
     def _made(self, parts: list[str]) -> dict[str, Any]:
         """A member that has these keys, and nothing else."""
-        made: dict[str, Any] = {}
+        object: dict[str, Any] = {}
         for key, part in zip(self.keys, parts, strict=True):
             *outer, last = key.split(_INSIDE)
             if part:
-                node = made
+                node = object
                 for step in outer:
                     node = node.setdefault(step, {})
                 node[last] = part
-        return made
+        return object
 
 
 def _names(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
@@ -338,50 +342,54 @@ def _names(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
 
 def _read(patch: object, where: str, most: int | None) -> Iterator[_Step]:
     """The operations of a patch. Raises `BadInput` for anything else, and for none at all."""
-    whole = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
-    naming = _naming(whole) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
-    operations = whole.values("patch")
+    fields = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
+    naming = _naming(fields) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
+    operations = fields.values("patch")
     if not operations:
-        raise BadInput("expected a list of operations, at least one", where=whole.at("patch"))
+        raise BadInput("expected a list of operations, at least one", where=fields.at("patch"))
     if most is not None and len(operations) > most:
-        raise BadInput(f"expected no more than {most} operations", where=whole.at("patch"))
-    return iter([_operation(item, naming) for item in whole.objects("patch")])
+        raise BadInput(f"expected no more than {most} operations", where=fields.at("patch"))
+    return iter([_operation(item, naming) for item in fields.objects("patch")])
 
 
-def _naming(whole: Fields) -> _Naming:
+def _naming(fields: Fields) -> _Naming:
     """How a patch that is an object names the members of lists."""
-    is_forced = whole.flag("forceGenericPatch")
-    given = whole.object_or_none("arrayPrimaryKeys")
-    keys = {} if given is None else {name: _keys(given, name) for name in given.everything()}
+    is_forced = fields.flag("forceGenericPatch")
+    declared = fields.object_or_none("arrayPrimaryKeys")
+    keys = (
+        {} if declared is None else {name: _keys(declared, name) for name in declared.everything()}
+    )
     return _Naming(keys, is_generic=True) if keys or is_forced else _Naming(KEYS, is_generic=False)
 
 
-def _keys(given: Fields, name: str) -> Keys:
+def _keys(declared: Fields, name: str) -> Keys:
     """COST: bounded, since each member of a list is looked at for each of its keys."""
-    keys = given.texts(name)
+    keys = declared.texts(name)
     if len(keys) > _MOST_KEYS:
-        raise BadInput(f"expected no more than {_MOST_KEYS} keys", where=given.at(name))
+        raise BadInput(f"expected no more than {_MOST_KEYS} keys", where=declared.at(name))
     if any(len(key) > _LONGEST_KEY for key in keys):
         message = f"expected keys of no more than {_LONGEST_KEY} characters"
-        raise BadInput(message, where=given.at(name))
+        raise BadInput(message, where=declared.at(name))
     return tuple(keys)
 
 
 def _operation(item: Fields, naming: _Naming) -> _Step:
-    word = item.text("op")
-    if word not in _OPERATIONS:
+    operation = item.text("op")
+    if operation not in _OPERATIONS:
         expected = ", ".join(_OPERATIONS)
-        raise BadInput(f"unknown {quoted(word)}; expected one of: {expected}", where=item.at("op"))
+        raise BadInput(
+            f"unknown {quoted(operation)}; expected one of: {expected}", where=item.at("op")
+        )
     path = item.text("path")
     if not path.startswith("/"):
         raise BadInput("expected a path that begins with `/`", where=item.at("path"))
     if path.count("/") > DEEPEST:
         raise BadInput(f"expected a path of no more than {DEEPEST} parts", where=item.at("path"))
     parts = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
-    if word != "remove" and "value" not in item:
+    if operation != "remove" and "value" not in item:
         raise BadInput("expected a value", where=item.at("value"))
-    value = None if word == "remove" else item.whole("value")
-    return _Step(parts, value, word == "add", naming, item.where)
+    value = None if operation == "remove" else item.whole("value")
+    return _Step(parts, value, operation == "add", naming, item.where)
 
 
 def _key(member: Mapping[str, object], key: str) -> str:

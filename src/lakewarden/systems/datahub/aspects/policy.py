@@ -66,7 +66,7 @@ def stated_by(name: str, value: Mapping[str, object], model: Model, where: str) 
     """The statement of a policy of that URN, as a statement file has it; raises `BadInput`."""
     entity = datahub.parse("dataHubPolicy", name)
     rows = policy(entity, Fields(value, f"{where}.value"), At(where, model))
-    (row,) = (one for one in rows if one.table == STATEMENTS)
+    (row,) = (row for row in rows if row.table == STATEMENTS)
     if row.reason:
         raise BadInput(row.detail, where=where)
     table: dict[str, Any] = json.loads(row.cells[1])
@@ -82,15 +82,15 @@ def inactive(row: Row) -> Row:
 
 def _privileges(value: Fields, model: Model, notes: list[str]) -> list[str]:
     privileges: list[str] = []
-    for word in value.texts("privileges"):
+    for name in value.texts("privileges"):
         try:
-            grantable = model.privilege(word).grantable
+            grantable = model.privilege(name).grantable
         except Unknown:
             grantable = False
         if grantable:
-            privileges.append(word)
+            privileges.append(name)
         else:
-            notes.append(f"privilege {quoted(word)}")
+            notes.append(f"privilege {quoted(name)}")
     return sorted(set(privileges))
 
 
@@ -166,10 +166,10 @@ def _one(item: Fields) -> Iterator[dict[str, object]]:
     if values or not properties:
         yield _criterion(field, condition, values)
     for member in properties:
-        urn, wanted = member.text("propertyUrn"), member.texts("values")
+        urn, expected = member.text("propertyUrn"), member.texts("values")
         # Neither means anything: without a value `NOT_EQUALS` would hold of everything.
-        sound = field.upper() == _PROPERTY and wanted
-        pairs = [f"{urn}={one}" for one in wanted]
+        sound = field.upper() == _PROPERTY and expected
+        pairs = [f"{urn}={value}" for value in expected]
         yield _criterion(field if sound else member.where.rpartition(".")[2], condition, pairs)
 
 

@@ -56,9 +56,9 @@ def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
     for index, item in enumerate(_list(body, "aspects")):
         holder = Fields({"aspect": item}, f"{body.at('aspects')}[{index}]")
         class_name, value = _named(holder, "aspect", shown="")
-        whole = value.everything()
+        content = value.everything()
         yield RecordChange(
-            urn, type, aspect_name(class_name), Change.PUT, whole, value.where, problem
+            urn, type, aspect_name(class_name), Change.PUT, content, value.where, problem
         )
 
 
@@ -66,10 +66,10 @@ def proposal(fields: Fields, parse: Parse) -> RecordChange:
     """The change that a proposal asks for. Raises `BadInput`."""
     urn = fields.text("entityUrn")
     type = fields.text("entityType")
-    word = fields.text("changeType") if "changeType" in fields else "UPSERT"
-    change = CHANGES.get(word)
+    type_name = fields.text("changeType") if "changeType" in fields else "UPSERT"
+    change = CHANGES.get(type_name)
     if change is None:
-        message = f"unknown {quoted(word)}; expected one of: {', '.join(CHANGES)}"
+        message = f"unknown {quoted(type_name)}; expected one of: {', '.join(CHANGES)}"
         raise BadInput(message, where=fields.at("changeType"))
     problem = _problem(urn, type, exact=True)
     name = fields.text_or_none("aspectName")

@@ -72,18 +72,21 @@ class RenderInput(NamedTuple):
 Renderer = Callable[[RenderInput], Value]
 
 
-def _list(aspect: str, key: str, made: Callable[[Fact], object]) -> Renderer:
+def _list(aspect: str, key: str, render_fact: Callable[[Fact], object]) -> Renderer:
     """A list whose members state a fact each: those that hold stay, the others come and go."""
 
-    def render(given: RenderInput) -> Value:
-        remaining, left = [], set(given.facts)
-        members = untagged(given.value.get(key))
+    def render(input: RenderInput) -> Value:
+        remaining, unrendered = [], set(input.facts)
+        members = untagged(input.value.get(key))
         for member in members if isinstance(members, list) else ():
-            facts = _stated(given.entity, aspect, {key: [member]}, given.model)
-            if facts and facts <= left:
+            facts = _stated(input.entity, aspect, {key: [member]}, input.model)
+            if facts and facts <= unrendered:
                 remaining.append(member)
-                left -= facts
-        return {**given.value, key: [*remaining, *(made(fact) for fact in sorted(left, key=repr))]}
+                unrendered -= facts
+        return {
+            **input.value,
+            key: [*remaining, *(render_fact(fact) for fact in sorted(unrendered, key=repr))],
+        }
 
     return render
 
@@ -106,19 +109,19 @@ def _owner(fact: Fact) -> object:
         case OwnerRow(_, owner, ""):
             return {"owner": owner.name, "type": "NONE"}
         case OwnerRow(_, owner, ownership):
-            word = SYSTEM_TYPES.get(ownership, "CUSTOM")
-            return {"owner": owner.name, "type": word, "typeUrn": ownership}
+            type = SYSTEM_TYPES.get(ownership, "CUSTOM")
+            return {"owner": owner.name, "type": type, "typeUrn": ownership}
     raise AssertionError(fact)
 
 
-def _ownership(given: RenderInput) -> Value:
-    value = _list("ownership", "owners", _owner)(given)
+def _ownership(input: RenderInput) -> Value:
+    value = _list("ownership", "owners", _owner)(input)
     value.pop("ownerTypes", None)
     return {"lastModified": _NEVER, **value}
 
 
-def _domains(given: RenderInput) -> Value:
-    edges = [fact for fact in given.facts if isinstance(fact, RelationRow)]
+def _domains(input: RenderInput) -> Value:
+    edges = [fact for fact in input.facts if isinstance(fact, RelationRow)]
     names = sorted({edge.target.name for edge in edges if edge.kind == "domain"})
     of_product = sorted({edge.target.name for edge in edges if edge.kind != "domain"})
     value: Value = {"domains": names}
@@ -127,42 +130,42 @@ def _domains(given: RenderInput) -> Value:
     return value
 
 
-def _terms(given: RenderInput) -> Value:
-    return {"auditStamp": _NEVER, **_list("glossaryTerms", "terms", _under("urn"))(given)}
+def _terms(input: RenderInput) -> Value:
+    return {"auditStamp": _NEVER, **_list("glossaryTerms", "terms", _under("urn"))(input)}
 
 
 def _one(key: str) -> Renderer:
     """A field that names the one entity; what else the aspect holds stays."""
 
-    def render(given: RenderInput) -> Value:
-        given.value.pop(key, None)
-        for fact in given.facts:
+    def render(input: RenderInput) -> Value:
+        input.value.pop(key, None)
+        for fact in input.facts:
             named = fact.parent.name if isinstance(fact, Placed) else _text_of(fact)
-            given.value[key] = named
-        return given.value
+            input.value[key] = named
+        return input.value
 
     return render
 
 
-def _instance(given: RenderInput) -> Value:
-    value = _one("instance")(given)
+def _instance(input: RenderInput) -> Value:
+    value = _one("instance")(input)
     if "platform" not in value and "instance" in value:
         value["platform"] = datahub.key_parts(value["instance"])[0]
     return value
 
 
-def _logical(given: RenderInput) -> Value:
-    parents = [{"destinationUrn": _text_of(fact)} for fact in given.facts]
+def _logical(input: RenderInput) -> Value:
+    parents = [{"destinationUrn": _text_of(fact)} for fact in input.facts]
     return {"parent": parents[0]} if parents else {}
 
 
-def _status(given: RenderInput) -> Value:
-    return {**given.value, "removed": bool(given.facts)}
+def _status(input: RenderInput) -> Value:
+    return {**input.value, "removed": bool(input.facts)}
 
 
-def _properties(given: RenderInput) -> Value:
+def _properties(input: RenderInput) -> Value:
     values: dict[str, list[object]] = {}
-    for fact in sorted(given.facts, key=repr):
+    for fact in sorted(input.facts, key=repr):
         if isinstance(fact, AttributeRow):
             values.setdefault(fact.attribute, []).append({"string": fact.value})
     return {"properties": [{"propertyUrn": urn, "values": v} for urn, v in values.items()]}
@@ -221,11 +224,11 @@ def _criterion(criterion: Criterion) -> Value:
     }
 
 
-def _policy(given: RenderInput) -> Value:
-    for fact in given.facts:
+def _policy(input: RenderInput) -> Value:
+    for fact in input.facts:
         if isinstance(fact, Statement):
-            return {**given.value, **policy_of(fact, given.model)}
-    return {**given.value, "state": "INACTIVE"}
+            return {**input.value, **policy_of(fact, input.model)}
+    return {**input.value, "state": "INACTIVE"}
 
 
 _RENDERERS: Final[Mapping[str, Renderer]] = {

@@ -100,7 +100,7 @@ def by_name(entity: Entity) -> Indexed:
     inner = _inner(entity.name)
     name = _label(entity, inner)
     own = words(name)
-    terms = {f"n{word}": None for word in own}
+    terms = {f"n{term}": None for term in own}
     terms[name_term_of(own)] = None
     if "." in name:
         terms[name_term(name.rpartition(".")[2])] = None
@@ -128,7 +128,7 @@ def indexed(entity: Entity, aspects: Values) -> Indexed:
     terms = _of_names(inner, [*names, label])
     stated = list(edges.stated(entity, aspects))
     terms.update(dict.fromkeys(edges.terms(stated, of_columns=False)))
-    _add(terms, (word for text in _texts(aspects) for word in words(text)))
+    _add(terms, (term for text in _texts(aspects) for term in words(text)))
     for field, values in fields(aspects).items():
         if values:
             terms[field_term(field)] = None
@@ -195,8 +195,8 @@ def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
     """The terms of names, and of the other words in the URN."""
     terms: dict[str, None] = {}
     for name in names:
-        for word in words(name):
-            terms[f"n{word}"] = None
+        for term in words(name):
+            terms[f"n{term}"] = None
         terms[name_term(name)] = None
         if "." in name:
             terms[name_term(name.rpartition(".")[2])] = None
@@ -205,18 +205,18 @@ def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
     return terms
 
 
-def _add(terms: dict[str, None], words: Iterable[str]) -> None:
+def _add(terms: dict[str, None], added: Iterable[str]) -> None:
     """Adds the words that are in no name."""
-    for word in words:
-        if f"n{word}" not in terms:
-            terms[f"w{word}"] = None
+    for term in added:
+        if f"n{term}" not in terms:
+            terms[f"w{term}"] = None
 
 
 def _bounded(terms: Mapping[str, None]) -> Iterator[str]:
-    left = MOST_BYTES
+    remaining = MOST_BYTES
     for term in terms:
-        left -= len(term.encode()) + 1
-        if left < 0:
+        remaining -= len(term.encode()) + 1
+        if remaining < 0:
             return
         yield term
 

@@ -54,11 +54,11 @@ def value_of(bucket: Fields) -> dict[str, object]:
         if name in metrics:
             value[name] = metrics.raw(name)
     if "users" in metrics:
-        value["userCounts"] = [dict(one.everything()) for one in metrics.objects("users")]
+        value["userCounts"] = [dict(count.everything()) for count in metrics.objects("users")]
     if "fields" in metrics:
         value["fieldCounts"] = [
-            {"fieldPath": one.text("fieldName"), "count": one.raw("count") or 0}
-            for one in metrics.objects("fields")
+            {"fieldPath": count.text("fieldName"), "count": count.raw("count") or 0}
+            for count in metrics.objects("fields")
         ]
     return value
 
@@ -80,8 +80,8 @@ def bucket_of(value: Value, resource: str, duration: str) -> dict[str, object]:
         metrics["users"] = value["userCounts"]
     if value.get("fieldCounts") is not None:
         metrics["fields"] = [
-            {"fieldName": one.get("fieldPath"), "count": one.get("count", 0)}
-            for one in value["fieldCounts"]
+            {"fieldName": fieldCount.get("fieldPath"), "count": fieldCount.get("count", 0)}
+            for fieldCount in value["fieldCounts"]
         ]
     return {
         "bucket": value["timestampMillis"],
@@ -95,10 +95,10 @@ def together(values: Sequence[Value]) -> dict[str, object]:
     """What the values come to: users and fields with their sums, the most used first."""
     users = _summed(values, "userCounts", "user")
     mails = {
-        one.get("user"): one.get("userEmail")
+        count.get("user"): count.get("userEmail")
         for value in values
-        for one in _objects(value.get("userCounts"))
-        if one.get("userEmail")
+        for count in _objects(value.get("userCounts"))
+        if count.get("userEmail")
     }
     fields = _summed(values, "fieldCounts", "fieldPath")
     return {
@@ -115,17 +115,21 @@ def together(values: Sequence[Value]) -> dict[str, object]:
 def _summed(values: Iterable[Value], list: str, key: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for value in values:
-        for one in _objects(value.get(list)):
-            counts[str(one.get(key))] += _whole(one.get("count"))
+        for count in _objects(value.get(list)):
+            counts[str(count.get(key))] += _whole(count.get("count"))
     return counts
 
 
 def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
 
 
 def _objects(members: object) -> list[Value]:
-    return [one for one in members if isinstance(one, Mapping)] if isinstance(members, list) else []
+    return (
+        [member for member in members if isinstance(member, Mapping)]
+        if isinstance(members, list)
+        else []
+    )
 
 
 def _whole(value: object) -> int:

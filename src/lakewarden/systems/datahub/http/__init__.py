@@ -77,7 +77,7 @@ class DataHub:
 
 
 def _routes() -> Iterator[Route]:
-    for own in (one for module in _MODULES for one in module.ROUTES):
+    for own in (routes for module in _MODULES for routes in module.ROUTES):
         # An inline route tells what is the same for everybody, a public one asks by itself.
         is_open = own.inline or own.public
         route = own if is_open else replace(own, handler=checked(own.handler))

@@ -21,11 +21,11 @@ def action_route(path: str, actions: Actions, *, body_limit: int | None = LARGES
 
 def _dispatching(actions: Actions) -> Handler:
     def dispatch(exchange: Exchange) -> Reply:
-        word = exchange.one("action")
-        if word not in actions:
+        name = exchange.one("action")
+        if name not in actions:
             expected = ", ".join(actions)
-            message = f"unknown {quoted(word)}; expected one of: {expected}"
+            message = f"unknown {quoted(name)}; expected one of: {expected}"
             raise BadInput(message, where="action")
-        return actions[word][1](exchange)
+        return actions[name][1](exchange)
 
     return dispatch

@@ -107,8 +107,8 @@ def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
     check_count(exchange, len(proposals), "changes together")
     actor = caller(exchange)
     aspects_of: dict[Entity, list[str]] = {}
-    for one in proposals:
-        aspects_of.setdefault(one.entity, []).append(one.aspect)
+    for proposal in proposals:
+        aspects_of.setdefault(proposal.entity, []).append(proposal.aspect)
 
     done: list[Request] = []
 
@@ -205,4 +205,4 @@ def _of_statements(exchange: Exchange, type: str) -> list[Entity]:
         return []
     snapshot = exchange.realm_state.matrix.snapshot
     named = (Entity(type, id) for id in snapshot.table.statements if id.startswith(_POLICIES))
-    return sorted(one for one in named if not snapshot.coded.is_known(one))
+    return sorted(entity for entity in named if not snapshot.coded.is_known(entity))

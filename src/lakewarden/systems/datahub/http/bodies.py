@@ -72,12 +72,12 @@ def number(text: str, where: str) -> int:
 
 def whole(body: Fields, key: str, otherwise: int) -> int:
     """A number of things in a body; absent: `otherwise`."""
-    given = body.raw(key)
-    if given is None:
+    number = body.raw(key)
+    if number is None:
         return otherwise
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
         raise BadInput("expected a number", where=body.at(key))
-    return given
+    return number
 
 
 def page_size(exchange: Exchange, usual: int = 10) -> int:
@@ -131,12 +131,14 @@ def _system(holder: Fields) -> Mapping[str, object]:
 
 
 def _proposal(
-    given: record.RecordChange, system: Mapping[str, object], expected: str = ""
+    change: record.RecordChange, system: Mapping[str, object], expected: str = ""
 ) -> Proposal:
-    if given.problem:
-        raise BadInput(given.problem, where=given.where)
-    changed = entity(given.urn)
-    return Proposal(changed, given.aspect, given.change, given.value, system, given.where, expected)
+    if change.problem:
+        raise BadInput(change.problem, where=change.where)
+    changed = entity(change.urn)
+    return Proposal(
+        changed, change.aspect, change.change, change.value, system, change.where, expected
+    )
 
 
 def _parsed(text: str, where: str) -> object:

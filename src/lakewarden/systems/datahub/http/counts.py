@@ -31,9 +31,9 @@ def of_aspect(exchange: Exchange) -> Reply:
     if rest.strip("%"):
         raise BadInput("expected `%` at the end alone", where=body.at("urnLike"))
     entities = (
-        one
-        for one in stored(exchange, _types(exchange, start, name))
-        if (one.name.startswith(start) if is_open else one.name == like)
+        entity
+        for entity in stored(exchange, _types(exchange, start, name))
+        if (entity.name.startswith(start) if is_open else entity.name == like)
     )
     total = 0
     with exchange.service.reading() as reading:
@@ -46,9 +46,9 @@ def of_aspect(exchange: Exchange) -> Reply:
 def _types(exchange: Exchange, start: str, aspect: str) -> list[str]:
     """The types of entities that are stored and can fit; a key aspect belongs to one type."""
     kinds = [kind for kind in exchange.realm_state.matrix.snapshot.coded.tree.kinds if kind]
-    words = start.split(":")
-    if len(words) > 3:
-        kinds = [kind for kind in kinds if kind == words[2]]
+    parts = start.split(":")
+    if len(parts) > 3:
+        kinds = [kind for kind in kinds if kind == parts[2]]
     if aspect.endswith("Key"):
         kinds = [kind for kind in kinds if keys.name_of(kind) == aspect]
     return kinds

@@ -68,23 +68,27 @@ def _loaded(
     exchange: Exchange, entities: list[Entity], *, stored_only: bool
 ) -> Iterator[dict[str, object]]:
     """The entities with the aspects that are wanted; `stored_only`: those alone that are stored."""
-    wanted = set(_listed(exchange.query.get("aspects", ())))
-    check_open(wanted)
+    names = set(_listed(exchange.query.get("aspects", ())))
+    check_open(names)
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, entities)
-    for one in entities:
-        if stored_only and one not in stored:
+    for named_entity in entities:
+        if stored_only and named_entity not in stored:
             continue
-        own = {n: _body(n, a) for n, a in stored.get(one, {}).items() if not wanted or n in wanted}
-        yield {"urn": one.name, "entityName": one.type, "aspects": own}
+        own = {
+            n: _body(n, a)
+            for n, a in stored.get(named_entity, {}).items()
+            if not names or n in names
+        }
+        yield {"urn": named_entity.name, "entityName": named_entity.type, "aspects": own}
 
 
-def _listed(given: tuple[str, ...]) -> Iterator[str]:
+def _listed(parameters: tuple[str, ...]) -> Iterator[str]:
     """The members of a list, one by one or as Rest.li writes it, `List(a,b)`.
 
     What stands in parentheses belongs together.
     """
-    for text in given:
+    for text in parameters:
         inner = text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
         start = depth = 0
         for at, character in enumerate(f"{inner},"):
@@ -120,7 +124,7 @@ def ingest_batch(exchange: Exchange) -> Reply:
         Fields({"entity": item.everything(), "systemMetadata": system}, item.where)
         for item, system in zip(items, systems or [None] * len(items), strict=True)
     )
-    put(exchange, [one for each in snapshots for one in snapshot(each)])
+    put(exchange, [proposal for each in snapshots for proposal in snapshot(each)])
     return Reply(200)
 
 
@@ -160,8 +164,12 @@ def delete_references(exchange: Exchange) -> Reply:
             count = len(references)
             record_allowed(exchange, transaction, "entity.delete", named, references=count)
         return [
-            {"entity": one.source.name, "relationship": one.aspect, "aspect": one.aspect}
-            for one in references
+            {
+                "entity": reference.source.name,
+                "relationship": reference.aspect,
+                "aspect": reference.aspect,
+            }
+            for reference in references
         ]
 
     references = committed(exchange, forget)
@@ -174,7 +182,7 @@ def list_urns(exchange: Exchange) -> Reply:
     start, count = whole(body, "start", 0), whole(body, "count", 100)
     count = min(count, exchange.services.page_rows)
     page = shown(exchange, body.text("entity"), start, count)
-    urns = [one.name for one in page.entities]
+    urns = [entity.name for entity in page.entities]
     return value({"start": start, "count": len(urns), "total": page.total, "entities": urns})
 
 

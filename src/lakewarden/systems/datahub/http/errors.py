@@ -42,9 +42,9 @@ def forbidden(message: str) -> Failure:
     return Failure(HTTPStatus.FORBIDDEN, message)
 
 
-def no_such(what: str) -> Failure:
+def no_such(named: str) -> Failure:
     """404."""
-    return Failure(HTTPStatus.NOT_FOUND, f"{what} does not exist")
+    return Failure(HTTPStatus.NOT_FOUND, f"{named} does not exist")
 
 
 def failure_of(error: Exception) -> Failure:
@@ -72,5 +72,5 @@ def failure_of(error: Exception) -> Failure:
 
 def body_of(failure: Failure) -> bytes:
     """The JSON that says it."""
-    said = {"exceptionClass": REST, "message": failure.message, "status": failure.status}
-    return msgspec.json.encode(said)
+    body = {"exceptionClass": REST, "message": failure.message, "status": failure.status}
+    return msgspec.json.encode(body)

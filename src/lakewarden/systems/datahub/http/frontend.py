@@ -67,35 +67,35 @@ def log_in(exchange: Exchange) -> Reply:
 def sign_up(exchange: Exchange) -> Reply:
     """A session of a new user, for an invitation."""
     body, hashing = fields(exchange), _hashing(exchange)
-    form, word = _form(body), _filled(body, "inviteToken")
+    form, secret = _form(body), _filled(body, "inviteToken")
     password = _filled(body, "password")
     door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
     reserved = exchange.services.reserved_names
-    _check_invited(exchange, form, word, door, reserved)
+    _check_invited(exchange, form, secret, door, reserved)
     check_strength(password, datahub.name_of(form.user), form.email, form.full_name)
     hashed = hashing.hash(password)
     issued = _let_in(
         exchange,
         lambda transaction: native_user.sign_up(
-            transaction, exchange.realm, form, word, hashed, reserved
+            transaction, exchange.realm, form, secret, hashed, reserved
         ),
     )
     return _entered(exchange, form.user, issued)
 
 
 def _check_invited(
-    exchange: Exchange, form: Form, word: str, door: AddressThrottle, reserved: tuple[str, ...]
+    exchange: Exchange, form: Form, secret: str, door: AddressThrottle, reserved: tuple[str, ...]
 ) -> None:
     """Refuses whoever is not invited, or not by this name, before a password is hashed.
 
     A name that is refused leaves the try counted: an invitation is no list of who is known.
     """
     with exchange.service.reading() as reading:
-        invited = invitation.find(reading, exchange.realm, word, exchange.now)
-        taken: Conflict | None = None
+        invited = invitation.find(reading, exchange.realm, secret, exchange.now)
+        name_conflict: Conflict | None = None
         if invited is not None:
             try:
                 native_user.check(
@@ -103,25 +103,25 @@ def _check_invited(
                     reserved,
                 )
             except Conflict as error:
-                taken = error
-    if invited is None or taken is not None:
+                name_conflict = error
+    if invited is None or name_conflict is not None:
         _turn_down(exchange, "user.sign_up", form.user)
-        raise taken or Failure(400, "the invitation is not valid")
+        raise name_conflict or Failure(400, "the invitation is not valid")
     door.succeed()
 
 
 def reset(exchange: Exchange) -> Reply:
     """A session of a user with a new password, for a word to choose one with."""
     body, hashing = fields(exchange), _hashing(exchange)
-    word, email = _filled(body, "resetToken"), _filled(body, "email").strip()
+    secret, email = _filled(body, "resetToken"), _filled(body, "email").strip()
     password = _filled(body, "password")
     door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
-    found = exchange.realm_state
+    realm_state = exchange.realm_state
     with exchange.service.reading() as reading:
-        user = native_user.who_may_choose(reading, found, word, email, exchange.now)
+        user = native_user.who_may_choose(reading, realm_state, secret, email, exchange.now)
     if user is None:
         _turn_down(exchange, "user.password", _user(email, body))
         raise Failure(400, "the token to choose a new password with is not valid")
@@ -130,7 +130,7 @@ def reset(exchange: Exchange) -> Reply:
     hashed = hashing.hash(password)
     issued = _let_in(
         exchange,
-        lambda transaction: native_user.choose(transaction, exchange.realm, word, email, hashed),
+        lambda transaction: native_user.choose(transaction, exchange.realm, secret, email, hashed),
     )
     return _entered(exchange, user, issued)
 
@@ -139,8 +139,8 @@ def log_out(exchange: Exchange) -> Reply:
     """Ends the session that the cookie carries, and takes the cookies away."""
     if session.of(exchange.state, exchange.actor) is not None:
         exchange.write(lambda transaction: native_user.leave(transaction, exchange.realm))
-    gone = "; Path=/; Max-Age=0"
-    return Reply(200, cookies=(f"{session.COOKIE}={gone}; HttpOnly", f"{_ACTOR}={gone}"))
+    expired = "; Path=/; Max-Age=0"
+    return Reply(200, cookies=(f"{session.COOKIE}={expired}; HttpOnly", f"{_ACTOR}={expired}"))
 
 
 def _hashing(exchange: Exchange) -> Hashing:
@@ -166,14 +166,14 @@ def _filled(body: Fields, key: str) -> str:
 
 def _form(body: Fields) -> Form:
     email = _filled(body, "email").strip()
-    given = body.text_or_none("userUrn")
-    user = _user(email if given is None else datahub.name_of(given), body)
+    user_urn = body.text_or_none("userUrn")
+    user = _user(email if user_urn is None else datahub.name_of(user_urn), body)
     return Form(user, email, _filled(body, "fullName").strip(), _filled(body, "title").strip())
 
 
-def _let_in(exchange: Exchange, task: Callable[[WriteTransaction], Issued]) -> Issued:
+def _let_in(exchange: Exchange, job: Callable[[WriteTransaction], Issued]) -> Issued:
     try:
-        return exchange.write(task)
+        return exchange.write(job)
     except native_user.Refused as error:
         raise Failure(400, str(error)) from None
 

@@ -38,10 +38,10 @@ class DataHubGuard(Guard):
             return None
         return self.forbidden(self.message(request))
 
-    def committed(self, exchange: Exchange, task: Callable[[WriteTransaction], T]) -> T:
+    def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
         """What the task returns, in one write; what it raises `NotAllowed` for is undone."""
         try:
-            return exchange.write(task)
+            return exchange.write(job)
         except NotAllowed as error:
             refused = error
         event = self.event(exchange, refused.request, "deny", str(refused))

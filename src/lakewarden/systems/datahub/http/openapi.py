@@ -80,22 +80,22 @@ def load_all(exchange: Exchange) -> Reply:
 
 def _shown(exchange: Exchange, entities: Sequence[Entity], total: int, place: str | None) -> Reply:
     """A page of entities, of each the aspects that are named, and where to go on."""
-    wanted = exchange.query.get("aspects") or exchange.query.get("aspectNames")
-    bodies = read_bodies(exchange, dict.fromkeys(entities, _words(wanted)))
+    parameters = exchange.query.get("aspects") or exchange.query.get("aspectNames")
+    bodies = read_bodies(exchange, dict.fromkeys(entities, _words(parameters)))
     return ok({"scrollId": place, "entities": bodies, "totalCount": total})
 
 
 def load_batch(exchange: Exchange) -> Reply:
     """The entities that the body names, of each the aspects that it names."""
-    wanted = dict(_wanted(item, exchange) for item in _items(exchange))
-    check_readable(exchange, list(wanted))
-    return Reply(200, msgspec.json.encode(read_bodies(exchange, wanted)))
+    requested = dict(_wanted(item, exchange) for item in _items(exchange))
+    check_readable(exchange, list(requested))
+    return Reply(200, msgspec.json.encode(read_bodies(exchange, requested)))
 
 
 def _wanted(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
     """An entity, and the aspects that are named of it, if any are."""
-    found = entity(item.text(_URN), exchange.params["type"])
-    return found, {name for name in item.everything() if name != _URN} or None
+    target = entity(item.text(_URN), exchange.params["type"])
+    return target, {name for name in item.everything() if name != _URN} or None
 
 
 def load(exchange: Exchange) -> Reply:
@@ -135,9 +135,9 @@ def delete(exchange: Exchange) -> Reply:
     As in the original an empty `aspects` names none, and the key aspect stands for the entity.
     """
     named = _named(exchange)
-    given = exchange.query.get("aspects")
-    names = _words(given)
-    if names is None and any(given or ()):
+    parameters = exchange.query.get("aspects")
+    names = _words(parameters)
+    if names is None and any(parameters or ()):
         raise BadInput("expected names of aspects", where="aspects")
     key = keys.name_of(named.type)
     if exchange.one("clear", "false").lower() == "true":
@@ -159,12 +159,14 @@ def delete_aspect(exchange: Exchange) -> Reply:
 
 def load_generic_batch(exchange: Exchange) -> Reply:
     """The entities that the body names by type, of each the aspects that it names."""
-    wanted: dict[str, dict[Entity, set[str] | None]] = {}
+    requested: dict[str, dict[Entity, set[str] | None]] = {}
     for of_type, items in _by_type(exchange):
-        own = wanted.setdefault(of_type.params["type"], {})
+        own = requested.setdefault(of_type.params["type"], {})
         own |= dict(_wanted(item, of_type) for item in items)
-    check_readable(exchange, [one for own in wanted.values() for one in own])
-    return ok({type: read_bodies(exchange, own) for type, own in wanted.items()})
+    check_readable(
+        exchange, [requested_entity for own in requested.values() for requested_entity in own]
+    )
+    return ok({type: read_bodies(exchange, own) for type, own in requested.items()})
 
 
 def of_any_type(handler: Handler) -> Handler:
@@ -188,7 +190,7 @@ def write_generic(exchange: Exchange, change: Change) -> Reply:
     written: dict[str, list[dict[str, object]]] = {}
     for of_type, items in _by_type(exchange):
         written[of_type.params["type"]] = [_open(item) for item in items]
-        proposals += [one for item in items for one in _proposals(item, of_type, change)]
+        proposals += [proposal for item in items for proposal in _proposals(item, of_type, change)]
     put(exchange, proposals)
     return ok(written)
 
@@ -211,10 +213,10 @@ def _named(exchange: Exchange) -> Entity:
     return entity(exchange.params["urn"], exchange.params["type"])
 
 
-def _words(given: tuple[str, ...] | None) -> set[str] | None:
+def _words(parameters: tuple[str, ...] | None) -> set[str] | None:
     """Names that may stand one by one or with commas; None: there are none."""
-    words = {word for text in given or () for word in text.split(",") if word}
-    return words or None
+    names = {name for text in parameters or () for name in text.split(",") if name}
+    return names or None
 
 
 def _stored(
@@ -226,40 +228,42 @@ def _stored(
     """
     check_open(names)
     in_time = sorted(name for name in set(names) if is_timed(name))
-    for one in entities if in_time else ():
-        allow(exchange, "timeseries.read", one)
+    for timed_entity in entities if in_time else ():
+        allow(exchange, "timeseries.read", timed_entity)
     with exchange.service.reading() as reading:
         read = aspects.read(reading, exchange.realm_state, entities)
-        for one, stored in read.items():
+        for timed_entity, stored in read.items():
             for name in in_time:
-                for newest in values(reading, exchange.realm, one, name, limit=1):
+                for newest in values(reading, exchange.realm, timed_entity, name, limit=1):
                     stored[name] = Aspect(dict(newest.value), dict(newest.system), {})
     return read
 
 
 def _alike(
-    wanted: Mapping[Entity, set[str] | None],
+    requested: Mapping[Entity, set[str] | None],
 ) -> Iterator[tuple[frozenset[str], list[Entity]]]:
     """The entities of which the same aspects are wanted, together."""
     groups: dict[frozenset[str], list[Entity]] = {}
-    for one, names in wanted.items():
-        groups.setdefault(frozenset(names or ()), []).append(one)
+    for requested_entity, names in requested.items():
+        groups.setdefault(frozenset(names or ()), []).append(requested_entity)
     yield from groups.items()
 
 
 def read_bodies(
-    exchange: Exchange, wanted: Mapping[Entity, set[str] | None]
+    exchange: Exchange, requested: Mapping[Entity, set[str] | None]
 ) -> list[dict[str, object]]:
     """The entities that are there, of each the aspects that are wanted, or all (None)."""
-    found: dict[Entity, dict[str, Aspect]] = {}
-    for alike, ones in _alike(wanted):
-        found |= _stored(exchange, ones, alike)
+    aspects: dict[Entity, dict[str, Aspect]] = {}
+    for alike, ones in _alike(requested):
+        aspects |= _stored(exchange, ones, alike)
     bodies: list[dict[str, object]] = []
-    for one, names in wanted.items():
-        if one in found:
-            kept = {n: a for n, a in found[one].items() if names is None or n in names}
-            own = {name: _body(exchange, aspect) for name, aspect in kept.items()}
-            bodies.append({_URN: one.name, **own})
+    for requested_entity, names in requested.items():
+        if requested_entity in aspects:
+            selected = {
+                n: a for n, a in aspects[requested_entity].items() if names is None or n in names
+            }
+            own = {name: _body(exchange, aspect) for name, aspect in selected.items()}
+            bodies.append({_URN: requested_entity.name, **own})
     return bodies
 
 
@@ -290,7 +294,7 @@ def _change(exchange: Exchange) -> Change:
 def write(exchange: Exchange, change: Change) -> Reply:
     """Changes aspects of entities of the type."""
     items = _items(exchange)
-    put(exchange, [one for item in items for one in _proposals(item, exchange, change)])
+    put(exchange, [proposal for item in items for proposal in _proposals(item, exchange, change)])
     return Reply(200, msgspec.json.encode([_open(item) for item in items]))
 
 

@@ -37,13 +37,13 @@ def load_batch(exchange: Exchange) -> Reply:
     check_readable(exchange, named)
     names = set(body.texts("aspectNames")) or None
     bodies = read_bodies(exchange, dict.fromkeys(named, names))
-    return ok({"entities": [_apart(one) for one in bodies]})
+    return ok({"entities": [_apart(body) for body in bodies]})
 
 
 def load_all(exchange: Exchange) -> Reply:
     """A page of the entities of a type that the caller may read."""
     page = json.loads(openapi.load_all(_third(exchange)).body)
-    results = [_apart(one) for one in page["entities"]]
+    results = [_apart(entity) for entity in page["entities"]]
     return ok({"scrollId": page["scrollId"], "results": results})
 
 
@@ -60,7 +60,7 @@ def create(exchange: Exchange) -> Reply:
     together = [_together(item) for item in Fields({"items": body}, "body").objects("items")]
     put = openapi.putting(openapi.write)
     reply = put(replace(exchange, body=msgspec.json.encode(together)))
-    return Reply(200, msgspec.json.encode([_apart(one) for one in json.loads(reply.body)]))
+    return Reply(200, msgspec.json.encode([_apart(load) for load in json.loads(reply.body)]))
 
 
 def _third(exchange: Exchange) -> Exchange:
@@ -70,9 +70,9 @@ def _third(exchange: Exchange) -> Exchange:
     return replace(exchange, query={**query, "aspects": named} if named else query)
 
 
-def _apart(one: Mapping[str, Any]) -> dict[str, object]:
+def _apart(body: Mapping[str, Any]) -> dict[str, object]:
     """An entity, its aspects in an object of their own."""
-    return {_URN: one[_URN], "aspects": {name: one[name] for name in one if name != _URN}}
+    return {_URN: body[_URN], "aspects": {name: body[name] for name in body if name != _URN}}
 
 
 def _together(item: Fields) -> dict[str, object]:

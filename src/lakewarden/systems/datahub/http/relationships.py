@@ -86,9 +86,9 @@ def load_open(exchange: Exchange) -> Reply:
 
 
 def _page(exchange: Exchange, types: str) -> tuple[list[Edge], dict[str, object]]:
-    of, wanted = entity(exchange.one("urn")), _words(exchange, types)
+    of, selected = entity(exchange.one("urn")), _words(exchange, types)
     start, count = number(exchange.one("start", "0"), "start"), page_size(exchange, 100)
-    edges = _edges(exchange, of, exchange.one("direction", "OUTGOING"), wanted)
+    edges = _edges(exchange, of, exchange.one("direction", "OUTGOING"), selected)
     page = edges[start : start + count]
     return page, {"start": start, "count": len(page), "total": len(edges)}
 
@@ -117,19 +117,19 @@ def scroll_all(exchange: Exchange) -> Reply:
     if not sources and not targets:
         raise BadInput("expected URNs in `sourceFilter` or in `destinationFilter`", where="body")
     between: set[Between] = set()
-    for one in sources:
-        edges = _edges(exchange, one, "OUTGOING", types)
-        between |= {(e.type, one, e.entity) for e in edges if not targets or e.entity in targets}
-    for one in targets if not sources else ():
-        between |= {(e.type, e.entity, one) for e in _edges(exchange, one, "INCOMING", types)}
+    for source in sources:
+        edges = _edges(exchange, source, "OUTGOING", types)
+        between |= {(e.type, source, e.entity) for e in edges if not targets or e.entity in targets}
+    for source in targets if not sources else ():
+        between |= {(e.type, e.entity, source) for e in _edges(exchange, source, "INCOMING", types)}
     of_sources, of_targets = (_words(exchange, f"{end}Types") for end in ("source", "destination"))
-    wanted = [
+    matching = [
         (type, source, target)
         for type, source, target in sorted(between)
         if (not of_sources or source.type in of_sources)
         and (not of_targets or target.type in of_targets)
     ]
-    return _scrolled(wanted, start, count)
+    return _scrolled(matching, start, count)
 
 
 def _scrolled(relations: Sequence[Between], start: int, count: int) -> Reply:
@@ -146,11 +146,14 @@ def _named(body: Fields, key: str) -> list[Entity]:
     filter = body.object_or_none(key)
     urns: list[str] = []
     for clause in () if filter is None else filter.objects("and"):
-        for one in clause.objects("criteria"):
-            is_plain = one.text("field") == "urn" and not one.flag("negated")
-            if not is_plain or (one.text_or_none("condition") or "EQUAL") not in ("EQUAL", "IN"):
-                raise BadInput("expected URNs alone", where=one.where)
-            urns += one.texts("values")
+        for criterion in clause.objects("criteria"):
+            is_plain = criterion.text("field") == "urn" and not criterion.flag("negated")
+            if not is_plain or (criterion.text_or_none("condition") or "EQUAL") not in (
+                "EQUAL",
+                "IN",
+            ):
+                raise BadInput("expected URNs alone", where=criterion.where)
+            urns += criterion.texts("values")
     if len(urns) > _MOST_NAMED:
         raise LimitExceeded(f"more than {_MOST_NAMED} URNs")
     return [entity(urn) for urn in dict.fromkeys(urns)]
@@ -166,7 +169,7 @@ def _words(exchange: Exchange, name: str) -> set[str]:
         text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
         for text in exchange.query.get(name, ())
     )
-    return {word.strip() for text in texts for word in text.split(",") if word.strip()}
+    return {name.strip() for text in texts for name in text.split(",") if name.strip()}
 
 
 def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> list[Edge]:
@@ -176,21 +179,21 @@ def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> l
     is_inward = direction == "INCOMING"
     edges = {*(_incoming(snapshot, of) if is_inward else _outgoing(snapshot, of))}
     edges |= _stated(exchange, of, types or TYPES.keys(), is_inward=is_inward)
-    wanted = sorted(edge for edge in edges if not types or edge.type in types)
-    others = list(dict.fromkeys(edge.entity for edge in wanted))
+    matching = sorted(edge for edge in edges if not types or edge.type in types)
+    others = list(dict.fromkeys(edge.entity for edge in matching))
     shown = set(readable(exchange, others))
-    return [edge for edge in wanted if edge.entity in shown]
+    return [edge for edge in matching if edge.entity in shown]
 
 
 def _stated(exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: bool) -> set[Edge]:
     """The relations that only aspects state."""
-    wanted = TYPES.keys() & types
-    if not wanted:
+    stated = TYPES.keys() & types
+    if not stated:
         return set()
     with search_session(exchange, view_authorization.read) as search:
         neighbours = Neighbours(search.texts())
         ways = neighbours.incoming if is_inward else neighbours.outgoing
-        return {Edge(step.type, step.other) for step in ways(of, frozenset(wanted))}
+        return {Edge(step.type, step.other) for step in ways(of, frozenset(stated))}
 
 
 def _outgoing(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
@@ -208,9 +211,9 @@ def _outgoing(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
 
 
 def _incoming(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
-    for one in references(snapshot, of):
-        if one.aspect in NAMES:
-            yield Edge(NAMES[one.aspect], one.source)
+    for reference in references(snapshot, of):
+        if reference.aspect in NAMES:
+            yield Edge(NAMES[reference.aspect], reference.source)
     named = snapshot.model.principal_kind(of)
     if named is not None and named[0] == ROLE:
         memberships = snapshot.coded.memberships

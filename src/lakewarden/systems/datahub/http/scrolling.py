@@ -32,16 +32,16 @@ def scroll(exchange: Exchange) -> Reply:
     query, filters = exchange.one("query", "*") or "*", filters_of(body)
     if query.strip(" *") or filters:
         id = exchange.one("scrollId")
-        found, place = read_page(exchange, tuple(types), query, count, id, filters)
+        result, place = read_page(exchange, tuple(types), query, count, id, filters)
         names = set(body.texts("aspects"))
-        shown_bodies = read_bodies(exchange, dict.fromkeys(found.entities, names))
-        return ok({"scrollId": place, "entities": shown_bodies, "totalCount": found.total})
+        shown_bodies = read_bodies(exchange, dict.fromkeys(result.entities, names))
+        return ok({"scrollId": place, "entities": shown_bodies, "totalCount": result.total})
     start = scroll_start(exchange)
     page: list[Entity] = []
     total = 0
     for type in types:
-        wanted = count - len(page)
-        own = shown(exchange, type, max(start - total, 0), wanted)
+        remaining = count - len(page)
+        own = shown(exchange, type, max(start - total, 0), remaining)
         page += own.entities
         total += own.total
     names = set(body.texts("aspects"))

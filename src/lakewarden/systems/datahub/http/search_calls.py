@@ -72,11 +72,11 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
         removed=flags.flag("includeSoftDeleted"),
         query_field=body.at("input"),
     )
-    with search_session(exchange, view_authorization.given) as found:
-        result = found.search(question)
+    with search_session(exchange, view_authorization.given) as search:
+        result = search.search(question)
         page = result.page(start, count)
         is_counted = not flags.flag("skipAggregates")
-        facets = [found.facets.of(name, result.results) for name in USUAL_FACETS if is_counted]
+        facets = [search.facets.of(name, result.results) for name in USUAL_FACETS if is_counted]
     return value(
         {
             "from": start,
@@ -86,7 +86,7 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
                 {"entity": entity.name, "matchedFields": [], "features": {}}
                 for entity in page.entities
             ],
-            "metadata": {"aggregations": [_facet(one) for one in facets if one.counts]},
+            "metadata": {"aggregations": [_facet(facet) for facet in facets if facet.counts]},
         }
     )
 
@@ -94,46 +94,48 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
 def _facet(facet: Facet) -> Mapping[str, object]:
     return {
         "name": facet.field,
-        "aggregations": {one.value: one.number for one in facet.counts},
-        "filterValues": [{"value": one.value, "facetCount": one.number} for one in facet.counts],
+        "aggregations": {count.value: count.number for count in facet.counts},
+        "filterValues": [
+            {"value": count.value, "facetCount": count.number} for count in facet.counts
+        ],
     }
 
 
 def filters_of(body: Fields) -> tuple[AnyOf, ...]:
     """The `filter` of a body: groups of criteria, or the older flat list of them."""
-    given = body.object_or_none("filter")
-    if given is None:
+    filter = body.object_or_none("filter")
+    if filter is None:
         return ()
-    groups = given.objects("or")
+    groups = filter.objects("or")
     alternatives = tuple(_criteria(group.objects("and")) for group in groups)
-    older = _criteria(given.objects("criteria"))
-    return tuple(one for one in (alternatives, (older,) if older else ()) if one)
+    older = _criteria(filter.objects("criteria"))
+    return tuple(group for group in (alternatives, (older,) if older else ()) if group)
 
 
-def _criteria(given: Iterable[Fields]) -> tuple[Criterion, ...]:
-    return tuple(_criterion(one) for one in given)
+def _criteria(items: Iterable[Fields]) -> tuple[Criterion, ...]:
+    return tuple(_criterion(item) for item in items)
 
 
-def _criterion(given: Fields) -> Criterion:
-    values = given.texts("values")
-    if not values and "value" in given:
-        values = [given.text("value")]
-    word = given.text_or_none("condition") or Condition.EQUAL.value
+def _criterion(item: Fields) -> Criterion:
+    values = item.texts("values")
+    if not values and "value" in item:
+        values = [item.text("value")]
+    name = item.text_or_none("condition") or Condition.EQUAL.value
     try:
-        condition = Condition(word)
+        condition = Condition(name)
     except ValueError:
-        expected = ", ".join(one.value for one in Condition)
-        raise BadInput(f"expected one of: {expected}", where=given.at("condition")) from None
-    return Criterion(given.text("field"), tuple(values), condition, given.flag("negated"))
+        expected = ", ".join(condition_value.value for condition_value in Condition)
+        raise BadInput(f"expected one of: {expected}", where=item.at("condition")) from None
+    return Criterion(item.text("field"), tuple(values), condition, item.flag("negated"))
 
 
 def _order(body: Fields) -> tuple[Order, ...]:
-    given = body.objects("sortCriteria")
-    one = body.object_or_none("sort")
-    if not given and one is not None:
-        given = [one]
+    orders = body.objects("sortCriteria")
+    single = body.object_or_none("sort")
+    if not orders and single is not None:
+        orders = [single]
     return tuple(
-        Order(each.text("field"), each.text_or_none("order") == "DESCENDING") for each in given
+        Order(each.text("field"), each.text_or_none("order") == "DESCENDING") for each in orders
     )
 
 
@@ -151,8 +153,8 @@ def read_page(
     """
     question = Question(query, types, filters, removed=True)
     known = scroll.digest(question, exchange.realm, caller(exchange).name)
-    with search_session(exchange, view_authorization.read) as found:
-        result = found.search(question)
+    with search_session(exchange, view_authorization.read) as search:
+        result = search.search(question)
         if scroll_id:
             page = result.after(scroll.read(scroll_id, known), count)
         else:

@@ -23,8 +23,8 @@ _EVER: Final = 2**63
 def load(exchange: Exchange) -> Reply:
     """The writes of an entity that are known, of the categories asked for."""
     named = entity(exchange.params["urn"])
-    given = exchange.one("categories")
-    categories = [_category(word) for word in given.split(",") if word]
+    parameter = exchange.one("categories")
+    categories = [_category(name) for name in parameter.split(",") if name]
     if not categories:
         raise BadInput("expected categories of changes", where="categories")
     first, last = milliseconds(exchange, "startTime"), milliseconds(exchange, "endTime")
@@ -32,7 +32,7 @@ def load(exchange: Exchange) -> Reply:
     allow(exchange, "timeline.read", named)
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
-    written = (one for one in writings(stored) if (first or 0) <= one.time <= last)
+    written = (writing for writing in writings(stored) if (first or 0) <= writing.time <= last)
     changes = history.transactions(named.name, written, categories)
     return Reply(200, msgspec.json.encode(changes))
 
@@ -45,11 +45,11 @@ def writings(stored: Mapping[str, Aspect]) -> Iterator[history.Written]:
             yield history.Written(name, aspect.value, time, actor)
 
 
-def _category(word: str) -> str:
-    name = _ALIASES.get(word, word)
+def _category(text: str) -> str:
+    name = _ALIASES.get(text, text)
     if name not in history.CATEGORIES:
         expected: Iterable[str] = history.CATEGORIES
-        message = f"unknown {quoted(word)}; expected one of: {', '.join(expected)}"
+        message = f"unknown {quoted(text)}; expected one of: {', '.join(expected)}"
         raise BadInput(message, where="categories")
     return name
 

@@ -52,14 +52,14 @@ def load(exchange: Exchange) -> Reply:
     with exchange.service.reading() as reading:
         read = limit if restricted == (None, None) else _MOST
         values = timeseries.values(reading, exchange.realm, of, name, window, read)
-    values = in_order([one for one in values if fits(one.value, restricted[0])], restricted[1])[
-        :limit
-    ]
+    values = in_order(
+        [value for value in values if fits(value.value, restricted[0])], restricted[1]
+    )[:limit]
     answer: dict[str, object] = {"entityName": of.type, "aspectName": name, "limit": limit}
     for key in ("startTimeMillis", "endTimeMillis", "filter"):
         if key in body:
             answer[key] = body.whole(key)
-    return value({**answer, "values": [_enveloped(one) for one in values]})
+    return value({**answer, "values": [_enveloped(value) for value in values]})
 
 
 def _window(body: Fields) -> Window:
@@ -75,10 +75,10 @@ def _time(body: Fields, key: str, otherwise: int) -> int:
     return time
 
 
-def _enveloped(one: TimedValue) -> dict[str, object]:
-    text = msgspec.json.encode(one.value).decode()
+def _enveloped(value: TimedValue) -> dict[str, object]:
+    text = msgspec.json.encode(value.value).decode()
     content = {"contentType": "application/json", "value": text}
-    return {"aspect": content, "systemMetadata": one.system}
+    return {"aspect": content, "systemMetadata": value.system}
 
 
 def _check_timed(name: str, where: str) -> None:
@@ -102,31 +102,31 @@ def scroll(exchange: Exchange) -> Reply:
             )
             is_over = len(chunk) < max(count, _CHUNK)
             allowed = set(_readable(exchange, chunk))
-            for one in chunk:
-                after = ValuePlace(one.time, one.entity.name, one.mark)
-                if one.entity in allowed:
-                    shown.append(one)
+            for value in chunk:
+                after = ValuePlace(value.time, value.entity.name, value.mark)
+                if value.entity in allowed:
+                    shown.append(value)
                 if len(shown) == count:
-                    is_over = is_over and one is chunk[-1]
+                    is_over = is_over and value is chunk[-1]
                     break
-    results = [_generic(one, exchange) for one in shown]
+    results = [_generic(value, exchange) for value in shown]
     return ok({"scrollId": None if is_over else _scroll_id(after), "results": results})
 
 
 def _readable(exchange: Exchange, values: Sequence[TimedValue]) -> list[Entity]:
-    entities = list(dict.fromkeys(one.entity for one in values))
+    entities = list(dict.fromkeys(value.entity for value in values))
     return related(exchange, "timeseries.read", entities)
 
 
-def _generic(one: TimedValue, exchange: Exchange) -> dict[str, object]:
+def _generic(value: TimedValue, exchange: Exchange) -> dict[str, object]:
     body: dict[str, object] = {
-        "urn": one.entity.name,
-        "messageId": one.value.get("messageId") or one.mark,
-        "timestampMillis": one.time,
-        "event": one.value,
+        "urn": value.entity.name,
+        "messageId": value.value.get("messageId") or value.mark,
+        "timestampMillis": value.time,
+        "event": value.value,
     }
     if exchange.one("systemMetadata", "false").lower() == "true":
-        body["systemMetadata"] = one.system
+        body["systemMetadata"] = value.system
     return body
 
 
@@ -180,13 +180,13 @@ def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
     return [
         (
             {
-                "aspectName": one.aspect,
-                "entityName": one.type,
-                "indexName": f"{one.type.lower()}_{one.aspect.lower()}aspect_v1",
+                "aspectName": size.aspect,
+                "entityName": size.type,
+                "indexName": f"{size.type.lower()}_{size.aspect.lower()}aspect_v1",
             },
-            one.size / _BYTES,
+            size.size / _BYTES,
         )
-        for one in sizes
+        for size in sizes
     ]
 
 

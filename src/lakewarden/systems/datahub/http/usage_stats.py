@@ -32,8 +32,8 @@ def batch_ingest(exchange: Exchange) -> Reply:
 
 
 def _proposal(bucket: Fields) -> Proposal:
-    found = entity(bucket.text("resource"), "dataset")
-    return Proposal(found, usage.ASPECT, Change.PUT, usage.value_of(bucket), {}, bucket.where)
+    dataset = entity(bucket.text("resource"), "dataset")
+    return Proposal(dataset, usage.ASPECT, Change.PUT, usage.value_of(bucket), {}, bucket.where)
 
 
 def query(exchange: Exchange) -> Reply:
@@ -47,30 +47,32 @@ def query(exchange: Exchange) -> Reply:
 def query_range(exchange: Exchange) -> Reply:
     """The same, so far back from now."""
     body = fields(exchange)
-    word = body.text("rangeFromEnd")
-    if word not in usage.RANGES:
+    range_name = body.text("rangeFromEnd")
+    if range_name not in usage.RANGES:
         expected = ", ".join(usage.RANGES)
         raise BadInput(f"expected one of: {expected}", where=body.at("rangeFromEnd"))
-    back = usage.RANGES[word]
+    back = usage.RANGES[range_name]
     now = int(exchange.now * 1_000)
     first = FIRST if back is None else now - back
     return _answer(exchange, body, Window(first, LAST), exchange.services.page_rows)
 
 
 def _answer(exchange: Exchange, body: Fields, window: Window, most: int) -> Reply:
-    found = entity(body.text("resource"), "dataset")
+    dataset = entity(body.text("resource"), "dataset")
     duration = usage.duration_of(body)
-    allow(exchange, _VIEW, found)
-    values = _values(exchange, found, duration, window)[: max(most, 0)]
+    allow(exchange, _VIEW, dataset)
+    values = _values(exchange, dataset, duration, window)[: max(most, 0)]
     values.reverse()
-    buckets = [usage.bucket_of(one, found.name, duration) for one in values]
+    buckets = [usage.bucket_of(value, dataset.name, duration) for value in values]
     return value({"buckets": buckets, "aggregations": usage.together(values)})
 
 
-def _values(exchange: Exchange, found: Entity, duration: str, window: Window) -> list[usage.Value]:
+def _values(
+    exchange: Exchange, dataset: Entity, duration: str, window: Window
+) -> list[usage.Value]:
     with exchange.service.reading() as reading:
-        kept = timeseries.values(reading, exchange.realm, found, usage.ASPECT, window)
-    return [one.value for one in kept if usage.is_of(one.value, duration)]
+        stored = timeseries.values(reading, exchange.realm, dataset, usage.ASPECT, window)
+    return [value.value for value in stored if usage.is_of(value.value, duration)]
 
 
 ACTIONS: Final[Actions] = {

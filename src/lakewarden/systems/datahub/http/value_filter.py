@@ -27,18 +27,18 @@ def fits(value: Mapping[str, Any], filter: Fields | None) -> bool:
     alternatives = filter.objects("or")
     if not alternatives:
         return _holds(value, filter.objects("criteria"))
-    answers = [_holds(value, one.objects("and")) for one in alternatives]
+    answers = [_holds(value, alternative.objects("and")) for alternative in alternatives]
     return any(answers)
 
 
 def _holds(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
-    answers = [_meets(value, one) for one in criteria]  # all of them: each is checked
+    answers = [_meets(value, criterion) for criterion in criteria]  # all of them: each is checked
     return all(answers)
 
 
 def _meets(value: Mapping[str, Any], criterion: Fields) -> bool:
     condition = criterion.text_or_none("condition") or "EQUAL"
-    wanted = criterion.texts("values") or [criterion.text_or_none("value") or ""]
+    expected = criterion.texts("values") or [criterion.text_or_none("value") or ""]
     texts = _texts(value, criterion.text("field"))
     if condition in ("EXISTS", "IS_NULL"):
         answer = bool(texts) is (condition == "EXISTS")
@@ -46,25 +46,25 @@ def _meets(value: Mapping[str, Any], criterion: Fields) -> bool:
         test = _TESTS.get(condition)
         if test is None:
             raise BadInput(f"unknown {quoted(condition)}", where=criterion.at("condition"))
-        answer = any(test(text, wanted) for text in texts)
+        answer = any(test(text, expected) for text in texts)
     return answer is not criterion.flag("negated")
 
 
 def _texts(value: Mapping[str, Any], field: str) -> list[str]:
     """What stands at a field, as texts; nothing where it is absent."""
-    return [_text(one) for one in _at(value, field.removesuffix(".keyword").split("."))]
+    return [_text(item) for item in _at(value, field.removesuffix(".keyword").split("."))]
 
 
 def _at(value: Mapping[str, Any], path: list[str]) -> Iterator[object]:
     at: object = value
-    for word in path:
-        at = untagged(at.get(word)) if isinstance(at, Mapping) else None
+    for segment in path:
+        at = untagged(at.get(segment)) if isinstance(at, Mapping) else None
     if at is None and len(path) == 1:
         inner = (untagged(value.get(name)) for name in _WITHIN)
-        values = (one.get(path[0]) for one in inner if isinstance(one, Mapping))
-        at = next((one for one in values if one is not None), None)
+        values = (member.get(path[0]) for member in inner if isinstance(member, Mapping))
+        at = next((value for value in values if value is not None), None)
     if isinstance(at, list):
-        yield from (untagged(one) for one in at)
+        yield from (untagged(item) for item in at)
     elif at is not None:
         yield at
 
@@ -74,9 +74,9 @@ def _text(value: object) -> str:
 
 
 def _compared(holds: Callable[[float, float], bool]) -> Test:
-    def test(text: str, wanted: Sequence[str]) -> bool:
+    def test(text: str, expected: Sequence[str]) -> bool:
         number = _number(text)
-        others = [_number(one) for one in wanted]
+        others = [_number(text_value) for text_value in expected]
         return number is not None and any(o is not None and holds(number, o) for o in others)
 
     return test
@@ -90,12 +90,12 @@ def _number(text: str) -> float | None:
 
 
 _TESTS: Final[Mapping[str, Test]] = {
-    "EQUAL": lambda text, wanted: text in wanted,
-    "IN": lambda text, wanted: text in wanted,
-    "IEQUAL": lambda text, wanted: text.lower() in [one.lower() for one in wanted],
-    "CONTAIN": lambda text, wanted: any(one in text for one in wanted),
-    "START_WITH": lambda text, wanted: text.startswith(tuple(wanted)),
-    "END_WITH": lambda text, wanted: text.endswith(tuple(wanted)),
+    "EQUAL": lambda text, expected: text in expected,
+    "IN": lambda text, expected: text in expected,
+    "IEQUAL": lambda text, expected: text.lower() in [value.lower() for value in expected],
+    "CONTAIN": lambda text, expected: any(value in text for value in expected),
+    "START_WITH": lambda text, expected: text.startswith(tuple(expected)),
+    "END_WITH": lambda text, expected: text.endswith(tuple(expected)),
     "GREATER_THAN": _compared(lambda a, b: a > b),
     "GREATER_THAN_OR_EQUAL_TO": _compared(lambda a, b: a >= b),
     "LESS_THAN": _compared(lambda a, b: a < b),
@@ -110,14 +110,14 @@ def in_order(values: Sequence[TimedValue], sort: Fields | None) -> list[TimedVal
     field, order = sort.text("field"), sort.text_or_none("order") or "DESCENDING"
     if order not in ("ASCENDING", "DESCENDING"):
         raise BadInput("expected ASCENDING or DESCENDING", where=sort.at("order"))
-    have = [one for one in values if _texts(one.value, field)]
-    rest = [one for one in values if not _texts(one.value, field)]
+    have = [value for value in values if _texts(value.value, field)]
+    rest = [value for value in values if not _texts(value.value, field)]
     return [*sorted(have, key=_key(field), reverse=order == "DESCENDING"), *rest]
 
 
 def _key(field: str) -> Callable[[TimedValue], tuple[float, str]]:
-    def key(one: TimedValue) -> tuple[float, str]:
-        text = _texts(one.value, field)[0]
+    def key(value: TimedValue) -> tuple[float, str]:
+        text = _texts(value.value, field)[0]
         number = _number(text)
         return (0.0, text) if number is None else (number, "")
 

@@ -47,19 +47,19 @@ def visible(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
     if operation is None:
         return list(entities)
     request = question(exchange, operation, NO_RESOURCE)
-    kept = filtered(exchange.realm_state.matrix, request, list(entities))
-    return [entities[index] for index in kept]
+    indexes = filtered(exchange.realm_state.matrix, request, list(entities))
+    return [entities[index] for index in indexes]
 
 
 def visible_ids(exchange: Exchange, ids: BitMap) -> BitMap:
     """As `visible`, of stored entities by their ids."""
     snapshot = exchange.realm_state.matrix.snapshot
-    found = BitMap()
+    visible = BitMap()
     for kind in snapshot.coded.tree.kinds:
         own = ids & snapshot.of_type(kind) if kind else BitMap()
         if own:
-            found |= own & _allowed(exchange, viewing(exchange), kind)
-    return found
+            visible |= own & _allowed(exchange, viewing(exchange), kind)
+    return visible
 
 
 def hits(exchange: Exchange, type: str) -> BitMap:

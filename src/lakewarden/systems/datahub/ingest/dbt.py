@@ -56,8 +56,8 @@ class InDatahub:
 
     def _node(self, node: Node) -> Iterator[Row]:
         ours = self._urn("dbt", node, node.name)
-        there = self._urn(self.platform, node, node.identifier).lower_name()
-        for urn in (ours.text, there):
+        dataset = self._urn(self.platform, node, node.identifier).lower_name()
+        for urn in (ours.text, dataset):
             yield _judged(entity_row(Entity("dataset", urn), node.where))
         entity = Entity("dataset", ours.text)
         yield from self._tagged(entity, node.tags, node)
@@ -69,8 +69,8 @@ class InDatahub:
         for owner in node.owners:
             yield from self._owned(entity, owner, node)
         for privilege, grantees in node.grants.items():
-            what = f"grant of {privilege} to {', '.join(grantees)}"
-            yield note_row(node.id, f"{what}: a database's, not the catalog's")
+            grant = f"grant of {privilege} to {', '.join(grantees)}"
+            yield note_row(node.id, f"{grant}: a database's, not the catalog's")
 
     def _urn(self, platform: str, node: Node, name: str) -> _Named:
         full = ".".join(part for part in (node.database, node.schema, name) if part)

@@ -100,11 +100,11 @@ class DatahubFile:
             .select("place", "error")
             .collect()
         )
-        what = F.coalesce("ignored", F.concat(F.lit("aspect "), "aspect"))
+        subject = F.coalesce("ignored", F.concat(F.lit("aspect "), "aspect"))
         meaningless = "ignored is not null or (value = '' and change <> 'delete' and problem = '')"
         ignored = {
             row["what"]: row["count"]
-            for row in parsed.filter(meaningless).groupBy(what.alias("what")).count().collect()
+            for row in parsed.filter(meaningless).groupBy(subject.alias("what")).count().collect()
         }
         progress("read", 2, _STEPS, f"{sum(ignored.values())} aspects without meaning here")
         member = F.struct("file", "record", "part", *Write._fields)

@@ -107,8 +107,8 @@ def read(path: Path, semantics: str | None = None) -> Ownership:
     Raises `BadInput` with file, field and expectation.
     """
     section = read_toml(path)
-    said = section.choice("semantics", _SEMANTICS, OVERWRITE)
-    semantics = said if semantics is None else semantics
+    declared = section.choice("semantics", _SEMANTICS, OVERWRITE)
+    semantics = declared if semantics is None else semantics
     replaces = section.flag("replace_existing")
     if replaces and semantics == PATCH:
         message = f"expected false: `{PATCH}` keeps the owners that are there"
@@ -237,13 +237,13 @@ def apply(owners: DataFrame, entities: DataFrame, ownership: Ownership) -> DataF
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     datasets = entities.filter(F.col("type") == _DATASET).select("type", "name")
-    given = _given(datasets, ownership).withColumn("ownership", F.lit(ownership.ownership))
+    assigned = _given(datasets, ownership).withColumn("ownership", F.lit(ownership.ownership))
     remaining = owners
     if ownership.semantics == PATCH:
-        remaining = owners.join(given, ["type", "name", "owner_kind", "owner_name"], "left_anti")
+        remaining = owners.join(assigned, ["type", "name", "owner_kind", "owner_name"], "left_anti")
     elif ownership.replace_existing:
         remaining = owners.filter(F.col("type") != _DATASET)
-    return remaining.unionByName(given).dropDuplicates()
+    return remaining.unionByName(assigned).dropDuplicates()
 
 
 def _given(datasets: DataFrame, ownership: Ownership) -> DataFrame:

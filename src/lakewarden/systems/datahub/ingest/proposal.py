@@ -64,25 +64,27 @@ def writes(record: Record, name: str, model: Model) -> Iterator[Write | str]:
 def _snapshot(fields: Fields, model: Model) -> Iterator[Write]:
     if "proposedDelta" in fields:
         raise BadInput("expected null: deltas are not read", where=fields.at("proposedDelta"))
-    for said in record.snapshot(fields, "proposedSnapshot"):
-        yield _checked(_write(said), Fields(said.value, said.where), model)
+    for change in record.snapshot(fields, "proposedSnapshot"):
+        yield _checked(_write(change), Fields(change.value, change.where), model)
 
 
 def _proposal(fields: Fields, model: Model) -> Write:
-    said = record.proposal(fields, parse)
-    write = _write(said)
-    if said.change is Change.DELETE:
+    change = record.proposal(fields, parse)
+    write = _write(change)
+    if change.change is Change.DELETE:
         return write
-    if said.change is Change.PATCH:
-        if said.aspect not in meaning.READERS:
+    if change.change is Change.PATCH:
+        if change.aspect not in meaning.READERS:
             return write
-        patch.check(said.value, said.where)
-        return write._replace(value=_text(said.value))
-    return _checked(write, Fields(said.value, said.where), model)
+        patch.check(change.value, change.where)
+        return write._replace(value=_text(change.value))
+    return _checked(write, Fields(change.value, change.where), model)
 
 
-def _write(said: record.RecordChange) -> Write:
-    return Write(said.urn, said.type, said.aspect, said.change, "", said.where, said.problem)
+def _write(change: record.RecordChange) -> Write:
+    return Write(
+        change.urn, change.type, change.aspect, change.change, "", change.where, change.problem
+    )
 
 
 def _checked(write: Write, value: Fields, model: Model) -> Write:

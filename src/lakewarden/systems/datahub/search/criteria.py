@@ -87,18 +87,18 @@ class Criteria:
 
     def _having(self, field: str, criterion: Criterion) -> BitMap:
         """`true` and `false` say whether there is a value of a field."""
-        there = self._fitting(Criterion(field, (), Condition.EXISTS))
-        return self._truth(there, criterion)
+        present = self._fitting(Criterion(field, (), Condition.EXISTS))
+        return self._truth(present, criterion)
 
-    def _truth(self, there: BitMap, criterion: Criterion) -> BitMap:
-        wanted = {value.lower() for value in criterion.values}
+    def _truth(self, present: BitMap, criterion: Criterion) -> BitMap:
+        values = {value.lower() for value in criterion.values}
         if criterion.condition is Condition.EXISTS:
-            return there
+            return present
         ids = BitMap()
-        if "true" in wanted:
-            ids |= there
-        if "false" in wanted:
-            ids |= self._among - there
+        if "true" in values:
+            ids |= present
+        if "false" in values:
+            ids |= self._among - present
         return ids
 
     def _linked(self, links: Links, criterion: Criterion) -> BitMap:
@@ -140,10 +140,10 @@ class Criteria:
 
     def _stated(self, field: str, criterion: Criterion) -> BitMap:
         """A field that only aspects state."""
-        there = [Term(field_term(field))]
+        exists = [Term(field_term(field))]
         match criterion.condition:
             case Condition.EXISTS:
-                return self._texts().having([there])
+                return self._texts().having([exists])
             case _ if field == "description":
                 return self._read(field, criterion)
             case Condition.EQUAL | Condition.IN:
@@ -158,9 +158,9 @@ class Criteria:
 
     def _read(self, field: str, criterion: Criterion) -> BitMap:
         """What fits, by looking through all that have the field."""
-        there = self._texts().having([[Term(field_term(field))]]) & self._among
+        present = self._texts().having([[Term(field_term(field))]]) & self._among
         fits = comparison(criterion)
-        stated = self._texts().aspects(there)
+        stated = self._texts().aspects(present)
         return BitMap(
             [
                 id
@@ -200,18 +200,18 @@ class Criteria:
         return self._index.of_types(tuple(kinds))
 
     def _platform(self, criterion: Criterion) -> BitMap:
-        said = self._index.urns.platforms
+        column = self._index.urns.platforms
         values = tuple(_platform_urn(value, criterion.condition) for value in criterion.values)
         platforms = Criterion("platform", values, criterion.condition)
         if criterion.condition in IS_EQUAL:
-            ids = BitMap.union(BitMap(), *(said.having(value) for value in values))
+            ids = BitMap.union(BitMap(), *(column.having(value) for value in values))
         else:
-            ids = self._said(said.texts, said.numbered, platforms)
+            ids = self._said(column.texts, column.numbered, platforms)
         return ids | self._stated("platform", platforms)
 
     def _environment(self, criterion: Criterion) -> BitMap:
-        said = self._index.urns.environments
-        ids = self._said(said.texts, said.numbered, criterion)
+        environments = self._index.urns.environments
+        ids = self._said(environments.texts, environments.numbered, criterion)
         if criterion.field == "env":
             ids |= self._stated("env", criterion)
         return ids

@@ -52,7 +52,7 @@ class Facets:
         """The facet of a field over these ids; without values where it is none of `FACETS`."""
         name = field.removesuffix(".keyword")
         counted = [count for count in self._counted(name, ids) if count.number and count.value]
-        counted.sort(key=lambda one: (-one.number, one.value))
+        counted.sort(key=lambda count: (-count.number, count.value))
         return Facet(field, counted[:most])
 
     def _counted(self, field: str, ids: BitMap) -> Iterable[Count]:
@@ -65,27 +65,27 @@ class Facets:
         if field in ("origin", "env"):
             return self._said(self._index.urns.environments, ids)
         if field == "removed":
-            gone = len(ids & self._index.removed)
-            return [Count("true", gone), Count("false", len(ids) - gone)]
+            removed = len(ids & self._index.removed)
+            return [Count("true", removed), Count("false", len(ids) - removed)]
         if field in LINKS:
             links = self._index.links(field)
             counts = links.counts(ids, len(self._index.tree))
             return [Count(links.name(target), count) for target, count in counts.items()]
         return self._stated(field, ids) if field in FACETS else []
 
-    def _said(self, said: TextColumn, ids: BitMap) -> list[Count]:
-        return [Count(text, count) for text, count in said.counts(ids).items()]
+    def _said(self, column: TextColumn, ids: BitMap) -> list[Count]:
+        return [Count(text, count) for text, count in column.counts(ids).items()]
 
     def _platforms(self, ids: BitMap) -> list[Count]:
         """Those of the URNs, and those that aspects state of what has none in its URN."""
-        said = self._index.urns.platforms
-        counts = said.counts(ids)
+        platforms = self._index.urns.platforms
+        counts = platforms.counts(ids)
         silent = counts.pop("", 0)
         if silent:
-            rest = ids & said.numbered(0)
-            known = {text for text in said.texts if text}
+            unnamed = ids & platforms.numbered(0)
+            known = {text for text in platforms.texts if text}
             known.update(self._index.tree.names[id] for id in self._index.of_type("dataPlatform"))
-            stated = self._texts().having([[Term(field_term("platform"))]]) & rest
+            stated = self._texts().having([[Term(field_term("platform"))]]) & unnamed
             for platform in sorted(known) if stated else ():
                 has = self._texts().having([[Term(value_term("platform", platform))]])
                 counts[platform] = counts.get(platform, 0) + len(has & stated)

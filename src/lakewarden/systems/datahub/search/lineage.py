@@ -38,44 +38,44 @@ class Period:
     start: int | None = None
     end: int | None = None
 
-    def has(self, said: Mapping[str, Any]) -> bool:
+    def has(self, properties: Mapping[str, Any]) -> bool:
         """Whether an edge counts; those without a time, and those drawn by hand, always do.
 
         SOURCE: datahub-project/datahub, the time filter of its graph queries.
         """
-        if (self.start is None and self.end is None) or is_by_hand(said):
+        if (self.start is None and self.end is None) or is_by_hand(properties):
             return True
-        times = [time for time in (made(said)[0], changed(said)[0]) if time]
+        times = [time for time in (made(properties)[0], changed(properties)[0]) if time]
         first, last = self.start or 0, self.end
-        return not times or any(first <= one and (last is None or one <= last) for one in times)
+        return not times or any(first <= time and (last is None or time <= last) for time in times)
 
 
 Stamp = tuple[int | None, str | None]
 """When, in milliseconds since the epoch, and the URN of by whom."""
 
 
-def made(said: Mapping[str, Any]) -> Stamp:
+def made(properties: Mapping[str, Any]) -> Stamp:
     """When an edge was made."""
-    return _stamp(said, "created")
+    return _stamp(properties, "created")
 
 
-def changed(said: Mapping[str, Any]) -> Stamp:
+def changed(properties: Mapping[str, Any]) -> Stamp:
     """When an edge was last changed; `auditStamp` is the name that datasets have for it."""
-    found = _stamp(said, "lastModified")
-    return found if found != (None, None) else _stamp(said, "auditStamp")
+    stamp = _stamp(properties, "lastModified")
+    return stamp if stamp != (None, None) else _stamp(properties, "auditStamp")
 
 
-def is_by_hand(said: Mapping[str, Any]) -> bool:
+def is_by_hand(edge_properties: Mapping[str, Any]) -> bool:
     """Whether somebody drew an edge."""
-    properties = untagged(said.get("properties"))
+    properties = untagged(edge_properties.get("properties"))
     return isinstance(properties, Mapping) and untagged(properties.get("source")) == _BY_HAND
 
 
-def _stamp(said: Mapping[str, Any], key: str) -> Stamp:
-    found = untagged(said.get(key))
-    if not isinstance(found, Mapping):
+def _stamp(properties: Mapping[str, Any], key: str) -> Stamp:
+    stamp = untagged(properties.get(key))
+    if not isinstance(stamp, Mapping):
         return None, None
-    time, actor = untagged(found.get("time")), untagged(found.get("actor"))
+    time, actor = untagged(stamp.get("time")), untagged(stamp.get("actor"))
     when = time if isinstance(time, int) and not isinstance(time, bool) else 0
     return when or None, actor if isinstance(actor, str) else None
 
@@ -112,60 +112,60 @@ class Exploration:
 
     def paths(self, entity: Entity) -> list[list[Entity]]:
         """Shortest ways to an entity, from where the lineage begins, both ends among them."""
-        found: list[list[Entity]] = []
+        paths: list[list[Entity]] = []
         begun = [[entity]]
-        while begun and len(found) < MOST_PATHS:
+        while begun and len(paths) < MOST_PATHS:
             path = begun.pop()
             before = self.reached[path[0]].before
-            begun += [[one, *path] for one in reversed(before) if one not in path]
+            begun += [[previous, *path] for previous in reversed(before) if previous not in path]
             if not before:
-                found.append(path)
-        return found
+                paths.append(path)
+        return paths
 
 
 def follow(neighbours: Neighbours, start: Entity, walk: Walk, shown: Shown) -> Exploration:
     """The lineage of an entity, itself not among it; nothing where the asker is not shown it."""
-    found = Exploration({start: Reached(start, 0)})
+    exploration = Exploration({start: Reached(start, 0)})
     hop = [start] if start in shown([start]) else []
     for degree in range(1, walk.hops + 1):
-        if not hop or found.is_partial:
+        if not hop or exploration.is_partial:
             break
-        hop = _hop(neighbours, walk, shown, found, hop, degree)
-    return found
+        hop = _hop(neighbours, walk, shown, exploration, hop, degree)
+    return exploration
 
 
 def _hop(
     neighbours: Neighbours,
     walk: Walk,
     shown: Shown,
-    found: Exploration,
+    exploration: Exploration,
     hop: list[Entity],
     degree: int,
 ) -> list[Entity]:
     """The entities of the next hop, from which it goes on."""
     on: list[Entity] = []
-    while hop and not found.is_partial:
+    while hop and not exploration.is_partial:
         check()
-        for one in hop[walk.most_of_hop :] if walk.most_of_hop is not None else ():
-            found.reached[one].is_cut = True
+        for entity in hop[walk.most_of_hop :] if walk.most_of_hop is not None else ():
+            exploration.reached[entity].is_cut = True
         hop = hop[: walk.most_of_hop]
         steps = neighbours.beside(hop, walk.way)
         others = {step.other for each in steps.values() for step in each}
-        seen = set(shown(sorted(others)))
+        visible = set(shown(sorted(others)))
         ignored: list[Entity] = []
-        for one in hop:
-            found.reached[one].is_explored = True
-            for step in steps[one]:
-                if step.other in seen and walk.period.has(step.said):
-                    _reach(found, walk, one, step, degree, on, ignored)
+        for entity in hop:
+            exploration.reached[entity].is_explored = True
+            for step in steps[entity]:
+                if step.other in visible and walk.period.has(step.said):
+                    _reach(exploration, walk, entity, step, degree, on, ignored)
         hop = ignored
     return on
 
 
 def _reach(
-    found: Exploration,
+    exploration: Exploration,
     walk: Walk,
-    one: Entity,
+    via: Entity,
     step: Step,
     degree: int,
     on: list[Entity],
@@ -173,12 +173,12 @@ def _reach(
 ) -> None:
     """Takes one step. What does not count as a hop is followed within this one."""
     other = step.other
-    known = found.reached.get(other)
+    known = exploration.reached.get(other)
     if known is None:
-        if len(found.reached) > MOST:
-            found.is_partial = True
+        if len(exploration.reached) > MOST:
+            exploration.is_partial = True
             return
-        known = found.reached[other] = Reached(other, degree, walk.is_ignored(other))
+        known = exploration.reached[other] = Reached(other, degree, walk.is_ignored(other))
         (ignored if known.is_ignored else on).append(other)
-    if known.degree == degree and one not in known.before:
-        known.before.append(one)
+    if known.degree == degree and via not in known.before:
+        known.before.append(via)

@@ -32,8 +32,8 @@ class Links(NamedTuple):
 
     def leading_to(self, targets: Iterable[int]) -> BitMap:
         """The entities that are linked to one of the targets."""
-        wanted = np.fromiter(targets, np.int32)
-        hit = np.isin(self.targets, wanted)
+        numbers = np.fromiter(targets, np.int32)
+        hit = np.isin(self.targets, numbers)
         return BitMap(np.unique(self.sources[hit]).astype(np.uint32))
 
     def distinct(self) -> list[int]:

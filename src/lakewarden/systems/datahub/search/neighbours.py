@@ -69,28 +69,33 @@ class Neighbours:
         leads_back: Callable[[Edge], bool] | None,
     ) -> dict[Entity, list[Step]]:
         """The steps along edges that lead on, and back along those that lead to the entities."""
-        wanted = {one.name: one for one in entities}
+        by_name = {entity.name: entity for entity in entities}
         steps_by_entity: dict[Entity, dict[tuple[str, Entity], Step]] = {
-            one: {} for one in entities
+            entity: {} for entity in entities
         }
         ids = BitMap()
         if leads_on is not None:
             ids |= self._leading_on(entities)
         if leads_back is not None:
-            ids |= self._having(edges.term(type, one.name) for one in entities for type in types)
+            ids |= self._having(
+                edges.term(type, entity.name) for entity in entities for type in types
+            )
         for edge in self._of(ids):
-            if leads_on is not None and edge.source in wanted and leads_on(edge):
-                _take(steps_by_entity[wanted[edge.source]], edge, edge.target)
-            if leads_back is not None and edge.target in wanted and leads_back(edge):
-                _take(steps_by_entity[wanted[edge.target]], edge, edge.source)
+            if leads_on is not None and edge.source in by_name and leads_on(edge):
+                _take(steps_by_entity[by_name[edge.source]], edge, edge.target)
+            if leads_back is not None and edge.target in by_name and leads_back(edge):
+                _take(steps_by_entity[by_name[edge.target]], edge, edge.source)
         return {
-            one: [steps[key] for key in sorted(steps)] for one, steps in steps_by_entity.items()
+            entity: [steps[key] for key in sorted(steps)]
+            for entity, steps in steps_by_entity.items()
         }
 
     def _leading_on(self, entities: Iterable[Entity]) -> BitMap:
-        known = (self._tree.find(one) for one in entities)
+        known = (self._tree.find(entity) for entity in entities)
         ids = BitMap([id for id in known if id is not None])
-        columns = [edges.column_term(one.name) for one in entities if edges.is_column(one.name)]
+        columns = [
+            edges.column_term(entity.name) for entity in entities if edges.is_column(entity.name)
+        ]
         return ids | self._having(columns)
 
     def _having(self, terms: Iterable[str]) -> BitMap:

@@ -69,17 +69,17 @@ class Search:
     @cached_property
     def parts(self) -> Sequence[BitMap]:
         """The results, in parts of which each comes behind the one before."""
-        wanted = parse_query(self._question.query)
-        if wanted is None:
+        query = parse_query(self._question.query)
+        if query is None:
             return [self._filtered(self.among)]
         if self._question.query.strip().startswith(URN):
             return [self._filtered(self._called(self._question.query.strip()))]
-        if not wanted.starting:
+        if not query.starting:
             return []
-        matching = self._filtered(self._having(wanted))
-        named = matching & self._named(wanted)
-        one = name_term(self._question.query.rstrip("*"))
-        exact = named & self._texts().having([[Term(one)]]) if one and named else BitMap()
+        matching = self._filtered(self._having(query))
+        named = matching & self._named(query)
+        term = name_term(self._question.query.rstrip("*"))
+        exact = named & self._texts().having([[Term(term)]]) if term and named else BitMap()
         return [exact, named - exact, matching - named]
 
     @cached_property
@@ -92,17 +92,17 @@ class Search:
         if self._is_sorted:
             return self._of_sorted(start, count)
         ids: list[int] = []
-        left, place = start, None
+        skipped, place = start, None
         for number, part in enumerate(self.parts):
-            if left < len(part) and len(ids) < count:
-                page_ids = self._index.ranks.page(part, left, count - len(ids))
+            if skipped < len(part) and len(ids) < count:
+                page_ids = self._index.ranks.page(part, skipped, count - len(ids))
                 ids += page_ids
                 place = (
                     ScrollPosition(number, self._index.tree.key(page_ids[-1]))
                     if page_ids
                     else place
                 )
-            left = max(0, left - len(part))
+            skipped = max(0, skipped - len(part))
         return self._page(ids, start + len(ids), place)
 
     def after(self, place: ScrollPosition, count: int) -> Page:
@@ -179,13 +179,13 @@ class Search:
         ids = (index.get(urn) for index in self._index.tree.named.values())
         return BitMap([id for id in ids if id is not None])
 
-    def _having(self, wanted: SearchQuery) -> BitMap:
+    def _having(self, query: SearchQuery) -> BitMap:
         if self._question.named:
-            return self._named(wanted)
-        return self._texts().having(wanted.clauses(Kind.NAME, Kind.TEXT))
+            return self._named(query)
+        return self._texts().having(query.clauses(Kind.NAME, Kind.TEXT))
 
-    def _named(self, wanted: SearchQuery) -> BitMap:
-        return self._texts().having(wanted.clauses(Kind.NAME))
+    def _named(self, query: SearchQuery) -> BitMap:
+        return self._texts().having(query.clauses(Kind.NAME))
 
 
 def _check_order(orders: Sequence[Order]) -> None:

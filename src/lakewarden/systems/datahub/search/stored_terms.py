@@ -19,7 +19,7 @@ class _Terms:
         if document is None:
             return searched.by_name(entity)
         aspects: dict[str, Any] = {
-            name: one.value for name, one in stored_aspects(document).items()
+            name: aspect.value for name, aspect in stored_aspects(document).items()
         }
         values = {name: value for name, value in aspects.items() if isinstance(value, dict)}
         return searched.indexed(entity, values)

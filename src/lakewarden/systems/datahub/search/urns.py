@@ -90,12 +90,12 @@ def _continued(known: Urns | None, tree: Tree) -> Urns:
     return Urns(tree.names, platforms, _grown(known.environments, [place for _, place in read]))
 
 
-def _grown(said: TextColumn, texts: Sequence[str]) -> TextColumn:
-    numbers = dict(said.numbers)
+def _grown(column: TextColumn, texts: Sequence[str]) -> TextColumn:
+    numbers = dict(column.numbers)
     for text in dict.fromkeys(texts):
         numbers.setdefault(text, len(numbers))
     codes = np.fromiter(map(numbers.__getitem__, texts), np.int32, count=len(texts))
-    return TextColumn(list(numbers), np.concatenate((said.codes, codes)))
+    return TextColumn(list(numbers), np.concatenate((column.codes, codes)))
 
 
 def _read(urn: str) -> tuple[str, str]:

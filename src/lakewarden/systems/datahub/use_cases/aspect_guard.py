@@ -152,8 +152,11 @@ class Guard:
         """Who manages identities may put anybody anywhere; else each group is asked about."""
         if self._allows(self.request("identity.manage", NO_RESOURCE)):
             return
-        there, wanted = _groups(self._stated(aspect, old)), _groups(self._stated(aspect, new))
-        for name in sorted(there ^ wanted):
+        old_groups, new_groups = (
+            _groups(self._stated(aspect, old)),
+            _groups(self._stated(aspect, new)),
+        )
+        for name in sorted(old_groups ^ new_groups):
             self.ask("group.members.edit", Entity("corpGroup", name))
 
     def _check_product(self, old: Value | None, new: Value | None, domains: Value | None) -> None:
@@ -165,10 +168,10 @@ class Guard:
         name = _name(new)
         if name is not None and name != _name(old):
             self.ask(f"data_product.rename{beside}", lists=lists)
-        there = set(self._stored("dataProductProperties", "asset"))
-        wanted = set(self.named("dataProductProperties", "asset", new))
-        if there != wanted:
-            lists["assets"] = tuple(sorted(there ^ wanted))
+        old_assets = set(self._stored("dataProductProperties", "asset"))
+        new_assets = set(self.named("dataProductProperties", "asset", new))
+        if old_assets != new_assets:
+            lists["assets"] = tuple(sorted(old_assets ^ new_assets))
             self.ask(f"data_product.assets.change{beside}", lists=lists)
 
     def _check_place(
@@ -196,11 +199,11 @@ class Guard:
             return
         of_columns = aspect != "globalTags" and self._entity.type == "dataset"
         operation = "column.tags.edit" if of_columns else "tags.edit"
-        there, wanted = _tags(aspect, old), _tags(aspect, new)
+        old_tags, new_tags = _tags(aspect, old), _tags(aspect, new)
         changed = {
             tag
-            for place in there.keys() | wanted.keys()
-            for tag in there.get(place, set()) ^ wanted.get(place, set())
+            for place in old_tags.keys() | new_tags.keys()
+            for tag in old_tags.get(place, set()) ^ new_tags.get(place, set())
         }
         if changed:
             tags = tuple(Entity("tag", tag) for tag in sorted(changed))
@@ -250,11 +253,11 @@ def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:
 def _tag_urns(tags: object) -> set[str]:
     holder = untagged(tags)
     members = holder.get("tags") if isinstance(holder, Mapping) else None
-    return {str(untagged(one.get("tag", ""))) for one in _objects(members)}
+    return {str(untagged(association.get("tag", ""))) for association in _objects(members)}
 
 
 def _objects(members: object) -> list[Mapping[str, Any]]:
     """The objects of a list, in whichever of the two spellings it comes."""
     values = untagged(members)
-    inner = (untagged(one) for one in values) if isinstance(values, list) else ()
-    return [one for one in inner if isinstance(one, Mapping)]
+    inner = (untagged(value) for value in values) if isinstance(values, list) else ()
+    return [member for member in inner if isinstance(member, Mapping)]

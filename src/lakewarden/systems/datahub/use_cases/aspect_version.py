@@ -52,8 +52,8 @@ def expected_version(body: Fields) -> str:
     Raises `BadInput` for a condition that would not be kept.
     """
     headers = body.object_or_none("headers")
-    given: Mapping[str, object] = {} if headers is None else headers.everything()
-    for name in given:
+    values: Mapping[str, object] = {} if headers is None else headers.everything()
+    for name in values:
         if name.lower() in _UNSUPPORTED:
             raise BadInput(
                 f"`{name}` is no condition here, `{IF_VERSION_MATCH}` is", where=body.at("headers")

@@ -116,8 +116,8 @@ def stored_aspects(document: Document | None) -> dict[str, Aspect]:
     """The aspects that an entity's document keeps, as they were written."""
     aspects: Any = {} if document is None else document.get(ASPECTS, {})
     return {
-        name: Aspect(one["value"], one.get("system", {}), one.get("created", {}))
-        for name, one in aspects.items()
+        name: Aspect(aspect["value"], aspect.get("system", {}), aspect.get("created", {}))
+        for name, aspect in aspects.items()
     }
 
 
@@ -162,29 +162,31 @@ def write(
     `Conflict` and `LimitExceeded` as the kernel's changes do.
     """
     by_entity: dict[Entity, list[Write]] = {}
-    for one in writes:
-        by_entity.setdefault(one.entity, []).append(one)
+    for write in writes:
+        by_entity.setdefault(write.entity, []).append(write)
     documents = transaction.store.documents(realm, list(by_entity))
     batch = _Batch(transaction, realm, actor)
     for entity, own in by_entity.items():
         batch.add(entity)
-        plain = [one for one in own if not is_timed(one.aspect)]
+        plain = [written for written in own if not is_timed(written.aspect)]
         if plain:
             batch.write(entity, documents.get(entity), plain)
     batch.flush()
-    in_time = [one for own in by_entity.values() for one in own if is_timed(one.aspect)]
+    in_time = [written for own in by_entity.values() for written in own if is_timed(written.aspect)]
     _write_in_time(transaction, realm, in_time, values)
 
 
 def _write_in_time(
     transaction: WriteTransaction, realm: str, writes: list[Write], most_values: int
 ) -> None:
-    for one in writes:
-        if one.value is None:
-            timeseries.dropped(transaction, realm, one.entity, one.aspect)
+    for write in writes:
+        if write.value is None:
+            timeseries.dropped(transaction, realm, write.entity, write.aspect)
         else:
-            timeseries.written(transaction, realm, one.entity, one.aspect, one.value, one.system)
-    for entity, aspect in dict.fromkeys((one.entity, one.aspect) for one in writes):
+            timeseries.written(
+                transaction, realm, write.entity, write.aspect, write.value, write.system
+            )
+    for entity, aspect in dict.fromkeys((write.entity, write.aspect) for write in writes):
         timeseries.trimmed(transaction, realm, entity, aspect, most_values)
 
 
@@ -224,14 +226,14 @@ class _Batch:
     def write(self, entity: Entity, document: Document | None, writes: Iterable[Write]) -> None:
         """Writes aspects of an entity, of which `document` is kept."""
         stored = stored_aspects(document)
-        seen: set[str | None] = set()
-        for one in writes:
-            other = SHARED.get(one.aspect)
-            if not seen.isdisjoint((one.aspect, other)):
+        names: set[str | None] = set()
+        for write in writes:
+            other = SHARED.get(write.aspect)
+            if not names.isdisjoint((write.aspect, other)):
                 self.flush()
-                seen.clear()
-            seen |= {one.aspect} if other is None else {one.aspect, other}
-            before, after = self._facts(one, stored)
+                names.clear()
+            names |= {write.aspect} if other is None else {write.aspect, other}
+            before, after = self._facts(write, stored)
             for fact in sorted(after - before, key=repr):
                 if isinstance(fact, Placed):
                     self.add(fact.parent)
@@ -240,24 +242,24 @@ class _Batch:
         self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
 
     def _facts(
-        self, one: Write, written_aspects: dict[str, Aspect]
+        self, write: Write, written_aspects: dict[str, Aspect]
     ) -> tuple[frozenset[Fact], frozenset[Fact]]:
         """The facts before and after an aspect is written, which joins `written_aspects`."""
-        entity, aspect = one.entity, one.aspect
+        entity, aspect = write.entity, write.aspect
         snapshot = self._desk.realm(self._realm).matrix.snapshot
         before = stored(entity, aspect, snapshot)
         other = SHARED.get(aspect)
         after = frozenset[Fact]()
         if other is not None:
             after = _own_facts(entity, other, written_aspects, snapshot)
-        if one.value is None:
+        if write.value is None:
             written_aspects.pop(aspect, None)
             return before, after
-        if _read_as(entity, aspect, written_aspects, snapshot) == one.value:
+        if _read_as(entity, aspect, written_aspects, snapshot) == write.value:
             after |= before  # unchanged: also where facts say more than the aspect can
         else:
-            after |= stated(entity, aspect, one.value, snapshot.model, datahub)
-        written_aspects[aspect] = Aspect(_open(aspect, one.value), dict(one.system), self._time)
+            after |= stated(entity, aspect, write.value, snapshot.model, datahub)
+        written_aspects[aspect] = Aspect(_open(aspect, write.value), dict(write.system), self._time)
         return before, after
 
 
@@ -284,7 +286,7 @@ def _open(aspect: str, value: Value) -> Value:
 def _blanked(value: Any, member: str) -> Any:
     if isinstance(value, Mapping):
         return {k: "" if k == member else _blanked(v, member) for k, v in value.items()}
-    return [_blanked(one, member) for one in value] if isinstance(value, list) else value
+    return [_blanked(item, member) for item in value] if isinstance(value, list) else value
 
 
 def secret_in(aspect: str, value: Value) -> str | None:
@@ -301,7 +303,7 @@ def _holds(value: Any, member: str) -> bool:
         return any(
             (k == member and bool(untagged(v))) or _holds(v, member) for k, v in value.items()
         )
-    return isinstance(value, list) and any(_holds(one, member) for one in value)
+    return isinstance(value, list) and any(_holds(item, member) for item in value)
 
 
 def _aspect_body(aspect: Aspect) -> Value:
@@ -338,17 +340,17 @@ def _effects(entity: Entity, before: frozenset[Fact], after: frozenset[Fact]) ->
 
 
 def _of_attributes(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[Effect]:
-    there, wanted = (
+    old, new = (
         {(f.entity, f.attribute): set[str]() for f in facts if isinstance(f, AttributeRow)}
         for facts in (before, after)
     )
-    for facts, values in ((before, there), (after, wanted)):
+    for facts, values in ((before, old), (after, new)):
         for fact in facts:
             if isinstance(fact, AttributeRow):
                 values[fact.entity, fact.attribute].add(fact.value)
-    for key in sorted(there.keys() | wanted.keys()):
-        if there.get(key) != wanted.get(key):
-            yield AttributeChanged(*key, tuple(sorted(wanted.get(key, ()))))
+    for key in sorted(old.keys() | new.keys()):
+        if old.get(key) != new.get(key):
+            yield AttributeChanged(*key, tuple(sorted(new.get(key, ()))))
 
 
 def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
@@ -357,11 +359,11 @@ def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
     if not is_there(entity, snapshot):
         return False
     governed = stored(entity, POLICY, snapshot)
-    gone: list[Effect] = [StatementRemoved(f.id) for f in governed if isinstance(f, Statement)]
-    gone += _acting(entity, snapshot)
+    effects: list[Effect] = [StatementRemoved(f.id) for f in governed if isinstance(f, Statement)]
+    effects += _acting(entity, snapshot)
     if snapshot.coded.is_known(entity):
-        gone.append(EntityDropped(entity))
-    transaction.change(realm, *gone)
+        effects.append(EntityDropped(entity))
+    transaction.change(realm, *effects)
     return True
 
 

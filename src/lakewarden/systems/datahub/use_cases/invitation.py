@@ -51,18 +51,20 @@ def make(
     One for a `user` (a URN) takes the place of the one for the same user, and is not shown again.
     """
     for credential in transaction.store.credentials(realm, INVITATION):
-        there = _read(credential)
-        same = there.user == user if user else (there.role, there.user) == (role, "")
+        stored = _read(credential)
+        same = stored.user == user if user else (stored.role, stored.user) == (role, "")
         if not credential.is_good(transaction.now) or (replaces and same):
             transaction.store.drop_credentials(realm, credential.entity)
-    word = tokens.new_text()
-    entity, until = _entity(word), transaction.now + GOOD
+    secret = tokens.new_text()
+    entity, until = _entity(secret), transaction.now + GOOD
     transaction.store.put_credential(
         realm, Credential(entity, INVITATION, canonical({"role": role, "user": user}), until)
     )
     if sealing is not None and not user:
-        transaction.store.put_credential(realm, Credential(entity, LINK, sealing.seal(word), until))
-    return word
+        transaction.store.put_credential(
+            realm, Credential(entity, LINK, sealing.seal(secret), until)
+        )
+    return secret
 
 
 def shown(
@@ -72,17 +74,17 @@ def shown(
     if sealing is None:
         return None
     for credential in reading.credentials(realm, INVITATION):
-        there = _read(credential)
-        if (there.role, there.user) == (role, "") and credential.is_good(now + SHOWN):
+        stored = _read(credential)
+        if (stored.role, stored.user) == (role, "") and credential.is_good(now + SHOWN):
             link = reading.credential(realm, credential.entity, LINK)
             if link is not None:
                 return sealing.unseal(link.value)
     return None
 
 
-def find(reading: Reading, realm: str, word: str, now: float) -> Invitation | None:
+def find(reading: Reading, realm: str, secret: str, now: float) -> Invitation | None:
     """The invitation that has this word, if it is good."""
-    credential = reading.credential(realm, _entity(word), INVITATION)
+    credential = reading.credential(realm, _entity(secret), INVITATION)
     if credential is None or not credential.is_good(now):
         return None
     return _read(credential)
@@ -90,8 +92,12 @@ def find(reading: Reading, realm: str, word: str, now: float) -> Invitation | No
 
 def named(reading: Reading, realm: str, now: float) -> list[str]:
     """The URNs of the users whom invitations that are good name."""
-    valid = (one for one in reading.credentials(realm, INVITATION) if one.is_good(now))
-    return [there.user for there in map(_read, valid) if there.user]
+    valid = (
+        credential
+        for credential in reading.credentials(realm, INVITATION)
+        if credential.is_good(now)
+    )
+    return [stored.user for stored in map(_read, valid) if stored.user]
 
 
 def use(transaction: WriteTransaction, realm: str, invited: Invitation) -> None:
@@ -100,9 +106,9 @@ def use(transaction: WriteTransaction, realm: str, invited: Invitation) -> None:
         transaction.store.drop_credentials(realm, invited.entity)
 
 
-def _entity(word: str) -> Entity:
+def _entity(secret: str) -> Entity:
     """What an invitation is found by: nobody who sees it learns the word."""
-    return Entity(_TYPE, f"urn:li:{_TYPE}:{tokens.digest(word)}")
+    return Entity(_TYPE, f"urn:li:{_TYPE}:{tokens.digest(secret)}")
 
 
 def _read(credential: Credential) -> Invitation:

@@ -32,18 +32,18 @@ def link(
     Columns that are not named lose the parent that they had. Raises `NotAllowed`, and
     `BadInput` where the parent is not logical or a column is not there.
     """
-    wanted = {child: parent}
+    parents = {child: parent}
     for of_parent, of_child in columns.items():
-        wanted[_field(child, of_child)] = _field(parent, of_parent)
-    for one, above in wanted.items():
-        guard = Guard(transaction, realm, one, switches)
+        parents[_field(child, of_child)] = _field(parent, of_parent)
+    for entity, above in parents.items():
+        guard = Guard(transaction, realm, entity, switches)
         guard.ask("logical_parent.set", targets={"logical": above})
-    left = [one for one in _linked(transaction, realm, child) if one not in wanted]
-    for one in left:
-        Guard(transaction, realm, one, switches).ask("logical_parent.clear")
-    writes = [Write(one, LOGICAL, _value(one, above)) for one, above in wanted.items()]
+    unlinked = [entity for entity in _linked(transaction, realm, child) if entity not in parents]
+    for entity in unlinked:
+        Guard(transaction, realm, entity, switches).ask("logical_parent.clear")
+    writes = [Write(entity, LOGICAL, _value(entity, above)) for entity, above in parents.items()]
     logical_parent.check(transaction, realm, writes)
-    writes += [Write(one, LOGICAL, {}) for one in left]
+    writes += [Write(entity, LOGICAL, {}) for entity in unlinked]
     aspects.write(transaction, realm, writes, actor.name)
 
 
@@ -51,12 +51,12 @@ def unlink(
     transaction: WriteTransaction, realm: str, child: Entity, actor: Entity, switches: Switches
 ) -> None:
     """Takes the logical parent from a dataset and its columns. Raises `NotAllowed`."""
-    linked = [child, *(one for one in _linked(transaction, realm, child) if one != child)]
-    for one in linked:
-        Guard(transaction, realm, one, switches).ask("logical_parent.clear")
+    linked = [child, *(entity for entity in _linked(transaction, realm, child) if entity != child)]
+    for entity in linked:
+        Guard(transaction, realm, entity, switches).ask("logical_parent.clear")
     snapshot = transaction.realm(realm).matrix.snapshot
-    there = [one for one in linked if snapshot.coded.is_known(one)]
-    aspects.write(transaction, realm, [Write(one, LOGICAL, {}) for one in there], actor.name)
+    stored = [entity for entity in linked if snapshot.coded.is_known(entity)]
+    aspects.write(transaction, realm, [Write(entity, LOGICAL, {}) for entity in stored], actor.name)
 
 
 def _value(child: Entity, parent: Entity) -> Value:

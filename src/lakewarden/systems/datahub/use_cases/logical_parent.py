@@ -44,15 +44,15 @@ def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) ->
     edges = [edge for write in writes if (edge := _edge(transaction, realm, write)) is not None]
     if not edges:
         return
-    wanted: set[Entity] = set()
+    to_read: set[Entity] = set()
     for child, parent in edges:
         if child == parent:
             raise BadInput(f"{quoted(child.name)} is not its own logical parent", where=_WHERE)
         model = _dataset(parent)
         platform = datahub.parse("dataPlatform", datahub.key_parts(model.name)[0])
-        wanted |= {model, platform, *((_dataset(child),) if child.type == "schemaField" else ())}
-    aspects_by_entity = aspects.read(transaction.store, transaction.realm(realm), sorted(wanted))
-    columns = {one: _columns(of_entity) for one, of_entity in aspects_by_entity.items()}
+        to_read |= {model, platform, *((_dataset(child),) if child.type == "schemaField" else ())}
+    aspects_by_entity = aspects.read(transaction.store, transaction.realm(realm), sorted(to_read))
+    columns = {entity: _columns(of_entity) for entity, of_entity in aspects_by_entity.items()}
     for child, parent in edges:
         _check_platform(aspects_by_entity, parent)
         for column in (parent, child) if parent.type == "schemaField" else ():
@@ -93,7 +93,7 @@ def _columns(stored: Mapping[str, Aspect]) -> set[object]:
     schema = stored.get("schemaMetadata")
     fields = None if schema is None else untagged(schema.value.get("fields"))
     members = fields if isinstance(fields, list) else []
-    return {untagged(one.get("fieldPath")) for one in members if isinstance(one, Mapping)}
+    return {untagged(member.get("fieldPath")) for member in members if isinstance(member, Mapping)}
 
 
 def _check_column(columns: Mapping[Entity, set[object]], column: Entity) -> None:

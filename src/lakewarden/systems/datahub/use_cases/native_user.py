@@ -83,8 +83,8 @@ def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | N
     credential = reading.credential(realm_state.realm.name, entity, PASSWORD)
     values = aspects.read(reading, realm_state, [entity]).get(entity, {})
     account_values = (values[name].value if name in values else {} for name in SAYING)
-    there = is_known_user(realm_state, user)
-    if credential is None or refusal_of(user, *account_values, is_there=there):
+    is_stored = is_known_user(realm_state, user)
+    if credential is None or refusal_of(user, *account_values, is_there=is_stored):
         return None
     return credential.value
 
@@ -134,8 +134,8 @@ def check(
     """
     realm_state = state.realm(realm)
     check_new(form.user)
-    for what, text in (("full name", form.full_name), ("title", form.title)):
-        _check_text(text, f"the {what}")
+    for label, text in (("full name", form.full_name), ("title", form.title)):
+        _check_text(text, f"the {label}")
     _check_text(form.email, "the email")
     if "@" not in form.email:
         raise BadInput("expected an email address", where="email")
@@ -176,8 +176,8 @@ def may_claim(
         return False
     if reserved_names.is_taken(state, directory, name, nobodys):
         return False
-    said = reserved_names.referenced_names(state, directory, name)
-    return not said or (invited and said == {realm_state.realm.name: {name}})
+    realms = reserved_names.referenced_names(state, directory, name)
+    return not realms or (invited and realms == {realm_state.realm.name: {name}})
 
 
 def _reads_like(name: str, users: Iterable[str]) -> bool:
@@ -188,7 +188,7 @@ def sign_up(
     transaction: WriteTransaction,
     realm: str,
     form: Form,
-    word: str,
+    secret: str,
     hashed: str,
     reserved: Iterable[str] = (),
 ) -> Issued:
@@ -196,7 +196,7 @@ def sign_up(
 
     Raises `Refused` where the invitation is good no more, and as `check` does.
     """
-    invited = invitation.find(transaction.store, realm, word, transaction.now)
+    invited = invitation.find(transaction.store, realm, secret, transaction.now)
     if invited is None:
         raise Refused("the invitation is not valid")
     check(transaction.store, transaction.state, realm, form, invited, transaction.now, reserved)
@@ -234,17 +234,17 @@ def let_choose(transaction: WriteTransaction, realm: str, user: str) -> str:
     entity = Entity(TYPE, user)
     if user in _NOBODYS or transaction.store.credential(realm, entity, PASSWORD) is None:
         raise BadInput(f"`{user}` has no password that is kept here")
-    word = tokens.new_text()
+    secret = tokens.new_text()
     until = transaction.now + RESET_SECONDS
-    transaction.store.put_credential(realm, Credential(entity, RESET, tokens.digest(word), until))
-    return word
+    transaction.store.put_credential(realm, Credential(entity, RESET, tokens.digest(secret), until))
+    return secret
 
 
 def who_may_choose(
-    reading: Reading, realm_state: RealmState, word: str, email: str, now: float
+    reading: Reading, realm_state: RealmState, secret: str, email: str, now: float
 ) -> str | None:
     """The URN of the user whose word it is, called by its email address or its name."""
-    digest = tokens.digest(word)
+    digest = tokens.digest(secret)
     for credential in reading.credentials(realm_state.realm.name, RESET):
         if credential.is_good(now) and hmac.compare_digest(credential.value, digest):
             entity = credential.entity
@@ -256,13 +256,15 @@ def who_may_choose(
     return None
 
 
-def choose(transaction: WriteTransaction, realm: str, word: str, email: str, hashed: str) -> Issued:
+def choose(
+    transaction: WriteTransaction, realm: str, secret: str, email: str, hashed: str
+) -> Issued:
     """Gives the user of the word the new password, ends its sessions, and opens one.
 
     Raises `Refused` where the word is good no more, or the user may not come in.
     """
     realm_state = transaction.realm(realm)
-    user = who_may_choose(transaction.store, realm_state, word, email, transaction.now)
+    user = who_may_choose(transaction.store, realm_state, secret, email, transaction.now)
     if user is None or password_of(transaction.store, realm_state, user) is None:
         raise Refused("the word is not valid")
     put(transaction, realm, user, hashed, "word")
@@ -315,14 +317,14 @@ def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
     What is good elsewhere is the directory's.
     """
     realm_row = transaction.realm(realm).realm
-    theirs = [
+    tokens = [
         token
         for token in transaction.state.tokens.values()
         if token.realm == realm
         and datahub.user_urn(realm_row.spellings.get(token.user, token.user)) == user
     ]
-    session.end(transaction, realm_row, theirs)
-    for token in theirs:
+    session.end(transaction, realm_row, tokens)
+    for token in tokens:
         aspects.drop(transaction, realm, Entity(CREDENTIAL, f"{CREDENTIAL_PREFIX}{token.id}"))
 
 
@@ -334,10 +336,10 @@ def directory_name(realm: Realm, user: str) -> str:
     return name
 
 
-def _check_text(text: str, what: str) -> None:
-    check_text(text, what)
+def _check_text(text: str, label: str) -> None:
+    check_text(text, label)
     if len(text) > MAX_TEXT:
-        raise BadInput(f"{what} has more than {MAX_TEXT} characters")
+        raise BadInput(f"{label} has more than {MAX_TEXT} characters")
 
 
 def _record(

@@ -67,11 +67,11 @@ class Edit:
 
     def read(self, entities: Iterable[Entity]) -> None:
         """Reads the aspects of many entities at once, for `value` to find."""
-        unread = [one for one in dict.fromkeys(entities) if one not in self._read]
+        unread = [entity for entity in dict.fromkeys(entities) if entity not in self._read]
         aspects_by_entity = aspects.read(self._desk.store, self.state, unread) if unread else {}
-        for one in unread:
-            stored = aspects_by_entity.get(one, {})
-            self._read[one] = {name: aspect.value for name, aspect in stored.items()}
+        for entity in unread:
+            stored = aspects_by_entity.get(entity, {})
+            self._read[entity] = {name: aspect.value for name, aspect in stored.items()}
 
     def value(self, entity: Entity, aspect: str) -> Value:
         """An aspect as it will be, to be changed and put; empty where there is none."""

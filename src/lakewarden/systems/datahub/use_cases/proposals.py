@@ -77,9 +77,9 @@ def propose(
     given up, for parts of it have been done.
     """
     by_entity: dict[Entity, list[Proposal]] = {}
-    for one in proposals:
-        _check_aspect(one, switches)
-        by_entity.setdefault(one.entity, []).append(one)
+    for proposal in proposals:
+        _check_aspect(proposal, switches)
+        by_entity.setdefault(proposal.entity, []).append(proposal)
     runs = [[list(run) for _, run in groupby(own, _removes)] for own in by_entity.values()]
     for together in zip_longest(*runs, fillvalue=()):
         _take(transaction, realm, [run for run in together if run], actor, switches)
@@ -114,28 +114,30 @@ def _take(
     """
     guarded: list[_Guarded] = []
     for run in runs:
-        one = _Guarded(transaction, realm, run[0].entity, switches, run, actor.name)
+        group = _Guarded(transaction, realm, run[0].entity, switches, run, actor.name)
         if _removes(run[0]):
-            one.remove()
+            group.remove()
         else:
-            guarded.append(one)
+            guarded.append(group)
     read = aspects.read(
-        transaction.store, transaction.realm(realm), [one.entity for one in guarded]
+        transaction.store, transaction.realm(realm), [group.entity for group in guarded]
     )
-    for one in guarded:
-        one.ask(read.get(one.entity))
+    for group in guarded:
+        group.ask(read.get(group.entity))
     write = partial(aspects.write, transaction, realm, actor=actor.name, values=switches.values)
-    write([seed for one in guarded for seed in one.seeds()])
-    for one in guarded:
-        one.ask_seeded()
-    for one in guarded:
-        one.propose()
-    for one in guarded:
-        one.check()
-    for one in guarded:
-        one.check_versions()
-    logical_parent.check(transaction, realm, [each for one in guarded for each in one.parents()])
-    write([each for one in guarded for each in one.writes()])
+    write([seed for group in guarded for seed in group.seeds()])
+    for group in guarded:
+        group.ask_seeded()
+    for group in guarded:
+        group.propose()
+    for group in guarded:
+        group.check()
+    for group in guarded:
+        group.check_versions()
+    logical_parent.check(
+        transaction, realm, [each for group in guarded for each in group.parents()]
+    )
+    write([each for group in guarded for each in group.writes()])
 
 
 def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches) -> bool:
@@ -178,8 +180,8 @@ class _Guarded:
     ) -> None:
         self.entity = entity
         self._by_aspect: dict[str, list[Proposal]] = {}
-        for one in proposals:
-            self._by_aspect.setdefault(one.aspect, []).append(one)
+        for proposal in proposals:
+            self._by_aspect.setdefault(proposal.aspect, []).append(proposal)
         self._applied: set[str] = set()
         self._desk = transaction
         self._realm = realm
@@ -244,19 +246,19 @@ class _Guarded:
 
     def _apply_all(self, aspect: str, proposals: Sequence[Proposal]) -> None:
         if is_timed(aspect):
-            for one in proposals:
-                left = _left([one], None, self._begin, self._switches.patch_operations)
-                self._in_time.append(Write(self.entity, aspect, left, one.system))
+            for proposal in proposals:
+                patched = _left([proposal], None, self._begin, self._switches.patch_operations)
+                self._in_time.append(Write(self.entity, aspect, patched, proposal.system))
             return
         old = _value(self._after.get(aspect))
-        left = _left(proposals, old, self._begin, self._switches.patch_operations)
-        if aspect == "domains" and left is not None:
-            left = domains.aligned(old, left, proposals[-1].where)
-        self._writes[aspect] = Write(self.entity, aspect, left, proposals[-1].system)
-        if left is None:
+        patched = _left(proposals, old, self._begin, self._switches.patch_operations)
+        if aspect == "domains" and patched is not None:
+            patched = domains.aligned(old, patched, proposals[-1].where)
+        self._writes[aspect] = Write(self.entity, aspect, patched, proposals[-1].system)
+        if patched is None:
             self._after.pop(aspect, None)
         else:
-            self._after[aspect] = Aspect(left, {}, {})
+            self._after[aspect] = Aspect(patched, {}, {})
 
     def seeds(self) -> Iterator[Write]:
         """The domains that count already for what else is proposed."""
@@ -283,9 +285,9 @@ class _Guarded:
 
     def check_versions(self) -> None:
         """Compares what is there with what the proposals expect; whoever may write learns of it."""
-        for one in chain.from_iterable(self._by_aspect.values()):
-            if one.expected:
-                check_version(self._before.get(one.aspect), one.expected)
+        for proposal in chain.from_iterable(self._by_aspect.values()):
+            if proposal.expected:
+                check_version(self._before.get(proposal.aspect), proposal.expected)
 
     def parents(self) -> Iterator[Write]:
         """The logical parent, if it changes."""
@@ -307,7 +309,7 @@ class _Guarded:
 
     def _rest(self) -> Iterator[Write]:
         seeded = self._is_seeded
-        return (one for one in self._writes.values() if not seeded or one.aspect != "domains")
+        return (write for write in self._writes.values() if not seeded or write.aspect != "domains")
 
     @property
     def _is_seeded(self) -> bool:
@@ -325,7 +327,7 @@ class _Guarded:
     @property
     def _operations(self) -> set[str]:
         all_of_them = chain.from_iterable(self._by_aspect.values())
-        return {_operation(one.change, is_there=self._is_there) for one in all_of_them}
+        return {_operation(proposal.change, is_there=self._is_there) for proposal in all_of_them}
 
     def _ask_all(self, operations: Iterable[str], after: Mapping[str, Aspect]) -> None:
         type, is_new = self.entity.type, not self._is_there
@@ -359,16 +361,16 @@ def _left(
     """
     patched: Patched | None = None
     aspect = where = ""
-    for one in proposals:
-        aspect, where = one.aspect, one.where
-        if one.change is Change.PATCH:
+    for proposal in proposals:
+        aspect, where = proposal.aspect, proposal.where
+        if proposal.change is Change.PATCH:
             patched = patched or Patched(begin(aspect) if value is None else value, begin)
-            patched.apply(one.value, where, most)
+            patched.apply(proposal.value, where, most)
             continue
-        if one.change is Change.CREATE and (patched or value is not None):
+        if proposal.change is Change.CREATE and (patched or value is not None):
             raise BadInput(f"`{aspect}` already exists", where=where)
         patched = None
-        value = None if one.change is Change.DELETE else _whole(aspect, one.value, where)
+        value = None if proposal.change is Change.DELETE else _whole(aspect, proposal.value, where)
     return value if patched is None else _whole(aspect, patched.value(), where)
 
 

@@ -63,14 +63,14 @@ def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
         *_children(snapshot, entity),
         *_of_actor(snapshot, entity),
     ]
-    return sorted(edges, key=lambda one: (one.source, one.aspect))
+    return sorted(edges, key=lambda edge: (edge.source, edge.aspect))
 
 
 def forget(transaction: WriteTransaction, realm: str, entity: Entity) -> list[Reference]:
     """Takes all references to the entity away, and says which they were."""
     edges = references(transaction.realm(realm).matrix.snapshot, entity)
     if edges:
-        transaction.change(realm, *(one.effect for one in edges))
+        transaction.change(realm, *(edge.effect for edge in edges))
     return edges
 
 
@@ -116,6 +116,6 @@ def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
                 yield Reference(owned, "ownership", OwnerChanged(row, False))
     for member in coded.memberships.members.get(id, ()) if actor.kind == GROUP else ():
         principal = coded.memberships.principals[member]
-        who = Entity("corpuser", principal.name)
-        gone = MembershipChanged(MembershipRow(principal, actor), False)
-        yield Reference(who, "groupMembership", gone)
+        user = Entity("corpuser", principal.name)
+        removed = MembershipChanged(MembershipRow(principal, actor), False)
+        yield Reference(user, "groupMembership", removed)

@@ -35,10 +35,10 @@ def active_roles(exchange: Exchange, metalake: str) -> frozenset[Principal] | No
     Raises `Failure` 400 for a header that says nothing sensible. Whether the roles are held is
     found when something is decided.
     """
-    words = words_of(exchange.headers.get(HEADER, ""))
-    if words is None:
+    names = words_of(exchange.headers.get(HEADER, ""))
+    if names is None:
         return None
-    return frozenset(Principal(ROLE, f"{metalake}:{word}") for word in words)
+    return frozenset(Principal(ROLE, f"{metalake}:{name}") for name in names)
 
 
 def words_of(header: str) -> frozenset[str] | None:
@@ -51,16 +51,16 @@ def words_of(header: str) -> frozenset[str] | None:
     """
     if not header.strip():
         return None
-    words = [word.strip() for word in header.split(",")]
-    reserved = [word for word in words if lower_word(word) in (ALL, NONE)]
-    if not all(words):
+    names = [name.strip() for name in header.split(",")]
+    reserved = [name for name in names if lower_word(name) in (ALL, NONE)]
+    if not all(names):
         raise _refused(f"{quoted(header)} has an empty entry")
-    if reserved and len(words) > 1:
+    if reserved and len(names) > 1:
         raise _refused(f"{quoted(reserved[0])} stands alone, not in {quoted(header)}")
-    if len(words) > MOST:
-        raise _refused(f"{len(words)} roles are named, at most {MOST} are allowed")
+    if len(names) > MOST:
+        raise _refused(f"{len(names)} roles are named, at most {MOST} are allowed")
     if not reserved:
-        return frozenset(words)
+        return frozenset(names)
     return None if lower_word(reserved[0]) == ALL else frozenset()
 
 

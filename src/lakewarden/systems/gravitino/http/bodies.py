@@ -62,7 +62,7 @@ def convert(value: object, type: type[T], where: str = "body") -> T:
         raise illegal(f"{where}: {text[:1].lower()}{text[1:]}") from None
 
 
-def word(text: str, allowed: Collection[str], what: str) -> str:
+def word(text: str, allowed: Collection[str], kind: str) -> str:
     """An enum word in lower case; raises `Failure` 400 for one that is not allowed.
 
     >>> word("EXTERNAL", ("managed", "external"), "fileset type")
@@ -70,7 +70,7 @@ def word(text: str, allowed: Collection[str], what: str) -> str:
     """
     lower = lower_word(text)
     if lower not in allowed:
-        raise illegal(f"unknown {what} {quoted(text)}; expected one of: {', '.join(allowed)}")
+        raise illegal(f"unknown {kind} {quoted(text)}; expected one of: {', '.join(allowed)}")
     return lower
 
 

@@ -121,7 +121,7 @@ def list_all(exchange: Exchange) -> Reply:
     catalogs = listed(exchange, "catalog.list", entity(exchange, "metalake"))
     bodies = object_store.documents(exchange, catalogs)
     pairs = zip(catalogs, bodies, strict=True)
-    return ok(catalogs=[_show(object_store.last(one), body) for one, body in pairs])
+    return ok(catalogs=[_show(object_store.last(catalog), body) for catalog, body in pairs])
 
 
 def test_connection(exchange: Exchange) -> Reply:
@@ -154,7 +154,9 @@ def test_existing(exchange: Exchange) -> Reply:
     catalog = entity(exchange, "catalog")
     allow(exchange, "catalog.alter", catalog)
     updates = read_updates(exchange, SHARED) if exchange.body else []
-    changes = {one.property: one.value for one in updates if isinstance(one, SetProperty)}
+    changes = {
+        update.property: update.value for update in updates if isinstance(update, SetProperty)
+    }
     try:
         live.check(exchange, live.source(exchange, catalog, changes))
     except Failure as failure:

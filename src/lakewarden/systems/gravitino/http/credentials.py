@@ -51,15 +51,15 @@ def _given(exchange: Exchange, catalog: Entity) -> list[Json]:
     with exchange.service.reading() as reading:
         body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
         secrets = reading.secrets(exchange.realm, catalog)
-    shown = cast("Mapping[str, str]", body.get("properties") or {})
-    wanted = [word.strip().lower() for word in shown.get(PROVIDERS, "").split(",")]
+    properties = cast("Mapping[str, str]", body.get("properties") or {})
+    providers = [name.strip().lower() for name in properties.get(PROVIDERS, "").split(",")]
 
     def value(key: str) -> str | None:
-        name = key if key in shown or key in secrets else _ALSO.get(key, key)
-        return sealing(exchange).unseal(secrets[name]) if name in secrets else shown.get(name)
+        name = key if key in properties or key in secrets else _ALSO.get(key, key)
+        return sealing(exchange).unseal(secrets[name]) if name in secrets else properties.get(name)
 
     credentials: list[Json] = []
-    for type in dict.fromkeys(word for word in wanted if word in KEYS):
+    for type in dict.fromkeys(provider for provider in providers if provider in KEYS):
         info = {key: value(key) for key in KEYS[type]}
         if all(part is not None for part in info.values()):
             credentials.append(

@@ -91,9 +91,9 @@ def no_such(kind: str, name: str) -> Failure:
     >>> no_such("job_template", "x").type
     'NoSuchJobTemplateException'
     """
-    word = _WORDS[kind]
+    label = _WORDS[kind]
     return Failure(
-        404, NOT_FOUND, f"NoSuch{word}Exception", f"{kind} {quoted(name)} does not exist"
+        404, NOT_FOUND, f"NoSuch{label}Exception", f"{kind} {quoted(name)} does not exist"
     )
 
 

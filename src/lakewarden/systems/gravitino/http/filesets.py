@@ -111,15 +111,15 @@ def _at(fileset: Entity, body: Json, name: str, below: str) -> str:
     """
     locations = _locations(body)
     properties = cast("Mapping[str, str]", body.get("properties") or {})
-    wanted = name or properties.get(DEFAULT_LOCATION, UNKNOWN)
-    if not name and wanted not in locations and len(locations) == 1:
-        wanted = next(iter(locations))
-    location = locations.get(wanted)
+    chosen = name or properties.get(DEFAULT_LOCATION, UNKNOWN)
+    if not name and chosen not in locations and len(locations) == 1:
+        chosen = next(iter(locations))
+    location = locations.get(chosen)
     if location is None:
         if not locations and not name:
             location = f"/{'/'.join((*fileset.name.partition(':')[2].split('.'),))}"
         else:
-            raise no_such("location", wanted)
+            raise no_such("location", chosen)
     path = normpath("/" + below.lstrip("/"))
     if path != "/" + below.strip("/") and below.strip("/"):
         raise illegal(f"sub_path {quoted(below)} is not a plain path below the location")

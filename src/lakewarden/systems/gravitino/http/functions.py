@@ -82,8 +82,8 @@ def _read(exchange: Exchange) -> Created:
     if not body.definitions:
         raise illegal("body: a function needs at least one definition")
     definitions: list[Json] = []
-    for one in body.definitions:
-        _add(definitions, one)
+    for definition in body.definitions:
+        _add(definitions, definition)
     return body.name, present(
         functionType=type,
         deterministic=body.deterministic,
@@ -120,75 +120,80 @@ def _apply(draft: Draft, update: Any) -> None:
             definition["impls"] = _implementations([*_without(definition, runtime), new])
         case RemoveImpl(parameters=parameters, runtime=runtime):
             definition = _definition_with(definitions, parameters)
-            left = _without(definition, runtime)
-            if not left:
+            remaining = _without(definition, runtime)
+            if not remaining:
                 raise illegal("the only implementation of a definition cannot be removed")
-            definition["impls"] = left
+            definition["impls"] = remaining
         case _:
             apply_shared(draft, update)
 
 
 def _add(definitions: list[Json], new: Json) -> None:
     parameters = _parameters(new.get("parameters"))
-    if any(_key(one) == _key(new) for one in definitions):
+    if any(_key(definition) == _key(new) for definition in definitions):
         raise illegal("two definitions have the same parameters")
     own = {key: value for key, value in new.items() if value is not None}
     impls = _implementations(_impls(new))
     definitions.append({**own, "parameters": parameters, "impls": impls})
 
 
-def _parameters(given: object) -> list[Json]:
-    if given is None:
+def _parameters(parameters: object) -> list[Json]:
+    if parameters is None:
         return []
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not isinstance(parameters, list) or not all(
+        isinstance(parameter, dict) for parameter in parameters
+    ):
         raise illegal("`parameters` is a list of objects")
-    for one in given:
-        if not isinstance(one.get("name"), str) or "dataType" not in one:
+    for parameter in parameters:
+        if not isinstance(parameter.get("name"), str) or "dataType" not in parameter:
             raise illegal("a parameter has a `name` and a `dataType`")
-    return [{key: value for key, value in one.items() if value is not None} for one in given]
+    return [
+        {key: value for key, value in parameter.items() if value is not None}
+        for parameter in parameters
+    ]
 
 
 def _impls(definition: Json) -> list[Json]:
     impls = definition.get("impls") or []
-    if not isinstance(impls, list) or not all(isinstance(one, dict) for one in impls):
+    if not isinstance(impls, list) or not all(isinstance(impl, dict) for impl in impls):
         raise illegal("`impls` is a list of objects")
     return impls
 
 
-def _implementations(given: Sequence[Json]) -> list[Json]:
+def _implementations(bodies: Sequence[Json]) -> list[Json]:
     """Implementations as they are kept: one per runtime; raises `Failure` 400."""
     runtimes: set[str] = set()
     implementations: list[Json] = []
-    for one in given:
-        language = word(str(one.get("language", "")), LANGUAGES, "language").upper()
-        runtime = word(str(one.get("runtime", "")), RUNTIMES, "runtime").upper()
+    for implementation in bodies:
+        language = word(str(implementation.get("language", "")), LANGUAGES, "language").upper()
+        runtime = word(str(implementation.get("runtime", "")), RUNTIMES, "runtime").upper()
         if runtime in runtimes:
             raise illegal(f"two implementations are for runtime `{runtime}`")
         runtimes.add(runtime)
-        own = {key: value for key, value in one.items() if value is not None}
+        own = {key: value for key, value in implementation.items() if value is not None}
         implementations.append({**own, "language": language, "runtime": runtime})
     return implementations
 
 
 def _without(definition: Json, runtime: str) -> list[Json]:
-    wanted = word(runtime, RUNTIMES, "runtime").upper()
-    left = [one for one in _impls(definition) if one.get("runtime") != wanted]
-    if len(left) == len(_impls(definition)):
-        raise illegal(f"there is no implementation for runtime `{wanted}`")
-    return left
+    name = word(runtime, RUNTIMES, "runtime").upper()
+    remaining = [impl for impl in _impls(definition) if impl.get("runtime") != name]
+    if len(remaining) == len(_impls(definition)):
+        raise illegal(f"there is no implementation for runtime `{name}`")
+    return remaining
 
 
 def _definition_with(definitions: list[Json], parameters: list[Json]) -> Json:
-    wanted = _key({"parameters": parameters})
-    for one in definitions:
-        if _key(one) == wanted:
-            return one
+    key = _key({"parameters": parameters})
+    for definition in definitions:
+        if _key(definition) == key:
+            return definition
     raise illegal("there is no definition with these parameters")
 
 
 def _key(definition: Json) -> list[object]:
     """Identifies a definition: the types of the parameters, in order."""
-    return [one["dataType"] for one in _parameters(definition.get("parameters"))]
+    return [parameter["dataType"] for parameter in _parameters(definition.get("parameters"))]
 
 
 FUNCTIONS: Final = Kind(
@@ -210,7 +215,7 @@ def list_all(exchange: Exchange) -> Reply:
     functions = listed(exchange, "function.list", entity(exchange, "schema"))
     bodies = object_store.documents(exchange, functions)
     pairs = zip(functions, bodies, strict=True)
-    return ok(functions=[_show(object_store.last(one), body) for one, body in pairs])
+    return ok(functions=[_show(object_store.last(function), body) for function, body in pairs])
 
 
 ROUTES: Final = (

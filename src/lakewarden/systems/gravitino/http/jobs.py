@@ -110,19 +110,19 @@ _CONTENTS: Final[dict[str, type[Template]]] = {"shell": ShellTemplate, "spark": 
 
 
 def _read(exchange: Exchange) -> Created:
-    given = read(exchange, Register).job_template
-    name = given.get("name")
+    template = read(exchange, Register).job_template
+    name = template.get("name")
     if not isinstance(name, str):
         raise illegal("body: jobTemplate: expected a `name`")
-    return name, _template(given, given.get("jobType"))
+    return name, _template(template, template.get("jobType"))
 
 
-def _template(given: Json, type: object) -> Json:
+def _template(members: Json, type: object) -> Json:
     """A template as it is kept; raises `Failure` 400 for one that does not fit its type."""
     if not isinstance(type, str):
         raise illegal("body: jobTemplate: expected a `jobType`")
     lower = word(type, _TYPES, "job type")
-    content = convert(given, _CONTENTS[lower], "body: jobTemplate")
+    content = convert(members, _CONTENTS[lower], "body: jobTemplate")
     if not content.executable.strip():
         raise illegal("body: jobTemplate: the `executable` is blank")
     for map in (content.environments, content.custom_fields):
@@ -133,9 +133,9 @@ def _template(given: Json, type: object) -> Json:
 
 def show(name: str, document: Json) -> Json:
     """A template as replies show it; of one that was loaded in bulk only the name is known."""
-    shown = {key: value for key, value in document.items() if key not in ("audit", "properties")}
-    known = {"jobType": "shell", "executable": "unknown", **shown}
-    return {"name": name, **known, "audit": audit_of(document)}
+    members = {key: value for key, value in document.items() if key not in ("audit", "properties")}
+    content = {"jobType": "shell", "executable": "unknown", **members}
+    return {"name": name, **content, "audit": audit_of(document)}
 
 
 def _apply(draft: Draft, update: object) -> None:
@@ -169,7 +169,7 @@ TEMPLATES: Final = Kind(
 def list_templates(exchange: Exchange) -> Reply:
     """The templates that the caller may read: names, or with `details=true` all of them."""
     templates = listed(exchange, "job_template.list", entity(exchange, "metalake"))
-    names = [gravitino.full_name(one) for one in templates]
+    names = [gravitino.full_name(template) for template in templates]
     if not is_on(exchange, "details"):
         return ok(names=names)
     bodies = object_store.documents(exchange, templates)
@@ -233,11 +233,11 @@ def list_jobs(exchange: Exchange) -> Reply:
     if name:
         template = gravitino.entity(metalake.name, "job_template", name)
         jobs = sorted(set(jobs).intersection(_jobs_of(state, template)))
-        known = visible(exchange, "job_template.list", [template], metalake)
-        if not jobs and not (known and is_stored(state, template)):
+        is_visible = visible(exchange, "job_template.list", [template], metalake)
+        if not jobs and not (is_visible and is_stored(state, template)):
             raise no_such_entity(template)
     bodies = object_store.documents(exchange, jobs)
-    return ok(jobs=[job_body(state, one, body) for one, body in zip(jobs, bodies, strict=True)])
+    return ok(jobs=[job_body(state, job, body) for job, body in zip(jobs, bodies, strict=True)])
 
 
 def run(exchange: Exchange) -> Reply:

@@ -61,7 +61,7 @@ def list_all(label: Label, exchange: Exchange) -> Reply:
     """Those of the metalake that the caller may read: names, or with `details=true` all of them."""
     labels = listed(exchange, f"{label.type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
-        return ok(names=[gravitino.full_name(one) for one in labels])
+        return ok(names=[gravitino.full_name(item) for item in labels])
     return ok(**{label.plural: _shown(label, exchange, labels)})
 
 
@@ -74,7 +74,7 @@ def objects(label: Label, exchange: Exchange) -> Reply:
     sources = BitMap() if id is None else coded.relations[label.type].sources_of(BitMap([id]))
     carrying = [coded.tree.entity(source) for source in coded.tree.ordered(sources)]
     shown = visible(exchange, f"{label.type}.objects.list", carrying, target)
-    bodies = [{"fullName": gravitino.full_name(one), "type": one.type} for one in shown]
+    bodies = [{"fullName": gravitino.full_name(place), "type": place.type} for place in shown]
     return ok(metadataObjects=bodies)
 
 
@@ -86,10 +86,10 @@ def of_object(label: Label, exchange: Exchange) -> Reply:
     own, inherited = carried(state, label, on)
     shown = visible(exchange, operation, [*own, *inherited], on)
     if not is_on(exchange, "details"):
-        return ok(names=[gravitino.full_name(one) for one in shown])
+        return ok(names=[gravitino.full_name(item) for item in shown])
     bodies = _shown(label, exchange, shown)
-    for one, body in zip(shown, bodies, strict=True):
-        body["inherited"] = one not in own
+    for item, body in zip(shown, bodies, strict=True):
+        body["inherited"] = item not in own
     return ok(**{label.plural: bodies})
 
 
@@ -124,17 +124,17 @@ def associate(
         _refuse(label, transaction, exchange.realm, on, add, remove)
         own = set(carried(state, label, on)[0])
         both = set(add) & set(remove)
-        new = [one for one in add if one not in own | both]
-        gone = [one for one in remove if one in own and one not in both]
+        new = [item for item in add if item not in own | both]
+        removed = [item for item in remove if item in own and item not in both]
         if add and not new and not remove:
-            names = ", ".join(quoted(gravitino.full_name(one)) for one in add)
+            names = ", ".join(quoted(gravitino.full_name(item)) for item in add)
             raise already(f"{_said(on)} carries {names} already", label.repeated)
         transaction.change(
             exchange.realm,
-            *(RelationChanged(RelationRow(label.type, on, one), False) for one in gone),
-            *(RelationChanged(RelationRow(label.type, on, one), True) for one in new),
+            *(RelationChanged(RelationRow(label.type, on, item), False) for item in removed),
+            *(RelationChanged(RelationRow(label.type, on, item), True) for item in new),
         )
-        return sorted((own | set(new)) - set(gone))
+        return sorted((own | set(new)) - set(removed))
 
     operation = f"object.{label.plural}.associate"
     if add or remove:
@@ -152,7 +152,7 @@ def associate(
     else:
         after = write(exchange, f"{operation}_none", on, change_labels, missing=no_such_object)
     shown = visible(exchange, f"object.{label.plural}.list", after, on)
-    return ok(names=[gravitino.full_name(one) for one in shown])
+    return ok(names=[gravitino.full_name(item) for item in shown])
 
 
 def carried(state: RealmState, label: Label, on: Entity) -> tuple[list[Entity], list[Entity]]:
@@ -185,12 +185,12 @@ def _refuse(
     state = transaction.realm(realm)
     if (add or remove) and on.type not in state.system.model.relations[label.type].sources:
         raise illegal(f"a {on.type} carries no {label.plural}")
-    for one in (*add, *remove):
-        if not is_stored(state, one):
-            raise no_such_entity(one)
+    for item in (*add, *remove):
+        if not is_stored(state, item):
+            raise no_such_entity(item)
     bodies = transaction.store.documents(realm, list(add))
-    for one in add:
-        label.check(one, dict(bodies.get(one) or {}), on)
+    for item in add:
+        label.check(item, dict(bodies.get(item) or {}), on)
 
 
 def _named(label: Label, exchange: Exchange, names: list[str] | None) -> list[Entity]:
@@ -205,7 +205,8 @@ def _named(label: Label, exchange: Exchange, names: list[str] | None) -> list[En
 def _shown(label: Label, exchange: Exchange, labels: Sequence[Entity]) -> list[Json]:
     bodies = documents(exchange, labels)
     return [
-        label.show(gravitino.full_name(one), body) for one, body in zip(labels, bodies, strict=True)
+        label.show(gravitino.full_name(item), body)
+        for item, body in zip(labels, bodies, strict=True)
     ]
 
 
@@ -218,5 +219,5 @@ def _object(exchange: Exchange) -> Entity:
     return object_of(params["metalake"], params["type"], params["name"])
 
 
-def goes_anywhere(one: Entity, document: Json, on: Entity) -> None:
+def goes_anywhere(item: Entity, document: Json, on: Entity) -> None:
     """Most labels may be put on every object that can carry any."""

@@ -86,8 +86,8 @@ def source(
     with exchange.service.reading() as reading:
         body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
         secrets = reading.secrets(exchange.realm, catalog)
-    shown = dict(cast("Mapping[str, str]", body.get("properties") or {}))
-    own = {**shown, **{key: sealing(exchange).unseal(text) for key, text in secrets.items()}}
+    properties = dict(cast("Mapping[str, str]", body.get("properties") or {}))
+    own = {**properties, **{key: sealing(exchange).unseal(text) for key, text in secrets.items()}}
     return source_in(exchange, str(body.get("provider", "")), {**own, **(changes or {})})
 
 
@@ -166,25 +166,25 @@ def refresh(exchange: Exchange, container: Entity) -> None:
         return
     schema = "" if container.type == "catalog" else object_store.last(container)
     type = "table" if schema else "schema"
-    wanted = frozenset(_entities(container, type, _live_names(exchange, database, schema)))
-    if _known(exchange.realm_state, container, type) == wanted:
+    live_entities = frozenset(_entities(container, type, _live_names(exchange, database, schema)))
+    if _known(exchange.realm_state, container, type) == live_entities:
         return
 
     def store_differences(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
         if not is_stored(state, container):
             return
-        known = _known(state, container, type)
-        gone: list[Effect] = [EntityDropped(one) for one in sorted(known - wanted)]
-        come = [EntityAdded(one, container) for one in sorted(wanted - known)]
-        transaction.change(exchange.realm, *gone, *come)
-        transaction.record(_event(exchange, transaction, container, len(come), len(gone)))
+        stored = _known(state, container, type)
+        removed: list[Effect] = [EntityDropped(entity) for entity in sorted(stored - live_entities)]
+        come = [EntityAdded(entity, container) for entity in sorted(live_entities - stored)]
+        transaction.change(exchange.realm, *removed, *come)
+        transaction.record(_event(exchange, transaction, container, len(come), len(removed)))
 
     exchange.write(store_differences)
 
 
 def _known(state: RealmState, container: Entity, type: str) -> frozenset[Entity]:
-    return frozenset(object_store.children(state, container, lambda one: one.type == type))
+    return frozenset(object_store.children(state, container, lambda child: child.type == type))
 
 
 def _entities(container: Entity, type: str, names: Iterable[str]) -> Iterable[Entity]:
@@ -215,12 +215,14 @@ def _table(exchange: Exchange, database: Source, table: Entity, body: Json) -> J
     _, _, schema, name = gravitino.parts(table)
     live, address = _live(exchange, database)
     try:
-        got = live.table(database, address, schema, name)
+        found_table = live.table(database, address, schema, name)
     except Unavailable as error:
         raise _failed(error) from None
-    if got is None:
+    if found_table is None:
         return None
-    own = present(comment=got.comment, columns=[_column(one) for one in got.columns])
+    own = present(
+        comment=found_table.comment, columns=[_column(column) for column in found_table.columns]
+    )
     return {**body, **own}
 
 
@@ -242,10 +244,10 @@ def _type(text: str) -> object:
     """
     sized = _SIZED.fullmatch(text)
     if sized is not None:
-        word, size, scale = sized.groups()
-        if word in ("decimal", "numeric"):
+        name, size, scale = sized.groups()
+        if name in ("decimal", "numeric"):
             return f"decimal({size},{scale or 0})"
-        return f"{word}({size})"
+        return f"{name}({size})"
     plain = _TYPES.get(text) or _TYPES.get(text.partition("(")[0])
     return plain or {"type": "external", "catalogString": text}
 
@@ -278,7 +280,7 @@ def _failed(error: Unavailable) -> Failure:
 
 
 def _event(
-    exchange: Exchange, transaction: WriteTransaction, container: Entity, come: int, gone: int
+    exchange: Exchange, transaction: WriteTransaction, container: Entity, come: int, removed: int
 ) -> AuditEvent:
     return AuditEvent(
         time=transaction.now,
@@ -290,5 +292,5 @@ def _event(
         realm=exchange.realm,
         wire=exchange.actor.wire,
         request_id=exchange.actor.request_id,
-        details={"come": come, "gone": gone},
+        details={"come": come, "gone": removed},
     )

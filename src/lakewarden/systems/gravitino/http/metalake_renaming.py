@@ -79,7 +79,7 @@ def _statement(statement: Statement, old: str, new: str) -> Statement:
     scope = statement.scope
     if isinstance(scope, On):
         scope = On(Entity(scope.entity.type, _name(scope.entity.name, old, new)))
-    principals = frozenset(_principal(one, old, new) for one in statement.principals)
+    principals = frozenset(_principal(principal, old, new) for principal in statement.principals)
     return replace(statement, scope=scope, principals=principals)
 
 

@@ -149,8 +149,8 @@ def list_versions(exchange: Exchange) -> Reply:
     allow(exchange, "model_version.list", model)
     versions = versions_of(object_store.document(exchange, model))
     if is_on(exchange, "details"):
-        return ok(infos=[_version(one) for one in versions])
-    return ok(versions=[one["version"] for one in versions])
+        return ok(infos=[_version(version) for version in versions])
+    return ok(versions=[version["version"] for version in versions])
 
 
 def link(exchange: Exchange) -> Reply:
@@ -242,7 +242,11 @@ def alter_by(operation: str) -> Callable[[Exchange], Reply]:
         def apply_updates(transaction: WriteTransaction) -> Json:
             draft = object_store.draft(transaction, exchange.realm, model)
             version = _chosen(exchange, draft.body)
-            _apply(version, [one for one in versions_of(draft.body) if one is not version], updates)
+            _apply(
+                version,
+                [other for other in versions_of(draft.body) if other is not version],
+                updates,
+            )
             version["audit"] = altered(version.get("audit"), exchange.actor.user, transaction.now)
             object_store.save(exchange, transaction, model, draft)
             return _version(version)
@@ -263,7 +267,9 @@ def delete_by(operation: str) -> Callable[[Exchange], Reply]:
             version = _version_named(exchange, draft.body)
             if version is None:
                 return False
-            draft.body["versions"] = [one for one in versions_of(draft.body) if one is not version]
+            draft.body["versions"] = [
+                other for other in versions_of(draft.body) if other is not version
+            ]
             object_store.save(exchange, transaction, model, draft)
             return True
 
@@ -277,8 +283,8 @@ def _chosen(exchange: Exchange, body: Json) -> Json:
     version = _version_named(exchange, body)
     if version is None:
         model = gravitino.full_name(entity(exchange, "model"))
-        wanted = exchange.params.get("version") or exchange.params["alias"]
-        raise no_such("model version", f"{model} {wanted}")
+        reference = exchange.params.get("version") or exchange.params["alias"]
+        raise no_such("model version", f"{model} {reference}")
     return version
 
 
@@ -330,8 +336,8 @@ def _apply(version: Json, others: Versions, updates: Iterable[Any]) -> None:
 def _update_aliases(version: Json, others: Versions, come: list[str], go: list[str]) -> None:
     new = _unique(come)
     _check_aliases(others, new)
-    remaining = [one for one in cast("list[str]", version["aliases"]) if one not in set(go)]
-    version["aliases"] = [*remaining, *(one for one in new if one not in remaining)]
+    remaining = [alias for alias in cast("list[str]", version["aliases"]) if alias not in set(go)]
+    version["aliases"] = [*remaining, *(alias for alias in new if alias not in remaining)]
 
 
 def _unique(aliases: Iterable[str]) -> list[str]:
@@ -344,9 +350,9 @@ def _unique(aliases: Iterable[str]) -> list[str]:
 
 
 def _check_aliases(versions: Versions, aliases: Iterable[str]) -> None:
-    taken = {alias for version in versions for alias in cast("list[str]", version["aliases"])}
+    used = {alias for version in versions for alias in cast("list[str]", version["aliases"])}
     for alias in aliases:
-        if alias in taken:
+        if alias in used:
             raise already(
                 f"alias {quoted(alias)} is another version's",
                 "ModelVersionAliasesAlreadyExistException",

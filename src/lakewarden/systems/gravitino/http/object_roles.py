@@ -26,9 +26,13 @@ def list_roles(exchange: Exchange) -> Reply:
     params = exchange.params
     target = object_of(params["metalake"], params["type"], params["name"])
     state = allow(exchange, "object.roles.list", target, missing=no_such_object)
-    roles = sorted(Entity(ROLE, one.name) for one in grantees(state, target) if one.kind == ROLE)
-    shown = visible(exchange, "object.roles.list", roles, target)
-    return ok(names=[gravitino.full_name(role) for role in shown])
+    roles = sorted(
+        Entity(ROLE, principal.name)
+        for principal in grantees(state, target)
+        if principal.kind == ROLE
+    )
+    visible_roles = visible(exchange, "object.roles.list", roles, target)
+    return ok(names=[gravitino.full_name(role) for role in visible_roles])
 
 
 ROUTES: Final = (

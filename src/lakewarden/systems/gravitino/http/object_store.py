@@ -81,10 +81,12 @@ def _loaded(state: RealmState, entity: Entity) -> Json:
     values = {} if id is None else coded.attributes.get(id, {})
     description: Json = {name: values[name][0] for name in gravitino.DESCRIBED if values.get(name)}
     begin = gravitino.PROPERTY
-    shown = {key.removeprefix(begin): v[0] for key, v in values.items() if key.startswith(begin)}
+    properties = {
+        key.removeprefix(begin): v[0] for key, v in values.items() if key.startswith(begin)
+    }
     if values.get(gravitino.IN_USE):
-        shown[gravitino.IN_USE] = values[gravitino.IN_USE][0]
-    return {**description, "properties": shown} if shown else description
+        properties[gravitino.IN_USE] = values[gravitino.IN_USE][0]
+    return {**description, "properties": properties} if properties else description
 
 
 def add(
@@ -105,10 +107,10 @@ def add(
         raise exists(entity.type, gravitino.full_name(entity))
     owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
     has_owner = owned and exchange.services.of(GravitinoSettings).enable
-    shown, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
+    properties, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
     document: Json = {
         **body,
-        "properties": shown,
+        "properties": properties,
         "audit": created(exchange.actor.user, transaction.now),
     }
     transaction.change(
@@ -174,7 +176,7 @@ def children(state: RealmState, entity: Entity, keep: Callable[[Entity], bool]) 
     if id is None:
         return []
     below = (tree.entity(other) for other in tree.subtree(id) & tree.stored if other != id)
-    return [one for one in below if keep(one)]
+    return [entity for entity in below if keep(entity)]
 
 
 def _secrets(
@@ -186,10 +188,10 @@ def _secrets(
     if not secrets:
         return []
     known = transaction.store.secrets(exchange.realm, entity)
-    gone = [key for key, value in secrets.items() if value is None and key in known]
+    removed = [key for key, value in secrets.items() if value is None and key in known]
     new = {key: value for key, value in secrets.items() if value is not None}
     return [
-        *(SecretChanged(entity, key, None) for key in gone),
+        *(SecretChanged(entity, key, None) for key in removed),
         *_sealed(exchange, entity, new),
     ]
 

@@ -62,10 +62,10 @@ def load(exchange: Exchange) -> Reply:
 def add(exchange: Exchange) -> Reply:
     """One more partition."""
     table = entity(exchange, "table")
-    given = read(exchange, Add).partitions
-    if len(given) != 1:
-        raise illegal(f"body: expected exactly one partition, got {len(given)}")
-    new = _partition(given[0])
+    partitions = read(exchange, Add).partitions
+    if len(partitions) != 1:
+        raise illegal(f"body: expected exactly one partition, got {len(partitions)}")
+    new = _partition(partitions[0])
     name = str(new["name"])
 
     def add_partition(transaction: WriteTransaction) -> None:
@@ -82,22 +82,22 @@ def add(exchange: Exchange) -> Reply:
     return ok(partitions=[new])
 
 
-def _partition(given: Json) -> Json:
-    type = given.get("type")
+def _partition(partition: Json) -> Json:
+    type = partition.get("type")
     if not isinstance(type, str):
         raise illegal("body: a partition says its `type`")
-    name = given.get("name")
-    known = word(type, TYPES, "partition type")
-    if not name and known == "identity":
-        name = _spelled(given)
+    name = partition.get("name")
+    kind = word(type, TYPES, "partition type")
+    if not name and kind == "identity":
+        name = _spelled(partition)
     if not isinstance(name, str) or not name.strip():
         raise illegal("body: a partition has a `name`")
-    return {**given, "type": known, "name": name}
+    return {**partition, "type": kind, "name": name}
 
 
-def _spelled(given: Json) -> str:
+def _spelled(partition: Json) -> str:
     """The name that an identity partition has by its fields and values: `a=1/b=2`."""
-    fields, values = given.get("fieldNames"), given.get("values")
+    fields, values = partition.get("fieldNames"), partition.get("values")
     if not isinstance(fields, list) or not isinstance(values, list) or len(fields) != len(values):
         raise illegal("body: an identity partition has as many `fieldNames` as `values`")
     pairs = zip(fields, values, strict=True)

@@ -43,7 +43,7 @@ def list_all(exchange: Exchange, type: str) -> Reply:
     """The users or groups that the caller may see: names, or with `details=true` all of them."""
     records = listed(exchange, f"{type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
-        return ok(names=[gravitino.full_name(one) for one in records])
+        return ok(names=[gravitino.full_name(record) for record in records])
     return ok(**{f"{type}s": shown(exchange, exchange.realm_state, records)})
 
 
@@ -114,7 +114,7 @@ def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) 
 def shown(exchange: Exchange, state: RealmState, records: Sequence[Entity]) -> list[Json]:
     """Users or groups as replies show them."""
     bodies = documents(exchange, records)
-    return [person(state, one, body) for one, body in zip(records, bodies, strict=True)]
+    return [person(state, record, body) for record, body in zip(records, bodies, strict=True)]
 
 
 def person(state: RealmState, record: Entity, document: Json) -> Json:

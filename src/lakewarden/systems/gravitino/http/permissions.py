@@ -72,10 +72,10 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
 
     def change_memberships(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
-        for one in roles:
-            if not is_stored(state, one):
+        for listed_role in roles:
+            if not is_stored(state, listed_role):
                 raise illegal(
-                    f"role {quoted(gravitino.full_name(one))} does not exist",
+                    f"role {quoted(gravitino.full_name(listed_role))} does not exist",
                     "IllegalRoleException",
                 )
         if not is_stored(state, holder):
@@ -96,20 +96,20 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
     on = object_of(params["metalake"], params["type"], params["name"])
     target = entity(exchange, "role")
     bodies = read(exchange, Privileges).privileges
-    words = words_of(bodies, exchange.realm_state.system.model)
+    granted = words_of(bodies, exchange.realm_state.system.model)
 
     def change_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
-        check_held(state, on, words)
+        check_held(state, on, granted)
         if not is_stored(state, target):
             raise no_such_entity(target)
-        _change(exchange, transaction, target, on, words, verb)
+        _change(exchange, transaction, target, on, granted, verb)
         body = touched(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 
     details = {
         "role": gravitino.full_name(target),
-        "privileges": [f"{word.effect.name} {word.privilege}" for word in words],
+        "privileges": [f"{privilege.effect.name} {privilege.privilege}" for privilege in granted],
     }
     role_after = write(
         exchange, f"privilege.{verb}", on, change_grants, missing=no_such_object, details=details
@@ -122,16 +122,16 @@ def _change(
     transaction: WriteTransaction,
     target: Entity,
     on: Entity,
-    words: Sequence[grant.GrantedPrivilege],
+    granted: Sequence[grant.GrantedPrivilege],
     verb: str,
 ) -> None:
     state = transaction.realm(exchange.realm)
     principal = principal_of(state, target)
     if verb == "revoke":
-        grant.revoke_privileges(transaction, exchange.realm, principal, on, words)
+        grant.revoke_privileges(transaction, exchange.realm, principal, on, granted)
         return
-    check_conflicts(state.system.model, {*words, *grant.privileges_on(state, principal, on)}, on)
-    grant.grant_privileges(transaction, exchange.realm, principal, {on: frozenset(words)})
+    check_conflicts(state.system.model, {*granted, *grant.privileges_on(state, principal, on)}, on)
+    grant.grant_privileges(transaction, exchange.realm, principal, {on: frozenset(granted)})
 
 
 def override(exchange: Exchange) -> Reply:
@@ -141,8 +141,8 @@ def override(exchange: Exchange) -> Reply:
 
     def replace_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
-        given = given_by(state, exchange.params["metalake"], bodies)
-        grant.replace_grants(transaction, exchange.realm, principal_of(state, target), given)
+        grants = given_by(state, exchange.params["metalake"], bodies)
+        grant.replace_grants(transaction, exchange.realm, principal_of(state, target), grants)
         body = touched(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 

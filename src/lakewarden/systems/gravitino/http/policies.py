@@ -104,18 +104,20 @@ def _read(exchange: Exchange) -> Created:
     )
 
 
-def _content(type: str, given: dict[str, Any]) -> Json:
+def _content(type: str, members: dict[str, Any]) -> Json:
     """The content as it is kept; raises `Failure` 400 for a custom one that does not fit."""
     if type != CUSTOM:
-        return given
-    content = convert(given, Content, "body: content")
+        return members
+    content = convert(members, Content, "body: content")
     if not content.supported_object_types:
         raise illegal("body: content: expected at least one supported object type")
-    types = {word(one, _OBJECTS, "object type") for one in content.supported_object_types}
+    types = {
+        word(type_name, _OBJECTS, "object type") for type_name in content.supported_object_types
+    }
     return present(
         customRules=content.custom_rules,
         properties=None if content.properties is None else checked(content.properties),
-        supportedObjectTypes=[one for one in _OBJECTS if one in types],
+        supportedObjectTypes=[type_name for type_name in _OBJECTS if type_name in types],
     )
 
 
@@ -141,12 +143,12 @@ def _apply(draft: Draft, update: object) -> None:
     draft.body["content"] = _content(type, update.new_content)
 
 
-def _fits(one: Entity, document: Json, on: Entity) -> None:
+def _fits(policy: Entity, document: Json, on: Entity) -> None:
     """Raises `Failure` 400 where the policy's content does not allow for this type of object."""
     content = show("", document)["content"]
     supported = content.get("supportedObjectTypes") if isinstance(content, dict) else None
     if supported is not None and on.type not in supported:
-        name = quoted(gravitino.full_name(one))
+        name = quoted(gravitino.full_name(policy))
         raise illegal(f"policy {name} cannot be put on a {on.type}; only on: {supported}")
 
 

@@ -59,8 +59,11 @@ def _hints(state: RealmState, request: Request) -> Iterator[str]:
     """What is missing, and who may grant it."""
     ways = turning(state.matrix, request)
     if ways and not ways[0]:
-        named = [*request.targets.values(), *(one for all in request.lists.values() for one in all)]
-        yield f"requires {' and '.join(_object(one) for one in named)} to exist"
+        named = [
+            *request.targets.values(),
+            *(entity for all in request.lists.values() for entity in all),
+        ]
+        yield f"requires {' and '.join(_object(entity) for entity in named)} to exist"
         return
     if ways:
         yield f"requires {_changes(state, ways)}"
@@ -86,7 +89,7 @@ def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
                 continue
             if isinstance(own, Need) and isinstance(other, Need) and own.entity == other.entity:
                 parts[own].add(other.privilege)
-    said = [
+    phrases = [
         f"{' or '.join(_ordered(model, parts[need]))} on {_object(need.entity)}"
         for need in sorted((c for c in first if isinstance(c, Need)), key=_from_above)
     ]
@@ -94,8 +97,8 @@ def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
     lifted = sorted(change for change in first if isinstance(change, str))
     against = {name for id in lifted for name in statements[id].privileges}
     if against:
-        said.append(f"no DENY of {', '.join(_ordered(model, against))}")
-    return " and ".join(said)
+        phrases.append(f"no DENY of {', '.join(_ordered(model, against))}")
+    return " and ".join(phrases)
 
 
 def _from_above(need: Change) -> tuple[int, str]:
@@ -104,8 +107,8 @@ def _from_above(need: Change) -> tuple[int, str]:
 
 
 def _ordered(model: Model, privileges: Iterable[str]) -> list[str]:
-    wanted = set(privileges)
-    return [name for name in model.privileges if name in wanted]
+    names = set(privileges)
+    return [name for name in model.privileges if name in names]
 
 
 def _object(entity: Entity) -> str:
@@ -115,7 +118,11 @@ def _object(entity: Entity) -> str:
 def _standing(model: Model, request: Request) -> str:
     """What the rule asks for where no privilege would do."""
     rule = model.operation(request.operation).rule(request.target.type)
-    levels = [level for one in _nodes(model, rule, request.target.type) for level in one]
+    levels = [
+        level
+        for levels_of_node in _nodes(model, rule, request.target.type)
+        for level in levels_of_node
+    ]
     if not levels:
         return "a service administrator"
     own = [request.target.type if level == "self" else level for level in levels]
@@ -144,23 +151,27 @@ def _nodes(model: Model, rule: Node, type: str) -> Iterator[tuple[str, ...]]:
 
 def _grantors(state: RealmState, request: Request, granting: str, on: Entity) -> str:
     """The owners, as far as the asker may know them, who may grant on the nearest known object."""
-    known = [one for one in _chain(on) if _may(state, request, request.principal, _READ_OWNER, one)]
-    if not known:
+    readable = [
+        entity
+        for entity in _chain(on)
+        if _may(state, request, request.principal, _READ_OWNER, entity)
+    ]
+    if not readable:
         return ""
-    owners = dict.fromkeys(row.owner for one in known for row in owners_of(state, one))
-    able = [f"'{shown(o.name)}'" for o in owners if _may(state, request, o, granting, known[0])]
-    left = f" and {len(able) - _NAMED} more" if len(able) > _NAMED else ""
-    return f"{' or '.join(able[:_NAMED])}{left}"
+    owners = dict.fromkeys(row.owner for entity in readable for row in owners_of(state, entity))
+    able = [f"'{shown(o.name)}'" for o in owners if _may(state, request, o, granting, readable[0])]
+    more = f" and {len(able) - _NAMED} more" if len(able) > _NAMED else ""
+    return f"{' or '.join(able[:_NAMED])}{more}"
 
 
 def _may(
-    state: RealmState, request: Request, who: Principal, operation: str, target: Entity
+    state: RealmState, request: Request, principal: Principal, operation: str, target: Entity
 ) -> bool:
-    own = who == request.principal
+    own = principal == request.principal
     groups, roles = (request.groups, request.roles) if own else ((), None)
     if state.system.model.operation(operation).rule_or_none(target.type) is None:
         return False
-    question = Request(who, operation, target, request.now, groups=groups, roles=roles)
+    question = Request(principal, operation, target, request.now, groups=groups, roles=roles)
     return state.matrix.decide(question).allow
 
 

@@ -38,7 +38,7 @@ class Create(Body):
 def list_roles(exchange: Exchange) -> Reply:
     """The names of the roles that the caller holds, owns or may see all of."""
     roles = listed(exchange, "role.list", entity(exchange, "metalake"))
-    return ok(names=[gravitino.full_name(one) for one in roles])
+    return ok(names=[gravitino.full_name(role_entity) for role_entity in roles])
 
 
 def create(exchange: Exchange) -> Reply:
@@ -50,13 +50,13 @@ def create(exchange: Exchange) -> Reply:
 
     def create_role(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
-        given = given_by(state, metalake.name, body.securable_objects)
+        grants = given_by(state, metalake.name, body.securable_objects)
         if is_stored(state, new):
             raise exists("role", body.name)
         audit = created(exchange.actor.user, transaction.now)
         document: Json = {"properties": properties, "audit": audit}
         owner = exchange.actor.principal(state.realm, state.system)
-        role.create(transaction, exchange.realm, new, owner, given)
+        role.create(transaction, exchange.realm, new, owner, grants)
         transaction.change(exchange.realm, DocumentChanged(new, document))
         return role_body(transaction.realm(exchange.realm), new, document)
 
@@ -87,11 +87,11 @@ def delete(exchange: Exchange) -> Reply:
 
 def role_body(state: RealmState, target: Entity, document: Json) -> Json:
     """A role as replies show it."""
-    given = grant.grants_of(state, principal_of(state, target))
+    grants = grant.grants_of(state, principal_of(state, target))
     return {
         "name": gravitino.full_name(target),
         "properties": document.get("properties") or {},
-        "securableObjects": objects_body(given, state.system.model),
+        "securableObjects": objects_body(grants, state.system.model),
         "audit": audit_of(document),
     }
 

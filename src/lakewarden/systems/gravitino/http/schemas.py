@@ -54,13 +54,13 @@ def _altered(exchange: Exchange, transaction: WriteTransaction, schema: Entity, 
     _refuse_messaging(transaction.realm(exchange.realm), schema, "altered")
 
 
-def _refuse_messaging(state: RealmState, schema: Entity, what: str) -> None:
+def _refuse_messaging(state: RealmState, schema: Entity, action: str) -> None:
     """Raises `Failure` in a messaging catalog: 400 for its own schema, 405 for any other."""
     if catalog_type(state, schema) != MESSAGING:
         return
     if object_store.last(schema) == DEFAULT:
-        raise illegal(f"the schema `{DEFAULT}` of a messaging catalog cannot be {what}")
-    raise unsupported(f"schemas of a messaging catalog cannot be {what}")
+        raise illegal(f"the schema `{DEFAULT}` of a messaging catalog cannot be {action}")
+    raise unsupported(f"schemas of a messaging catalog cannot be {action}")
 
 
 def _before_drop(exchange: Exchange, state: RealmState, schema: Entity) -> None:

@@ -83,14 +83,14 @@ def _word(body: PrivilegeBody, model: Model) -> GrantedPrivilege:
 
 
 def check_bindings(
-    model: Model, words: Iterable[GrantedPrivilege], on: Entity, catalog: str | None
+    model: Model, granted: Iterable[GrantedPrivilege], on: Entity, catalog: str | None
 ) -> None:
     """Raises `Failure` 400 for a privilege that an object of this type cannot hold.
 
     `catalog` is the type of the catalog that the object is, or lies in; None where that is not
     known or does not matter. On a whole metalake privileges of every family may be held.
     """
-    for name, _ in words:
+    for name, _ in granted:
         privilege = model.privilege(name)
         if on.type not in privilege.on:
             expected = ", ".join(sorted(privilege.on))
@@ -106,24 +106,26 @@ def check_bindings(
             )
 
 
-def check_conflicts(model: Model, words: Iterable[GrantedPrivilege], on: Entity) -> None:
+def check_conflicts(model: Model, granted: Iterable[GrantedPrivilege], on: Entity) -> None:
     """Raises `Failure` 400 where one object would hold a privilege in two ways.
 
     Two ways are ALLOW and DENY, and the older name beside the present one.
     """
     spelling = spelling_of(model)
-    seen: dict[str, GrantedPrivilege] = {}
-    for one in sorted(words, key=lambda one: (one.privilege, one.effect.value)):
-        other = seen.setdefault(spelling(one.privilege), one)
-        if other != one:
+    by_name: dict[str, GrantedPrivilege] = {}
+    for privilege in sorted(
+        granted, key=lambda privilege: (privilege.privilege, privilege.effect.value)
+    ):
+        other = by_name.setdefault(spelling(privilege.privilege), privilege)
+        if other != privilege:
             raise illegal_privilege(
-                f"{_said(one)} and {_said(other)} cannot both be held on the {on.type}"
+                f"{_said(privilege)} and {_said(other)} cannot both be held on the {on.type}"
                 f" {quoted(gravitino.full_name(on))}; revoke one first"
             )
 
 
-def _said(one: GrantedPrivilege) -> str:
-    return f"{one.effect.name} `{one.privilege}`"
+def _said(granted: GrantedPrivilege) -> str:
+    return f"{granted.effect.name} `{granted.privilege}`"
 
 
 def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> Grants:
@@ -139,24 +141,24 @@ def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> 
         on = object_of(metalake, body.type, body.full_name)
         if on in words_by_object:
             raise illegal(f"the {on.type} {quoted(body.full_name)} is named twice")
-        words = words_of(body.privileges, state.system.model)
-        if len(set(words)) < len(words):
+        granted = words_of(body.privileges, state.system.model)
+        if len(set(granted)) < len(granted):
             raise illegal_privilege(
                 f"a privilege on the {on.type} {quoted(body.full_name)} is named twice"
             )
-        check_bindings(state.system.model, words, on, None)
+        check_bindings(state.system.model, granted, on, None)
         if not is_stored(state, on):
             raise illegal_object(f"{on.type} {quoted(body.full_name)} does not exist")
-        check_held(state, on, words)
-        check_conflicts(state.system.model, words, on)
-        words_by_object[on] = frozenset(words)
+        check_held(state, on, granted)
+        check_conflicts(state.system.model, granted, on)
+        words_by_object[on] = frozenset(granted)
     return words_by_object
 
 
-def check_held(state: RealmState, on: Entity, words: Iterable[GrantedPrivilege]) -> None:
+def check_held(state: RealmState, on: Entity, granted: Iterable[GrantedPrivilege]) -> None:
     """Raises `Failure` 400 for a privilege that this very object cannot hold."""
     catalog = catalog_type(state, on) if on.type in ("catalog", "schema") else None
-    check_bindings(state.system.model, words, on, catalog)
+    check_bindings(state.system.model, granted, on, catalog)
 
 
 def object_of(metalake: str, type: str, full_name: str) -> Entity:
@@ -177,22 +179,22 @@ def said_of(bodies: Sequence[ObjectBody]) -> list[str]:
     ]
 
 
-def objects_body(given: Grants, model: Model) -> list[Json]:
+def objects_body(grants: Grants, model: Model) -> list[Json]:
     """What a role was given, as its reply shows it: by object, privileges by name.
 
     Privileges for which Gravitino has no word are left out, as its clients would fail on them.
     """
     shown = {
-        on: [w for w in words if _FOREIGN not in model.privilege(w.privilege).flags]
-        for on, words in given.items()
+        on: [w for w in granted if _FOREIGN not in model.privilege(w.privilege).flags]
+        for on, granted in grants.items()
     }
     return [
-        {"fullName": gravitino.full_name(on), "type": on.type, "privileges": _privileges(words)}
-        for on, words in shown.items()
-        if words
+        {"fullName": gravitino.full_name(on), "type": on.type, "privileges": _privileges(granted)}
+        for on, granted in shown.items()
+        if granted
     ]
 
 
-def _privileges(words: Iterable[GrantedPrivilege]) -> list[Json]:
-    pairs = sorted((one.privilege.lower(), one.effect.value) for one in words)
+def _privileges(granted: Iterable[GrantedPrivilege]) -> list[Json]:
+    pairs = sorted((privilege.privilege.lower(), privilege.effect.value) for privilege in granted)
     return [{"name": name, "condition": condition} for name, condition in pairs]

@@ -140,13 +140,13 @@ def update_partitions(exchange: Exchange) -> Reply:
     updates = read(exchange, PartitionUpdates).updates
     if not updates:
         raise illegal("body: expected at least one partition")
-    for one in updates:
-        _check_names(one.statistics)
+    for update in updates:
+        _check_names(update.statistics)
 
     def change(body: Json, audit: Callable[[object], object]) -> bool:
         by_partition = _by_partition(body)
-        for one in updates:
-            _set(by_partition.setdefault(one.partition_name, {}), one.statistics, audit)
+        for update in updates:
+            _set(by_partition.setdefault(update.partition_name, {}), update.statistics, audit)
         return True
 
     _write(exchange, "table.partition_statistics.update", table, change)
@@ -162,8 +162,10 @@ def drop_partitions(exchange: Exchange) -> Reply:
 
     def change(body: Json, _audit: Callable[[object], object]) -> bool:
         by_partition = _by_partition(body)
-        gone = [_dropped(by_partition.get(d.partition_name, {}), d.statistic_names) for d in drops]
-        return any(gone)
+        removed = [
+            _dropped(by_partition.get(d.partition_name, {}), d.statistic_names) for d in drops
+        ]
+        return any(removed)
 
     return ok(dropped=_write(exchange, "table.partition_statistics.drop", table, change))
 
@@ -222,8 +224,8 @@ def _set(by_name: ByName, updates: Mapping[str, object], audit: Callable[[object
 
 
 def _dropped(by_name: ByName, names: list[str]) -> bool:
-    gone = [by_name.pop(name, None) for name in names]
-    return any(one is not None for one in gone)
+    removed = [by_name.pop(name, None) for name in names]
+    return any(statistic is not None for statistic in removed)
 
 
 def _shown(by_name: ByName) -> list[Json]:

@@ -146,40 +146,40 @@ def columns_of(body: Json) -> list[Json]:
     return cast("list[Json]", body.setdefault("columns", []))
 
 
-def column(given: Column) -> Json:
+def column(body: Column) -> Json:
     """A column as it is kept and shown; raises `Failure` 400."""
-    if not given.name.strip():
+    if not body.name.strip():
         raise illegal("the name of a column is blank")
-    _check_type(given.type)
+    _check_type(body.type)
     return present(
-        name=given.name,
-        type=given.type,
-        comment=given.comment,
-        nullable=given.nullable,
-        autoIncrement=given.auto_increment,
-        defaultValue=given.default_value,
+        name=body.name,
+        type=body.type,
+        comment=body.comment,
+        nullable=body.nullable,
+        autoIncrement=body.auto_increment,
+        defaultValue=body.default_value,
     )
 
 
-def columns(given: Sequence[Column]) -> list[Json]:
+def columns(bodies: Sequence[Column]) -> list[Json]:
     """Columns as they are kept; raises `Failure` 400 for too many or two of one name."""
-    if len(given) > MOST_COLUMNS:
-        raise illegal(f"{len(given)} columns, at most {MOST_COLUMNS} are allowed")
+    if len(bodies) > MOST_COLUMNS:
+        raise illegal(f"{len(bodies)} columns, at most {MOST_COLUMNS} are allowed")
     names: set[str] = set()
-    for one in given:
-        if one.name in names:
-            raise illegal(f"there are two columns named {quoted(one.name)}")
-        names.add(one.name)
-    return [column(one) for one in given]
+    for body in bodies:
+        if body.name in names:
+            raise illegal(f"there are two columns named {quoted(body.name)}")
+        names.add(body.name)
+    return [column(body) for body in bodies]
 
 
-def index(given: Index) -> Json:
+def index(body: Index) -> Json:
     """An index as it is kept and shown."""
     return present(
-        indexType=lower_word(given.index_type),
-        name=given.name,
-        fieldNames=given.field_names,
-        properties=given.properties,
+        indexType=lower_word(body.index_type),
+        name=body.name,
+        fieldNames=body.field_names,
+        properties=body.properties,
     )
 
 
@@ -218,7 +218,7 @@ def apply_column(draft: Draft, update: object) -> bool:
 
 def _add(columns: list[Json], update: AddColumn) -> None:
     name = _name(update.field_name)
-    if any(one["name"] == name for one in columns):
+    if any(column["name"] == name for column in columns):
         raise illegal(f"there is a column {quoted(name)} already")
     if len(columns) >= MOST_COLUMNS:
         raise illegal(f"at most {MOST_COLUMNS} columns are allowed")
@@ -235,19 +235,19 @@ def _add(columns: list[Json], update: AddColumn) -> None:
 
 def _delete(columns: list[Json], path: list[str], *, lenient: bool) -> None:
     name = _name(path)
-    if lenient and all(one["name"] != name for one in columns):
+    if lenient and all(column["name"] != name for column in columns):
         return
-    gone = _column_at(columns, path)
+    removed = _column_at(columns, path)
     if len(columns) == 1:
         raise illegal("the only column of a table cannot be deleted")
-    columns.remove(gone)
+    columns.remove(removed)
 
 
 def _rename(columns: list[Json], path: list[str], name: str) -> None:
     old = _column_at(columns, path)
     if not name.strip():
         raise illegal("the name of a column is blank")
-    if any(one["name"] == name and one is not old for one in columns):
+    if any(column["name"] == name and column is not old for column in columns):
         raise illegal(f"there is a column {quoted(name)} already")
     old["name"] = name
 
@@ -255,11 +255,11 @@ def _rename(columns: list[Json], path: list[str], name: str) -> None:
 def _change_index(body: Json, update: AddIndex | DeleteIndex) -> None:
     indexes = cast("list[Json]", body.setdefault("indexes", []))
     if isinstance(update, AddIndex):
-        if any(one.get("name") == update.index.name for one in indexes):
+        if any(index.get("name") == update.index.name for index in indexes):
             raise illegal(f"there is an index {quoted(update.index.name or '')} already")
         indexes.append(index(update.index))
         return
-    remaining = [one for one in indexes if one.get("name") != update.name]
+    remaining = [index for index in indexes if index.get("name") != update.name]
     if len(remaining) == len(indexes) and not update.if_exists:
         raise illegal(f"there is no index {quoted(update.name)}")
     body["indexes"] = remaining
@@ -281,9 +281,9 @@ def _place(columns: list[Json], new: Json, position: Position) -> None:
 
 def _column_at(columns: list[Json], path: list[str]) -> Json:
     name = _name(path)
-    for one in columns:
-        if one["name"] == name:
-            return one
+    for column in columns:
+        if column["name"] == name:
+            return column
     raise _missing(name)
 
 

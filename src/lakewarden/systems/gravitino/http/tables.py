@@ -85,32 +85,32 @@ def _read(exchange: Exchange) -> Created:
     return body.name, {
         **description,
         "columns": columns(body.columns),
-        "partitioning": [_lowered(one, "strategy") for one in body.partitioning or []],
+        "partitioning": [_lowered(transform, "strategy") for transform in body.partitioning or []],
         "distribution": _distribution(body.distribution),
         "sortOrders": [
-            _lowered(one, "direction", "nullOrdering") for one in body.sort_orders or []
+            _lowered(order, "direction", "nullOrdering") for order in body.sort_orders or []
         ],
-        "indexes": [index(one) for one in body.indexes or []],
+        "indexes": [index(body_of_index) for body_of_index in body.indexes or []],
     }
 
 
-def _distribution(given: Json | None) -> Json:
-    if given is None:
+def _distribution(distribution: Json | None) -> Json:
+    if distribution is None:
         return UNDISTRIBUTED
-    number, arguments = given.get("number", 0), given.get("funcArgs") or []
+    number, arguments = distribution.get("number", 0), distribution.get("funcArgs") or []
     if not isinstance(number, int) or not isinstance(arguments, list):
         raise illegal("body: a distribution has a `number` and a list of `funcArgs`")
-    strategy = _lowered({"strategy": "hash", **given}, "strategy")
+    strategy = _lowered({"strategy": "hash", **distribution}, "strategy")
     return {**strategy, "number": number, "funcArgs": arguments}
 
 
-def _lowered(given: Json, *keys: str) -> Json:
+def _lowered(members: Json, *keys: str) -> Json:
     """The object with the words under these keys in lower case."""
-    words = {key: given[key] for key in keys if given.get(key) is not None}
-    for key, value in words.items():
+    named = {key: members[key] for key in keys if members.get(key) is not None}
+    for key, value in named.items():
         if not isinstance(value, str):
             raise illegal(f"body: expected a word as `{key}`")
-    return {**given, **{key: lower_word(str(value)) for key, value in words.items()}}
+    return {**members, **{key: lower_word(str(value)) for key, value in named.items()}}
 
 
 def show(name: str, body: Json) -> Json:
@@ -137,7 +137,9 @@ def _apply(draft: Draft, update: Any) -> None:
 def _columns_added(
     exchange: Exchange, transaction: WriteTransaction, table: Entity, body: Json
 ) -> None:
-    transaction.change(exchange.realm, *(EntityAdded(one, table) for one in _columns(table, body)))
+    transaction.change(
+        exchange.realm, *(EntityAdded(column, table) for column in _columns(table, body))
+    )
 
 
 def _columns_altered(
@@ -149,17 +151,17 @@ def _columns_altered(
         state = transaction.realm(exchange.realm)
         if was and now and is_stored(state, was) and not is_stored(state, now):
             transaction.change(exchange.realm, EntityRenamed(was, now.name))
-    known = set(object_store.children(transaction.realm(exchange.realm), table, lambda _: True))
-    wanted = set(_columns(table, draft.body))
-    gone: list[Effect] = [EntityDropped(one) for one in sorted(known - wanted)]
-    come = (EntityAdded(one, table) for one in sorted(wanted - known))
-    transaction.change(exchange.realm, *gone, *come)
+    stored = set(object_store.children(transaction.realm(exchange.realm), table, lambda _: True))
+    columns = set(_columns(table, draft.body))
+    removed: list[Effect] = [EntityDropped(column) for column in sorted(stored - columns)]
+    come = (EntityAdded(column, table) for column in sorted(columns - stored))
+    transaction.change(exchange.realm, *removed, *come)
 
 
 def _columns(table: Entity, body: Json) -> Iterator[Entity]:
     """The entities of the columns whose names may be names of objects."""
-    columns = (_column(table, str(one["name"])) for one in columns_of(body))
-    return (one for one in columns if one is not None)
+    columns = (_column(table, str(column["name"])) for column in columns_of(body))
+    return (column for column in columns if column is not None)
 
 
 def _column(table: Entity, name: str) -> Entity | None:
@@ -185,8 +187,8 @@ TABLES: Final = Kind(
 
 def load(exchange: Exchange) -> Reply:
     """One table; `privileges=MODIFY_TABLE` asks for it in order to modify it."""
-    wanted = {word.strip().upper() for word in exchange.one("privileges").split(",")}
-    verb = "load_to_modify" if "MODIFY_TABLE" in wanted else "load"
+    privileges = {name.strip().upper() for name in exchange.one("privileges").split(",")}
+    verb = "load_to_modify" if "MODIFY_TABLE" in privileges else "load"
     return kinds.load(TABLES, exchange, f"table.{verb}")
 
 

@@ -86,7 +86,7 @@ def read_updates(exchange: Exchange, union: Any) -> list[Any]:
     raw = read(exchange, Updates).updates
     if not raw:
         raise illegal("body: expected at least one update")
-    return [convert(one, union, f"body: updates[{i}]") for i, one in enumerate(raw)]
+    return [convert(update, union, f"body: updates[{i}]") for i, update in enumerate(raw)]
 
 
 def apply_shared(draft: Draft, update: object) -> None:

@@ -53,10 +53,10 @@ def bulk_add(exchange: Exchange) -> Reply:
     """Adds users, each by itself: failures are listed, the others are added."""
     metalake = entity(exchange, "metalake")
     users = _counted(read(exchange, BulkAdd).users)
-    names = [one.name for one in users]
+    names = [user.name for user in users]
 
     def add_each(transaction: WriteTransaction) -> Reply:
-        acts = [partial(_added, exchange, transaction, one, metalake) for one in users]
+        acts = [partial(_added, exchange, transaction, user, metalake) for user in users]
         done, errors = _each(names, acts)
         return _bulk_reply("users", done, errors, len(names))
 
@@ -93,8 +93,8 @@ def _counted(items: list[T]) -> list[T]:
     return items
 
 
-def _added(exchange: Exchange, transaction: WriteTransaction, one: Add, metalake: Entity) -> Json:
-    return add(exchange, transaction, one.record(metalake, "user"))
+def _added(exchange: Exchange, transaction: WriteTransaction, user: Add, metalake: Entity) -> Json:
+    return add(exchange, transaction, user.record(metalake, "user"))
 
 
 def _each(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T], list[Json]]:

@@ -67,27 +67,27 @@ def _read(exchange: Exchange) -> Created:
     return body.name, {**described(body.comment, body.properties), **_query(body)}
 
 
-def _query(given: Create | Replace) -> Json:
+def _query(body: Create | Replace) -> Json:
     return present(
-        columns=columns(given.columns or []),
-        representations=_representations(given.representations),
-        defaultCatalog=given.default_catalog,
-        defaultSchema=given.default_schema,
+        columns=columns(body.columns or []),
+        representations=_representations(body.representations),
+        defaultCatalog=body.default_catalog,
+        defaultSchema=body.default_schema,
     )
 
 
-def _representations(given: Sequence[Representation]) -> list[Json]:
-    if not given:
+def _representations(bodies: Sequence[Representation]) -> list[Json]:
+    if not bodies:
         raise illegal("body: a view needs at least one representation")
-    dialects = {one.dialect for one in given}
-    if len(dialects) < len(given):
+    dialects = {body.dialect for body in bodies}
+    if len(dialects) < len(bodies):
         raise illegal("body: two representations are of one dialect")
-    for one in given:
-        if lower_word(one.type) != "sql":
-            raise illegal(f"unknown representation {quoted(one.type)}; expected `sql`")
-        if not one.dialect.strip() or not one.sql.strip():
+    for body in bodies:
+        if lower_word(body.type) != "sql":
+            raise illegal(f"unknown representation {quoted(body.type)}; expected `sql`")
+        if not body.dialect.strip() or not body.sql.strip():
             raise illegal("body: a representation has a `dialect` and `sql`")
-    return [{"type": "sql", "dialect": one.dialect, "sql": one.sql} for one in given]
+    return [{"type": "sql", "dialect": body.dialect, "sql": body.sql} for body in bodies]
 
 
 def _show(name: str, body: Json) -> Json:

@@ -60,8 +60,8 @@ class InGravitino:
         lake, catalog = self.metalake, node.database or self.catalog
         schema = f"{lake}:{catalog}.{node.schema}"
         entity = Entity("view" if node.is_view else "table", f"{schema}.{node.identifier}")
-        for one in (Entity("catalog", f"{lake}:{catalog}"), Entity("schema", schema), entity):
-            yield from stored(one, node.where)
+        for container in (Entity("catalog", f"{lake}:{catalog}"), Entity("schema", schema), entity):
+            yield from stored(container, node.where)
         yield from self._tagged(entity, node.tags, node)
         for column in node.columns:
             if not node.is_view:

@@ -142,8 +142,8 @@ def rows(exchange: Exchange, system: System) -> Iterator[Row]:
             yield from _catalogs(exchange, reply, lake, tuple(inside))
         case ("api", "metalakes", lake, *inside):
             yield from _in_metalake(exchange, reply, lake, tuple(inside), system)
-        case ("api", "version" | "configs" as word):
-            yield _meaningless(word)
+        case ("api", "version" | "configs" as kind):
+            yield _meaningless(kind)
         case _:
             raise exchanges.unknown(exchange)
 
@@ -161,8 +161,8 @@ def _checked(exchange: Exchange) -> Section:
     return reply
 
 
-def _meaningless(what: str) -> Row:
-    return Row(IGNORED, (f"replies about {what}",))
+def _meaningless(kind: str) -> Row:
+    return Row(IGNORED, (f"replies about {kind}",))
 
 
 def _same(reply: Section, key: str, name: str) -> Section:
@@ -206,18 +206,18 @@ def _catalogs(
         case (catalog, "schemas", schema):
             _same(reply, "schema", schema)
             yield from _one(lake, "schema", f"{catalog}.{schema}")
-        case (catalog, "schemas", schema, word) if word in _LEAVES:
+        case (catalog, "schemas", schema, segment) if segment in _LEAVES:
             for name in _identified(reply, lake, catalog, schema):
-                yield from _one(lake, _LEAVES[word], f"{catalog}.{schema}.{name}")
-        case (catalog, "schemas", schema, word, name) if word in _LEAVES:
-            type = _LEAVES[word]
+                yield from _one(lake, _LEAVES[segment], f"{catalog}.{schema}.{name}")
+        case (catalog, "schemas", schema, segment, name) if segment in _LEAVES:
+            type = _LEAVES[segment]
             item = _same(reply, type, name)
             yield from _one(lake, type, f"{catalog}.{schema}.{name}")
             for column in item.tables("columns"):
                 full_name = f"{catalog}.{schema}.{name}.{column.text('name')}"
                 yield from _one(lake, "column", full_name)
         case _ if _MEANINGLESS & set(inside[-2:]):
-            yield _meaningless(next(word for word in inside[-2:] if word in _MEANINGLESS))
+            yield _meaningless(next(segment for segment in inside[-2:] if segment in _MEANINGLESS))
         case _:
             raise exchanges.unknown(exchange)
 
@@ -262,13 +262,13 @@ def _in_metalake(
     exchange: Exchange, reply: Section, lake: str, inside: tuple[str, ...], system: System
 ) -> Iterator[Row]:
     match inside:
-        case ("users" | "groups" as word,):
+        case ("users" | "groups" as list_name,):
             for name in reply.texts("names"):
-                yield from _principal(lake, word, name)
-            for item in reply.tables(word):
-                yield from _holder(lake, word, item.text("name"), item)
-        case ("users" | "groups" as word, name):
-            yield from _holder(lake, word, name, _same(reply, word[:-1], name))
+                yield from _principal(lake, list_name, name)
+            for item in reply.tables(list_name):
+                yield from _holder(lake, list_name, item.text("name"), item)
+        case ("users" | "groups" as list_name, name):
+            yield from _holder(lake, list_name, name, _same(reply, list_name[:-1], name))
         case ("roles",):
             for name in reply.texts("names"):
                 yield from _role(lake, name)
@@ -279,13 +279,13 @@ def _in_metalake(
             yield from _owner(lake, type, full_name, reply, system)
         case ("jobs", *run):
             yield from _jobs(exchange, reply, lake, tuple(run))
-        case ("tags" | "policies" as word,):
-            items = (item.text("name") for item in reply.tables(word))
+        case ("tags" | "policies" as list_name,):
+            items = (item.text("name") for item in reply.tables(list_name))
             for name in (*reply.texts("names"), *items):
-                yield from _one(lake, _WHOLE[word], name)
-        case ("tags" | "policies" as word, name):
-            _same(reply, _WHOLE[word], name)
-            yield from _one(lake, _WHOLE[word], name)
+                yield from _one(lake, _WHOLE[list_name], name)
+        case ("tags" | "policies" as list_name, name):
+            _same(reply, _WHOLE[list_name], name)
+            yield from _one(lake, _WHOLE[list_name], name)
         case ("objects", *_) | ("tags" | "policies", _, "objects"):
             yield _meaningless("objects")
         case _:
@@ -311,20 +311,20 @@ def _jobs(exchange: Exchange, reply: Section, lake: str, run: tuple[str, ...]) -
             raise exchanges.unknown(exchange)
 
 
-def _principal(lake: str, word: str, name: str) -> Iterator[Row]:
+def _principal(lake: str, list_name: str, name: str) -> Iterator[Row]:
     """A user or group of the metalake; users are its members."""
-    yield from _one(lake, word[:-1], name)
-    principal = Principal(USER if word == "users" else GROUP, name)
+    yield from _one(lake, list_name[:-1], name)
+    principal = Principal(USER if list_name == "users" else GROUP, name)
     yield principal_row(principal, "")
     if principal.kind == USER:
         yield membership_row(principal, members_of(lake), "")
 
 
-def _holder(lake: str, word: str, name: str, item: Section) -> Iterator[Row]:
+def _holder(lake: str, list_name: str, name: str, item: Section) -> Iterator[Row]:
     """A user or group with the roles that were handed to it."""
-    yield from _principal(lake, word, name)
+    yield from _principal(lake, list_name, name)
     for role in item.texts("roles"):
-        holder = Principal(USER if word == "users" else GROUP, name)
+        holder = Principal(USER if list_name == "users" else GROUP, name)
         yield membership_row(holder, Principal(ROLE, f"{lake}:{role}"), "")
 
 
@@ -339,10 +339,10 @@ def _grants(lake: str, name: str, role: Section, system: System) -> Iterator[Row
         type, full_name = item.text("type"), item.text("fullName")
         by_effect: dict[Effect, list[str]] = {}
         for privilege in item.tables("privileges"):
-            word = privilege.text("condition").lower()
-            if word not in (Effect.ALLOW.value, Effect.DENY.value):
+            condition = privilege.text("condition").lower()
+            if condition not in (Effect.ALLOW.value, Effect.DENY.value):
                 raise BadInput("expected `allow` or `deny`", where=privilege.at("condition"))
-            by_effect.setdefault(Effect(word), []).append(privilege.text("name").upper())
+            by_effect.setdefault(Effect(condition), []).append(privilege.text("name").upper())
         for effect, privileges in by_effect.items():
             try:
                 target = gravitino.entity(lake, type, full_name)
@@ -377,10 +377,10 @@ def _owner(lake: str, type: str, full_name: str, reply: Section, system: System)
     if value is None:
         return
     item = Section(value, reply.at("owner"))
-    word = item.text("type").lower()
-    if word not in (USER, GROUP):
+    kind = item.text("type").lower()
+    if kind not in (USER, GROUP):
         raise BadInput("expected `user` or `group`", where=item.at("type"))
-    owner = Principal(word, item.text("name"))
+    owner = Principal(kind, item.text("name"))
     try:
         entity = gravitino.entity(lake, type, full_name)
     except (BadInput, Unknown) as error:

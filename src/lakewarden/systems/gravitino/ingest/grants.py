@@ -182,12 +182,12 @@ class Grants:
         """
         is_table = table.type == "table" and not _problem(table)
         for column, sql in sorted(granted.items()):
-            said = set(sql) & ON_COLUMN.keys() if is_table else set[str]()
+            expressible = set(sql) & ON_COLUMN.keys() if is_table else set[str]()
             entity = Entity("column", f"{table.name}.{column}")
-            self.grant(grantee, to, entity, {ON_COLUMN[word] for word in said}, said)
-            if set(sql) - said:
-                what = f"{listed(set(sql) - said)} on the column `{column}` to {grantee}"
-                self.note(f"{table.type}:{table.name}", what)
+            self.grant(grantee, to, entity, {ON_COLUMN[name] for name in expressible}, expressible)
+            if set(sql) - expressible:
+                note = f"{listed(set(sql) - expressible)} on the column `{column}` to {grantee}"
+                self.note(f"{table.type}:{table.name}", note)
 
     def grant(
         self,
@@ -201,19 +201,19 @@ class Grants:
 
         `grantee` (see `called`) says by what right. INVARIANT: it always means the same `to`.
         """
-        principals, words = tuple(sorted(set(to))), set(privileges)
-        if principals and words:
-            _, had, said = self._granted.setdefault((grantee, on), (principals, set(), set()))
-            had |= words
-            said |= set(sql)
+        principals, granted = tuple(sorted(set(to))), set(privileges)
+        if principals and granted:
+            _, had, sources = self._granted.setdefault((grantee, on), (principals, set(), set()))
+            had |= granted
+            sources |= set(sql)
 
     def fits(self, privilege: str, on: Entity) -> bool:
         """Whether the privilege may be granted on an entity of that type."""
         return on.type in self.model.privilege(privilege).on
 
-    def note(self, subject: str, what: str) -> None:
+    def note(self, subject: str, note: str) -> None:
         """Something that has no counterpart."""
-        self._rows.append(note_row(subject, what))
+        self._rows.append(note_row(subject, note))
 
     def rows(self) -> Iterator[Row]:
         """Everything that was found."""
@@ -247,6 +247,6 @@ def called(kind: str, name: str) -> str:
     return f"{kind} {json.dumps(name, ensure_ascii=False)}"
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """Words in order, for people."""
-    return ", ".join(sorted(words))
+    return ", ".join(sorted(names))

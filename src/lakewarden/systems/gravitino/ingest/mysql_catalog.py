@@ -69,10 +69,10 @@ def read(
 
 
 def _notes(ask: Requirement, name: str, counts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for what, question in counts.items():
+    for subject, question in counts.items():
         count = ask(question)[0]["found"]
         if count:
-            yield name, f"grants on {what}: {count}"
+            yield name, f"grants on {subject}: {count}"
 
 
 def _mariadb(ask: Requirement) -> dict[Account, Known]:
@@ -139,12 +139,12 @@ def _account(row: Mapping[str, Any]) -> Account:
 def _flags(row: Mapping[str, Any]) -> frozenset[str]:
     """Privileges that stand in columns: `Create_view_priv` is CREATE VIEW."""
     names = (c.removesuffix("_priv") for c, v in row.items() if c.endswith("_priv") and v == "Y")
-    words = (name.replace("_", " ").upper() for name in names)
-    return frozenset(_WORDS.get(word, word) for word in words)
+    privileges = (name.replace("_", " ").upper() for name in names)
+    return frozenset(_WORDS.get(privilege, privilege) for privilege in privileges)
 
 
 def _set(value: str | set[str] | frozenset[str]) -> frozenset[str]:
     """Privileges that stand in a set."""
     names = value.split(",") if isinstance(value, str) else value
-    words = (name.strip().upper() for name in names)
-    return frozenset(_WORDS.get(word, word) for word in words if word)
+    privileges = (name.strip().upper() for name in names)
+    return frozenset(_WORDS.get(privilege, privilege) for privilege in privileges if privilege)

@@ -207,8 +207,8 @@ class _Reader:
             if self._is_someone(account, known):
                 self._principal(account, known)
                 self._privileges(account, known)
-        for subject, what in self._mysql.notes:
-            self._grants.note(subject, what)
+        for subject, note in self._mysql.notes:
+            self._grants.note(subject, note)
 
     def _is_someone(self, account: Account, known: Known) -> bool:
         if known.is_role:
@@ -230,8 +230,8 @@ class _Reader:
             roles = [self._catalog.role(role_name(role)) for role in sorted(memberships)]
             self._grants.user(user_name(account), roles)
             for role in sorted(known.roles - memberships):
-                what = f"the role `{role_name(role)}`, which takes SET ROLE"
-                self._grants.note(user_name(account), what)
+                note = f"the role `{role_name(role)}`, which takes SET ROLE"
+                self._grants.note(user_name(account), note)
 
     def _to(self, account: Account, known: Known) -> tuple[str, Principal]:
         """What the grantee is called, and whom its privileges reach."""
@@ -245,11 +245,11 @@ class _Reader:
         """What the account has at once; a role with all that was granted to it, however far."""
         whose = {account}
         if known.is_role and account.user != PUBLIC:
-            edges = {one: other.roles for one, other in self._mysql.accounts.items()}
+            edges = {account: other.roles for account, other in self._mysql.accounts.items()}
             whose |= closure(account, edges)
         everywhere = frozenset[str]()
-        for one in whose & set(self._mysql.accounts):
-            everywhere |= self._everywhere(one)
+        for role in whose & set(self._mysql.accounts):
+            everywhere |= self._everywhere(role)
         patterns: dict[str, frozenset[str]] = {}
         for row in self._mysql.on_schemas:
             if row.account in whose:
@@ -260,16 +260,16 @@ class _Reader:
             if on.account in whose:
                 key = (on.schema, on.table)
                 tables[key] = tables.get(key, frozenset()) | on.privileges
-                for column, words in on.columns.items():
-                    columns.setdefault(key, {}).setdefault(column, set()).update(words)
+                for column, column_privileges in on.columns.items():
+                    columns.setdefault(key, {}).setdefault(column, set()).update(column_privileges)
         return _Has(everywhere, patterns, tables, columns)
 
     def _everywhere(self, account: Account) -> frozenset[str]:
         known = self._mysql.accounts[account]
         if not known.has_restrictions:
             return known.privileges
-        what = f"{listed(known.privileges)}, limited by partial revokes"
-        self._grants.note(user_name(account), what)
+        note = f"{listed(known.privileges)}, limited by partial revokes"
+        self._grants.note(user_name(account), note)
         return frozenset()
 
     def _privileges(self, account: Account, known: Known) -> None:
@@ -279,14 +279,14 @@ class _Reader:
         above = self._catalog_words(everywhere)
         self._given(label, to, self._catalog.entity, above, everywhere, everywhere)
         for schema in self._mysql.schemas:
-            mine = self._on_schema(has, schema)
+            schema_privileges = self._on_schema(has, schema)
             inside = [key for key in has.on_tables if key[0] == schema]
-            together = everywhere | mine
-            words = self._schema_words(together, mine or inside) - above
+            together = everywhere | schema_privileges
+            granted = self._schema_words(together, schema_privileges or inside) - above
             entity = self._catalog.schema(schema)
-            self._given(label, to, entity, words, mine, together)
+            self._given(label, to, entity, granted, schema_privileges, together)
             for key in inside:
-                self._on_table(label, to, has, key, together, words | above)
+                self._on_table(label, to, has, key, together, granted | above)
 
     def _on_schema(self, has: _Has, schema: str) -> frozenset[str]:
         matching = [pattern for pattern in has.on_patterns if matches(pattern, schema)]
@@ -307,58 +307,62 @@ class _Reader:
         above: frozenset[str],
         had: set[str],
     ) -> None:
-        type, mine, subject = self._mysql.leaves.get(key), has.on_tables[key], ".".join(key)
+        type, table_privileges, subject = (
+            self._mysql.leaves.get(key),
+            has.on_tables[key],
+            ".".join(key),
+        )
         on_columns = has.on_columns.get(key, {})
         if type is None:
-            left = mine.union(*on_columns.values())
-            if left:
-                self._grants.note(subject, f"{listed(left)} to {label}")
+            unmapped = table_privileges.union(*on_columns.values())
+            if unmapped:
+                self._grants.note(subject, f"{listed(unmapped)} to {label}")
             return
         entity = self._catalog.leaf(type, *key)
         self._grants.columns(label, [to], entity, on_columns)
-        together = above | mine
-        words = set[str]()
+        together = above | table_privileges
+        granted = set[str]()
         if "SELECT" in together:
-            words.add("SELECT_TABLE" if type == "table" else "SELECT_VIEW")
+            granted.add("SELECT_TABLE" if type == "table" else "SELECT_VIEW")
         if type == "table":
-            words |= {WRITES[word] for word in together & WRITES.keys()}
+            granted |= {WRITES[name] for name in together & WRITES.keys()}
         if type == "table" and together >= self._modified:
-            words.add("MODIFY_TABLE")
-        self._given(label, to, entity, words - had, mine, together)
+            granted.add("MODIFY_TABLE")
+        self._given(label, to, entity, granted - had, table_privileges, together)
 
     def _catalog_words(self, privileges: frozenset[str]) -> set[str]:
-        words = self._schema_words(privileges, privileges & (MODIFIED | {_SHOWN, "CREATE"}))
-        return words | ({"CREATE_SCHEMA"} if "CREATE" in privileges else set())
+        granted = self._schema_words(privileges, privileges & (MODIFIED | {_SHOWN, "CREATE"}))
+        return granted | ({"CREATE_SCHEMA"} if "CREATE" in privileges else set())
 
     def _schema_words(self, privileges: frozenset[str], visible: object) -> set[str]:
-        words = {"USE_SCHEMA"} if visible else set[str]()
+        granted = {"USE_SCHEMA"} if visible else set[str]()
         if "SELECT" in privileges:
-            words |= {"SELECT_TABLE", "SELECT_VIEW"}
-        words |= {WRITES[word] for word in privileges & WRITES.keys()}
+            granted |= {"SELECT_TABLE", "SELECT_VIEW"}
+        granted |= {WRITES[name] for name in privileges & WRITES.keys()}
         if privileges >= self._modified:
-            words.add("MODIFY_TABLE")
+            granted.add("MODIFY_TABLE")
         if "CREATE" in privileges:
-            words.add("CREATE_TABLE")
-        return words
+            granted.add("CREATE_TABLE")
+        return granted
 
     def _given(
         self,
         label: str,
         to: Principal,
         on: Entity,
-        words: set[str],
-        mine: Iterable[str],
+        granted: set[str],
+        sql_privileges: Iterable[str],
         together: frozenset[str],
     ) -> None:
         """States `words`, and notes what of the grant itself says nothing here."""
-        said = {"SELECT", "CREATE", _SHOWN, *WRITES}
+        expressible = {"SELECT", "CREATE", _SHOWN, *WRITES}
         if on.type == "table":
-            said = {"SELECT", *WRITES}
+            expressible = {"SELECT", *WRITES}
         elif on.type == "view":
-            said = {"SELECT"}
+            expressible = {"SELECT"}
         if together >= self._modified and on.type != "view":
-            said |= self._modified
-        self._grants.grant(label, [to], on, words, set(mine) & said or {"USAGE"})
-        left = set(mine) - said
-        if left:
-            self._grants.note(f"{on.type}:{on.name}", f"{listed(left)} to {label}")
+            expressible |= self._modified
+        self._grants.grant(label, [to], on, granted, set(sql_privileges) & expressible or {"USAGE"})
+        unmapped = set(sql_privileges) - expressible
+        if unmapped:
+            self._grants.note(f"{on.type}:{on.name}", f"{listed(unmapped)} to {label}")

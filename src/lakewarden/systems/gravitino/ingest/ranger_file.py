@@ -82,8 +82,8 @@ class RangerFile:
 
     @property
     def options(self) -> Mapping[str, str]:
-        given = {"metalake": self.metalake, "catalog": self.catalog, "service": self.service}
-        named = {name: value for name, value in given.items() if value}
+        options = {"metalake": self.metalake, "catalog": self.catalog, "service": self.service}
+        named = {name: value for name, value in options.items() if value}
         return named | ({"takes_untagged": "true"} if self.takes_untagged else {})
 
     def inputs(self) -> Sequence[Input]:
@@ -112,14 +112,14 @@ class RangerFile:
 
     def meaning(self, ranger: Ranger) -> Meaning:
         """What the policies come to. Raises `BadInput` where they cannot be kept apart."""
-        mine, type = self._chosen(ranger)
+        policies, type = self._chosen(ranger)
         tagging = [policy for policy in ranger.policies if policy.type == TAG]
         limits = next((policy for policy in tagging if policy.restricts), None)
         if limits is not None and not self.takes_untagged:
             message = f"the policy `{limits.name}` takes away by tag, and no tags are known here"
             hint = "; with --takes-untagged it is left out: only where nothing carries the tag"
             raise BadInput(message + hint, where=limits.where)
-        service = mine[0].service
+        service = policies[0].service
         catalog = "" if type == "trino" else self.catalog or service
         if type == "trino" and self.catalog:
             raise BadInput("policies of Trino name their catalogs themselves", where="--catalog")
@@ -131,7 +131,7 @@ class RangerFile:
         except BadInput as error:
             raise BadInput(f"{error.message}; name it with --catalog", where=service) from None
         others = {p.service for p in ranger.policies} - {service}
-        meaning = Meaning(scopes, ranger, mine, others=sorted(others))
+        meaning = Meaning(scopes, ranger, policies, others=sorted(others))
         for policy in tagging:
             meaning.note(policy, "policy about tags")
         return meaning
@@ -152,13 +152,13 @@ class RangerFile:
             known = ", ".join(sorted(SERVICES))
             message = f"`{name}` is a service of type `{types[name]}`; read are those of: {known}"
             raise BadInput(message, where=str(self.path))
-        mine = [policy for policy in ranger.policies if policy.service == name]
+        policies = [policy for policy in ranger.policies if policy.service == name]
         names: set[str] = set()
-        for policy in mine:
+        for policy in policies:
             if policy.name in names:
                 raise BadInput(f"the policy `{policy.name}` occurs twice", where=policy.where)
             names.add(policy.name)
-        return mine, types[name]
+        return policies, types[name]
 
 
 @dataclass(slots=True)
@@ -193,9 +193,9 @@ class Meaning:
         yield from self._statements.values()
         yield from self._notes
 
-    def note(self, policy: Policy, what: str) -> None:
+    def note(self, policy: Policy, note: str) -> None:
         """Something of a policy that has no counterpart."""
-        self._notes[note_row(f"policy {policy.name}", what)] = None
+        self._notes[note_row(f"policy {policy.name}", note)] = None
 
     def _policy(self, policy: Policy) -> None:
         if policy.overrides:
@@ -220,25 +220,27 @@ class Meaning:
             self._restrict(policy, "else", [everybody])
 
     def _allow(self, policy: Policy, index: int, item: Item) -> None:
-        what = f"item {index + 1} of what is allowed"
+        subject = f"item {index + 1} of what is allowed"
         if item.delegates:
-            self.note(policy, f"{what}: the right to grant")
+            self.note(policy, f"{subject}: the right to grant")
         windows = policy.windows or _ALWAYS
         if item.conditional or policy.conditional or not all(w.exact for w in windows):
-            self.note(policy, f"{what}: under a condition, or at times, that cannot be said")
+            self.note(policy, f"{subject}: under a condition, or at times, that cannot be said")
             return
         to = self._people.allowed(item)
         for user in sorted(MACROS & set(item.users)):
-            self.note(policy, f"{what}: what is allowed to {user}")
+            self.note(policy, f"{subject}: what is allowed to {user}")
         for resource in policy.resources:
             places = self.scopes.exact(resource)
             if places is None:
-                self.note(policy, f"{what}: {_resource_text(resource)}")
+                self.note(policy, f"{subject}: {_resource_text(resource)}")
                 continue
             for place in places:
                 self._allow_at(policy, f"allow {index + 1}", item, place, to)
             if not places:
-                self.note(policy, f"{what}: no policy names what {_resource_text(resource)} means")
+                self.note(
+                    policy, f"{subject}: no policy names what {_resource_text(resource)} means"
+                )
 
     def _allow_at(
         self, policy: Policy, part: str, item: Item, place: Place, to: list[Principal]
@@ -249,8 +251,8 @@ class Meaning:
             self.note(policy, f"{listed} on {place.entity.type}:{place.entity.name}")
             return
         granted: dict[Entity, set[str]] = {place.entity: set(words)}
-        for entity, word in self.scopes.needs(place, words):
-            granted.setdefault(entity, set()).add(word)
+        for entity, privilege in self.scopes.needs(place, words):
+            granted.setdefault(entity, set()).add(privilege)
         for entity, privileges in granted.items():
             self._state(policy, part, "allow", entity, privileges, to)
         for index, exception in enumerate(policy.allow_exceptions, 1):
@@ -269,15 +271,15 @@ class Meaning:
                     self._deny_at(policy, f"{part} {index}", item, place)
 
     def _deny_at(self, policy: Policy, part: str, item: Item, place: Place) -> None:
-        who, unknown = self._people.restricted(item)
+        principals, unknown = self._people.restricted(item)
         if unknown:
             why = f"the files do not tell {', '.join(unknown)}"
             self.note(policy, f"{part}: taken from everybody, since {why}")
-        taken: dict[Entity, set[str]] = {}
-        for entity, word in self.scopes.denied(item.accesses, place):
-            taken.setdefault(entity, set()).add(word)
-        for entity, words in taken.items():
-            self._state(policy, part, "deny", entity, words, who)
+        denied: dict[Entity, set[str]] = {}
+        for entity, privilege in self.scopes.denied(item.accesses, place):
+            denied.setdefault(entity, set()).add(privilege)
+        for entity, privileges in denied.items():
+            self._state(policy, part, "deny", entity, privileges, principals)
 
     def _state(
         self,
@@ -285,7 +287,7 @@ class Meaning:
         part: str,
         effect: str,
         on: Entity,
-        words: set[str],
+        privileges: set[str],
         to: Sequence[Principal],
     ) -> None:
         """A statement for each time in which the policy holds."""
@@ -297,21 +299,21 @@ class Meaning:
                 "id": id if number == 1 else f"{id} ({number})",
                 "effect": effect,
                 "title": f"{policy.name} ({part})",
-                "privileges": sorted(words),
+                "privileges": sorted(privileges),
                 "to": sorted({principal_text(principal) for principal in to}),
                 "on": f"{on.type}:{on.name}",
             }
             table |= {} if start is None else {"valid_from": start}
             table |= {} if end is None else {"valid_until": end}
-            self._add(table, sorted(words), policy)
+            self._add(table, sorted(privileges), policy)
 
-    def _add(self, table: dict[str, object], words: Sequence[str], policy: Policy) -> None:
+    def _add(self, table: dict[str, object], privileges: Sequence[str], policy: Policy) -> None:
         """Adds a statement; the same from several resources of a policy is one."""
         id = str(table["id"])
         known = self._statements.get(id)
         row = statement_row(table, policy.where)
         if known is not None and known != row:
-            table["id"] = f"{id}, {', '.join(words)}"
+            table["id"] = f"{id}, {', '.join(privileges)}"
             row = statement_row(table, policy.where)
         self._statements[str(table["id"])] = row
 

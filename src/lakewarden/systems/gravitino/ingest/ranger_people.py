@@ -96,7 +96,7 @@ class People:
         role = self.ranger.roles.get(name)
         if role is None or name in above or PUBLIC in role.groups:
             return False
-        inner = all(self._is_held(one, (*above, name)) for one in role.roles)
+        inner = all(self._is_held(role, (*above, name)) for role in role.roles)
         return inner and all(map(self._is_listed, role.groups))
 
     def rows(self, place: str) -> Iterator[Row]:

@@ -174,8 +174,8 @@ def _read(section: Section) -> tuple[Policy, bool]:
         raise BadInput(f"{message}, and without them it would reach further", where=section.where)
     resources = [_resource(section, "resources")]
     additional = section.take("additionalResources")
-    for index, one in enumerate(additional if isinstance(additional, list) else ()):
-        inner = Section({"resources": one}, f"{section.at('additionalResources')}[{index}]")
+    for index, item in enumerate(additional if isinstance(additional, list) else ()):
+        inner = Section({"resources": item}, f"{section.at('additionalResources')}[{index}]")
         resources.append(_resource(inner, "resources"))
     policy = Policy(
         name=section.text("name"),
@@ -191,7 +191,7 @@ def _read(section: Section) -> tuple[Policy, bool]:
         denies_all_else=section.flag("isDenyAllElse"),
         overrides=_whole(section, "policyPriority") > 0,
         conditional=bool(section.take("conditions")),
-        windows=tuple(_window(one) for one in section.tables("validitySchedules")),
+        windows=tuple(_window(table) for table in section.tables("validitySchedules")),
         where=section.where,
     )
     enabled = section.flag("isEnabled", default=True)
@@ -218,7 +218,7 @@ def _resource(section: Section, key: str) -> Resource:
 
 
 def _items(section: Section, key: str, *, takes_all: bool = False) -> tuple[Item, ...]:
-    return tuple(_item(one, takes_all=takes_all) for one in section.tables(key))
+    return tuple(_item(table, takes_all=takes_all) for table in section.tables(key))
 
 
 def _item(section: Section, *, takes_all: bool = True) -> Item:
@@ -242,17 +242,17 @@ def _item(section: Section, *, takes_all: bool = True) -> Item:
 
 
 def _masks(section: Section) -> Iterator[Item]:
-    for one in section.tables("dataMaskPolicyItems"):
-        info = Section(one.take("dataMaskInfo") or {}, one.at("dataMaskInfo"))
-        item = _item(one)
+    for table in section.tables("dataMaskPolicyItems"):
+        info = Section(table.take("dataMaskInfo") or {}, table.at("dataMaskInfo"))
+        item = _item(table)
         if info.text("dataMaskType", "") != _NO_MASK:
             yield item
 
 
 def _filters(section: Section) -> Iterator[Item]:
-    for one in section.tables("rowFilterPolicyItems"):
-        info = Section(one.take("rowFilterInfo") or {}, one.at("rowFilterInfo"))
-        item = _item(one)
+    for table in section.tables("rowFilterPolicyItems"):
+        info = Section(table.take("rowFilterInfo") or {}, table.at("rowFilterInfo"))
+        item = _item(table)
         if info.text("filterExpr", "").strip():
             yield item
 

@@ -146,7 +146,12 @@ class Scopes:
         if not self._there:
             return []
         items_by_type = (named.items() for named in self._known.values())
-        return [one for items in items_by_type for names, one in items if names not in self._there]
+        return [
+            item_names
+            for items in items_by_type
+            for names, item_names in items
+            if names not in self._there
+        ]
 
     def learn(self, resource: Resource) -> None:
         """Remembers the names that a resource spells out."""
@@ -176,7 +181,7 @@ class Scopes:
         """What an allowing policy is about; None where that cannot be said."""
         if not self.speaks_of(resource) or any(level.excludes for level in resource.values()):
             return None
-        given = TYPES[len(self.top) + len(resource)]
+        type = TYPES[len(self.top) + len(resource)]
         entities: dict[Entity, None] = {}
         for values in self._named(resource):
             depth = len(values)
@@ -184,7 +189,7 @@ class Scopes:
                 depth -= 1
             for entity in self._matching((*self.top, *values[:depth])):
                 entities[entity] = None
-        return [Place(entity, given) for entity in entities]
+        return [Place(entity, type) for entity in entities]
 
     def _matching(self, names: tuple[str, ...]) -> Iterator[Entity]:
         if any("{" in name or "$" in name for name in names):
@@ -202,15 +207,17 @@ class Scopes:
         """The smallest entities that can be restricted and contain what the resource is about."""
         if not self.speaks_of(resource):
             return [Place(self.root, "column", whole=False)]
-        given = TYPES[len(self.top) + len(resource)]
+        type = TYPES[len(self.top) + len(resource)]
         excludes = any(level.excludes for level in resource.values())
         places: dict[Place, None] = {}
         for values in self._named(resource):
             names = (*self.top, *takewhile(_is_name, values))
             entity = self._restrictable(names)
-            left = values[len(names) - len(self.top) :]
-            whole = not excludes and set(left) <= {_ANY} and entity.type == TYPES[len(names)]
-            places[Place(entity, given, whole)] = None
+            deeper = values[len(names) - len(self.top) :]
+            covers_type = (
+                not excludes and set(deeper) <= {_ANY} and entity.type == TYPES[len(names)]
+            )
+            places[Place(entity, type, covers_type)] = None
         return list(places)
 
     def _restrictable(self, names: Sequence[str]) -> Entity:
@@ -239,67 +246,73 @@ class Scopes:
     def _entity(self, names: tuple[str, ...]) -> Entity:
         full = ".".join(names)
         name = f"{self.metalake}:{full}" if full else self.metalake
-        there = self._there.get(names)
-        return there if there is not None else gravitino.parse(TYPES[len(names)], name)
+        stored = self._there.get(names)
+        return stored if stored is not None else gravitino.parse(TYPES[len(names)], name)
 
     def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
         """The privileges that mean no more than the accesses do at that place."""
-        words, depth = self._all(accesses), TYPES.index(place.entity.type)
-        given, privileges = TYPES.index(place.given), set[str]()
+        accesses_given, depth = self._all(accesses), TYPES.index(place.entity.type)
+        given_depth, privileges = TYPES.index(place.given), set[str]()
         if place.given == "column" and place.entity.type != "column":
-            privileges |= {"SELECT_TABLE"} if self.service.reads <= words else set()
-            privileges |= {"MODIFY_TABLE"} if self.service.modifies <= words else set()
-        if "create" in words and given > TYPES.index("schema") and depth <= TYPES.index("schema"):
+            privileges |= {"SELECT_TABLE"} if self.service.reads <= accesses_given else set()
+            privileges |= {"MODIFY_TABLE"} if self.service.modifies <= accesses_given else set()
+        if (
+            "create" in accesses_given
+            and given_depth > TYPES.index("schema")
+            and depth <= TYPES.index("schema")
+        ):
             privileges.add("CREATE_TABLE")
         if place.given == "schema":
-            privileges |= {"USE_SCHEMA"} if words & {"select", "use"} else set()
-            if "create" in words and place.entity.type in ("metalake", "catalog"):
+            privileges |= {"USE_SCHEMA"} if accesses_given & {"select", "use"} else set()
+            if "create" in accesses_given and place.entity.type in ("metalake", "catalog"):
                 privileges.add("CREATE_SCHEMA")
-        if place.given == "catalog" and "use" in words:
+        if place.given == "catalog" and "use" in accesses_given:
             privileges.add("USE_CATALOG")
         return privileges
 
-    def needs(self, place: Place, words: set[str]) -> Iterator[tuple[Entity, str]]:
+    def needs(self, place: Place, accesses: set[str]) -> Iterator[tuple[Entity, str]]:
         """What has to be used on the way to these privileges, which Ranger does not ask for."""
         entity: Entity | None = place.entity
         while entity is not None and entity.type not in ("schema", "catalog", "metalake"):
             entity = gravitino.parent(entity)
         if entity is None:
             return
-        if words & _IN_SCHEMAS:
+        if accesses & _IN_SCHEMAS:
             yield entity, "USE_SCHEMA"
-        if self.catalog and words:
+        if self.catalog and accesses:
             yield self.root, "USE_CATALOG"
 
     def denied(self, accesses: Iterable[str], place: Place) -> Iterator[tuple[Entity, str]]:
         """The privileges that must be taken away with the accesses at that place, and where."""
-        words = self._all(accesses) - self.service.inert
-        seen, privileges = bool(words & _SEES), set[str]()
-        unknown = bool(words - _SEES - _CHANGES - {"create"})
-        if seen or unknown:
+        accesses_denied = self._all(accesses) - self.service.inert
+        denies_reading, privileges = bool(accesses_denied & _SEES), set[str]()
+        unknown = bool(accesses_denied - _SEES - _CHANGES - {"create"})
+        if denies_reading or unknown:
             privileges |= {"SELECT_TABLE", "MODIFY_TABLE"}
             if place.whole:
                 privileges.add("USE_SCHEMA")
-        if unknown or (place.whole and "use" in words and not self.catalog):
+        if unknown or (place.whole and "use" in accesses_denied and not self.catalog):
             privileges.add("USE_CATALOG")
-        if words & _CHANGES:
+        if accesses_denied & _CHANGES:
             privileges.add("MODIFY_TABLE")
-        if "create" in words or unknown:
+        if "create" in accesses_denied or unknown:
             privileges |= {"CREATE_TABLE", "CREATE_SCHEMA"}
         depth = TYPES.index(place.entity.type)
-        for word in privileges:
-            if depth <= _INNERMOST[word]:
-                yield place.entity, word
-            elif word == "CREATE_TABLE":  # of that name: nobody can be kept from one name alone
-                yield _above(place.entity), word
+        for privilege in privileges:
+            if depth <= _INNERMOST[privilege]:
+                yield place.entity, privilege
+            elif (
+                privilege == "CREATE_TABLE"
+            ):  # of that name: nobody can be kept from one name alone
+                yield _above(place.entity), privilege
 
     def _all(self, accesses: Iterable[str]) -> set[str]:
-        words = set(accesses)
+        expanded = set(accesses)
         service = self.service
-        if "all" in words:
-            words |= service.reads | service.modifies | {"create", "use"}
-            words.discard("all")
-        return words
+        if "all" in expanded:
+            expanded |= service.reads | service.modifies | {"create", "use"}
+            expanded.discard("all")
+        return expanded
 
 
 _INNERMOST: Final = {

@@ -27,7 +27,7 @@ def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
     people = _people(state, container)
     roles = frozenset(principal for principal in people.values() if principal.kind == ROLE)
     sets = roles | {members_of(container.name)}
-    gone = (
+    removed = (
         principal
         for record, principal in people.items()
         if not is_elsewhere(state, principal, {record})
@@ -36,7 +36,7 @@ def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
         realm,
         *(MembershipChanged(row, False) for row in _members(state, sets)),
         *removal_changes(state, roles),
-        *(PrincipalChanged(principal, False) for principal in sorted(set(gone))),
+        *(PrincipalChanged(principal, False) for principal in sorted(set(removed))),
     )
     transaction.change(realm, EntityDropped(container))
 

@@ -48,7 +48,9 @@ def _config(_: object, info: Info) -> Mapping[str, Any]:
         "analyticsConfig": enabled,
         "policiesConfig": {
             "enabled": services.of(DataHubSettings).policies,
-            "platformPrivileges": [_shown(one) for one in _grantable(model) if not one.on],
+            "platformPrivileges": [
+                _shown(privilege) for privilege in _grantable(model) if not privilege.on
+            ],
             "resourcePrivileges": list(_by_type(model, info)),
         },
         "identityManagementConfig": enabled,
@@ -70,26 +72,26 @@ def _config(_: object, info: Info) -> Mapping[str, Any]:
 
 
 def _grantable(model: Model) -> Iterable[Privilege]:
-    return (one for one in model.privileges.values() if one.grantable)
+    return (privilege for privilege in model.privileges.values() if privilege.grantable)
 
 
 def _by_type(model: Model, info: Info) -> Iterable[Mapping[str, Any]]:
     """What may be granted on all types, and on each type on which anything may be."""
-    on_any = [one for one in _grantable(model) if one.on]
+    on_any = [privilege for privilege in _grantable(model) if privilege.on]
     yield {
         "resourceType": _ALL,
         "resourceTypeDisplayName": "All Types",
         "entityType": None,
-        "privileges": [_shown(one) for one in on_any],
+        "privileges": [_shown(privilege) for privilege in on_any],
     }
     for name, type in sorted(model.types.items()):
-        own = [_shown(one) for one in on_any if one.on & {name, _ANY}]
-        word = kinds.word_of(Entity(name, ""), info)
-        if own and any(name in one.on for one in on_any):
+        own = [_shown(privilege) for privilege in on_any if privilege.on & {name, _ANY}]
+        type_name = kinds.word_of(Entity(name, ""), info)
+        if own and any(name in privilege.on for privilege in on_any):
             yield {
                 "resourceType": name,
                 "resourceTypeDisplayName": type.title or name,
-                "entityType": None if word == "OTHER" else word,
+                "entityType": None if type_name == "OTHER" else type_name,
                 "privileges": own,
             }
 

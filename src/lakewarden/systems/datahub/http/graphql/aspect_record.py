@@ -72,7 +72,7 @@ class Record(NamedTuple):
 
     def texts(self, key: str) -> list[str]:
         """The texts of a list."""
-        return [one for one in self.listed(key) if isinstance(one, str)]
+        return [item for item in self.listed(key) if isinstance(item, str)]
 
     def record(self, key: str) -> Record | None:
         """A member that is an object."""
@@ -87,24 +87,26 @@ class Record(NamedTuple):
         """The objects of a list."""
         value, place = self.get(key), self._at(key)
         objects = map(untagged, value) if isinstance(value, list) else ()
-        return [Record(self.entity, one, place) for one in objects if isinstance(one, Mapping)]
+        return [Record(self.entity, item, place) for item in objects if isinstance(item, Mapping)]
 
     def objects(self, key: str) -> list[Record]:
         """A member that is an object, alone, or the objects of a list."""
         value, place = self.get(key), self._at(key)
         members = map(untagged, value) if isinstance(value, list) else (value,)
-        return [Record(self.entity, one, place) for one in members if isinstance(one, Mapping)]
+        return [
+            Record(self.entity, member, place) for member in members if isinstance(member, Mapping)
+        ]
 
     def listed(self, key: str) -> Iterator[object]:
         """The members of a list, whatever they are."""
         value = self.get(key)
-        yield from (untagged(one) for one in value) if isinstance(value, list) else ()
+        yield from (untagged(item) for item in value) if isinstance(value, list) else ()
 
     def within(self, path: Sequence[str]) -> list[Record]:
         """The objects at the end of a path; through lists, those of each object."""
         records = [self]
         for key in path:
-            records = [inner for one in records for inner in one.objects(key)]
+            records = [inner for record in records for inner in record.objects(key)]
         return records
 
     def entries(self, key: str) -> list[tuple[str, str]]:

@@ -90,7 +90,7 @@ def write(
 
 def write_all(
     call: Call,
-    asks: Callable[[WriteTransaction], Sequence[Requirement]],
+    requirements_of: Callable[[WriteTransaction], Sequence[Requirement]],
     action: Callable[[WriteTransaction], T],
     details: Mapping[str, object] | None = None,
 ) -> T:
@@ -101,10 +101,10 @@ def write_all(
     """
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
-        found = asks(transaction)
-        if not found:
+        required = requirements_of(transaction)
+        if not required:
             raise bad("expected something to be changed")
-        return found
+        return required
 
     return GUARD.write_all(call.exchange, requirements, action, details=details)
 
@@ -112,8 +112,8 @@ def write_all(
 def may_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
     """Those of the entities on which the caller may, asked in one go; as `may_at_all` of each."""
     declared = call.state.matrix.operation(operation)
-    found = [one for one in entities if declared.rule_or_none(one.type) is not None]
-    return frozenset(GUARD.passing(call.exchange, operation, found))
+    governed = [entity for entity in entities if declared.rule_or_none(entity.type) is not None]
+    return frozenset(GUARD.passing(call.exchange, operation, governed))
 
 
 def edit(call: Call, action: Callable[[Edit], T]) -> T:
@@ -126,15 +126,19 @@ def edit(call: Call, action: Callable[[Edit], T]) -> T:
     def guarded(transaction: WriteTransaction) -> tuple[T, list[Request]]:
         exchange = call.exchange
         # The other switches are those of REST and of proposals: a page is always guarded whole.
-        one = Edit(transaction, exchange.realm, call.actor, Switches(rest=GUARD.is_on(exchange)))
-        outcome = action(one)
-        one.finish()
+        page_edit = Edit(
+            transaction, exchange.realm, call.actor, Switches(rest=GUARD.is_on(exchange))
+        )
+        outcome = action(page_edit)
+        page_edit.finish()
         reason = GUARD.reason(exchange)
-        for request in one.requests:
-            own = one.changes(request.target)
-            details = {"aspects": own} if own else {"entities": [each.name for each in one.changed]}
+        for request in page_edit.requests:
+            own = page_edit.changes(request.target)
+            details = (
+                {"aspects": own} if own else {"entities": [each.name for each in page_edit.changed]}
+            )
             transaction.record(GUARD.event(exchange, request, "allow", reason, details))
-        return outcome, one.requests
+        return outcome, page_edit.requests
 
     outcome, done = GUARD.committed(call.exchange, guarded)
     for request in done:

@@ -77,9 +77,9 @@ def check(document: DocumentNode) -> None:
     """Raises `Failure` for a document that asks for too much in all its operations together."""
     counting = _Counting(document)
     total = counting.total()
-    for name, limit, words in _LIMITS:
+    for name, limit, unit in _LIMITS:
         if getattr(total, name) > limit:
-            raise invalid(f"more than {limit} {words} are not allowed")
+            raise invalid(f"more than {limit} {unit} are not allowed")
 
 
 class _Counting:
@@ -109,8 +109,8 @@ class _Counting:
 
     def _of(self, selections: SelectionSetNode | None, *, counted: bool) -> Cost:
         cost = Cost()
-        for one in self._costs(selections, counted=counted):
-            cost += one
+        for selection_cost in self._costs(selections, counted=counted):
+            cost += selection_cost
         return cost
 
     def _costs(self, selections: SelectionSetNode | None, *, counted: bool) -> Iterator[Cost]:
@@ -156,9 +156,11 @@ class Counted:
     def __init__(self) -> None:
         self._resolved = 0
 
-    def resolve(self, following: Callable[..., Any], *arguments: Any, **given: Any) -> Any:
+    def resolve(
+        self, following: Callable[..., Any], *arguments: Any, **named_arguments: Any
+    ) -> Any:
         """What the resolver returns. Raises `TooMuch`."""
         self._resolved += 1
         if self._resolved > MAX_RESOLVED:
             raise TooMuch(f"more than {MAX_RESOLVED} fields in one answer are not allowed")
-        return following(*arguments, **given)
+        return following(*arguments, **named_arguments)

@@ -77,8 +77,8 @@ class Call:
         """Says that these are shown side by side; one that is in a group already stays in it."""
         self._renew()
         group = tuple(dict.fromkeys(entities))
-        for one in group:
-            self._groups.setdefault(one, group)
+        for entity in group:
+            self._groups.setdefault(entity, group)
 
     def group(self, entity: Entity) -> tuple[Entity, ...]:
         """All that are shown side by side with the entity, itself among them."""
@@ -94,17 +94,21 @@ class Call:
 
     def aspects(self, entities: Iterable[Entity]) -> dict[Entity, Mapping[str, Aspect]]:
         """The aspects of those entities that there are, each read once, with their groups."""
-        wanted = list(entities)
+        requested = list(entities)
         self._renew()
-        unread = [one for one in dict.fromkeys(wanted) if one not in self._read]
+        unread = [entity for entity in dict.fromkeys(requested) if entity not in self._read]
         if unread:
             direct = set(unread)
-            beside = dict.fromkeys(one for each in unread for one in self._groups.get(each, ()))
-            unread += [one for one in beside if one not in self._read and one not in direct]
+            beside = dict.fromkeys(
+                entity for each in unread for entity in self._groups.get(each, ())
+            )
+            unread += [
+                entity for entity in beside if entity not in self._read and entity not in direct
+            ]
             with self.exchange.service.reading() as reading:
                 stored = aspects.read(reading, self.state, unread)
-            self._read |= {one: stored.get(one, {}) for one in unread}
-        return {one: self._read[one] for one in wanted if self._read[one]}
+            self._read |= {entity: stored.get(entity, {}) for entity in unread}
+        return {entity: self._read[entity] for entity in requested if self._read[entity]}
 
     def _renew(self) -> None:
         """Forgets everything that was read before this document's own last write."""

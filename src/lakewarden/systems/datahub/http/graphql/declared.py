@@ -106,10 +106,10 @@ def _key(field: Declaration) -> ReadEntity:
     if field.types is not None:
         naming = references.naming_by_key(part, field.types)
         return lambda entity, info: references.first(info.context, entity, naming)
-    words = field.named.values if isinstance(field.named, GraphQLEnumType) else None
+    values = field.named.values if isinstance(field.named, GraphQLEnumType) else None
 
     def text(entity: Entity, _info: Info) -> str | None:
-        found = datahub.key_parts(entity.name)[part]
-        return found if words is None or found in words else None
+        part_text = datahub.key_parts(entity.name)[part]
+        return part_text if values is None or part_text in values else None
 
     return text

@@ -120,7 +120,7 @@ def entity_types(schema: GraphQLSchema, type: GraphQLNamedType) -> Types | None:
     if type.name == "Entity":
         return ANY
     if is_abstract_type(type):
-        inner = [entity_types(schema, one) for one in schema.get_possible_types(type)]
+        inner = [entity_types(schema, possible) for possible in schema.get_possible_types(type)]
         known = [types for types in inner if types is not None]
         return frozenset().union(*known) if known and len(known) == len(inner) else None
     return frozenset(kind for kind, name in KINDS.items() if name == type.name) or None
@@ -157,15 +157,17 @@ def _directives(
     }
 
 
-def _source(name: str, given: Mapping[str, Any] | None) -> Source:
-    if given is None:
+def _source(name: str, arguments: Mapping[str, Any] | None) -> Source:
+    if arguments is None:
         return Source(((name,),))
-    paths = tuple(tuple(path.split(".")) if path != "." else () for path in given.get("path") or ())
-    default = given.get("default", NOT_SAID)
+    paths = tuple(
+        tuple(path.split(".")) if path != "." else () for path in arguments.get("path") or ()
+    )
+    default = arguments.get("default", NOT_SAID)
     return Source(
         paths or ((name,),),
         _LITERALS.get(default, default) if isinstance(default, str) else default,
-        given.get("orKey"),
-        given["all"],
-        given["open"],
+        arguments.get("orKey"),
+        arguments["all"],
+        arguments["open"],
     )

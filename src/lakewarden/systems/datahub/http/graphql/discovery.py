@@ -12,9 +12,9 @@ from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 
 def resolvers_in(folders: Iterable[str], package: str) -> Resolvers:
     """By type and field; `folders` is the package's `__path__`."""
-    found: dict[str, dict[str, Callable[..., Any]]] = {}
+    by_type: dict[str, dict[str, Callable[..., Any]]] = {}
     for module in pkgutil.iter_modules(folders, f"{package}."):
         resolvers: Resolvers = getattr(import_module(module.name), "RESOLVERS", {})
         for type, fields in resolvers.items():
-            found.setdefault(type, {}).update(fields)
-    return found
+            by_type.setdefault(type, {}).update(fields)
+    return by_type

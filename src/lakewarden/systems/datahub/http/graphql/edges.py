@@ -69,7 +69,7 @@ class EdgeList(Sequence[Edge]):
         self._ends = ends
 
     def __len__(self) -> int:
-        return sum(len(one.ids) + len(one.entities) for one in self._ends)
+        return sum(len(end.ids) + len(end.entities) for end in self._ends)
 
     @overload
     def __getitem__(self, index: int) -> Edge: ...
@@ -82,20 +82,20 @@ class EdgeList(Sequence[Edge]):
         return list(self._between(start, stop))
 
     def _between(self, start: int, stop: int) -> Iterator[Edge]:
-        for one in self._ends:
-            size = len(one.ids) + len(one.entities)
+        for end in self._ends:
+            size = len(end.ids) + len(end.entities)
             if start < size and stop > 0:
-                for entity in self._slice(one, max(start, 0), min(stop, size)):
-                    yield Edge(one.type, entity)
+                for entity in self._slice(end, max(start, 0), min(stop, size)):
+                    yield Edge(end.type, entity)
             start, stop = start - size, stop - size
 
-    def _slice(self, one: Ends, start: int, stop: int) -> Sequence[Entity]:
-        if one.entities:
-            return one.entities[start:stop]
-        if one.ids & self._tree.displaced:
-            ids: Sequence[int] = self._tree.ordered(one.ids)
+    def _slice(self, ends: Ends, start: int, stop: int) -> Sequence[Entity]:
+        if ends.entities:
+            return ends.entities[start:stop]
+        if ends.ids & self._tree.displaced:
+            ids: Sequence[int] = self._tree.ordered(ends.ids)
             return [self._tree.entity(id) for id in ids[start:stop]]
-        return [self._tree.entity(id) for id in one.ids[start:stop]]
+        return [self._tree.entity(id) for id in ends.ids[start:stop]]
 
 
 def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
@@ -196,7 +196,7 @@ def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:
         for id, statement in snapshot.table.statements.items()
         if principal in statement.principals
     )
-    ids = (snapshot.coded.tree.find(one) for one in named)
+    ids = (snapshot.coded.tree.find(entity) for entity in named)
     return BitMap([id for id in ids if id is not None])
 
 
@@ -215,14 +215,14 @@ def present(snapshot: Snapshot, ends: Ends) -> Ends:
         return id is None or not attributes.get(id, {}).get(REMOVED)
 
     ids = BitMap(id for id in ends.ids if is_there(id))
-    return Ends(ends.type, ids, [one for one in ends.entities if is_there(tree.find(one))])
+    return Ends(ends.type, ids, [entity for entity in ends.entities if is_there(tree.find(entity))])
 
 
 def of_types(snapshot: Snapshot, ends: Ends, types: Iterable[str]) -> Ends:
     """The same with those alone that are of one of the types."""
-    wanted = frozenset(types)
-    ids = ends.ids & BitMap.union(BitMap(), *(snapshot.of_type(type) for type in wanted))
-    return Ends(ends.type, ids, [one for one in ends.entities if one.type in wanted])
+    names = frozenset(types)
+    ids = ends.ids & BitMap.union(BitMap(), *(snapshot.of_type(type) for type in names))
+    return Ends(ends.type, ids, [entity for entity in ends.entities if entity.type in names])
 
 
 def as_entity(principal: Principal) -> Entity:

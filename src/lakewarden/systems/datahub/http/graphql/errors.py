@@ -100,12 +100,12 @@ def entry(error: GraphQLError | Failure) -> dict[str, Any]:
     if isinstance(error, Failure):
         return {"message": str(error), "extensions": _extensions(error)}
     failure = _failure_in(error)
-    told: dict[str, Any] = {"message": str(failure)}
+    entry: dict[str, Any] = {"message": str(failure)}
     if error.locations:
-        told["locations"] = [{"line": at.line, "column": at.column} for at in error.locations]
+        entry["locations"] = [{"line": at.line, "column": at.column} for at in error.locations]
     if error.path is not None:
-        told["path"] = list(error.path)
-    return {**told, "extensions": _extensions(failure)}
+        entry["path"] = list(error.path)
+    return {**entry, "extensions": _extensions(failure)}
 
 
 def _failure_in(error: GraphQLError) -> Failure:

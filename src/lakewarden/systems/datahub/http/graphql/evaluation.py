@@ -72,7 +72,7 @@ def standing(state: RealmState, actor: Principal, now: float) -> Standing:
         groups_with_roles=[group.name for group, own in by_group.items() if own],
         roles_via_groups=sorted({role.name for own in by_group.values() for role in own}),
         policies=sorted(policies),
-        privileges=sorted({name for one in policies.values() for name in one.privileges}),
+        privileges=sorted({name for policy in policies.values() for name in policy.privileges}),
     )
 
 
@@ -81,7 +81,7 @@ def _of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
     id = memberships.ids.get(principal)
     ids = () if id is None else memberships.of.get(id, ())
     return sorted(
-        memberships.principals[one] for one in ids if memberships.principals[one].kind == kind
+        memberships.principals[id] for id in ids if memberships.principals[id].kind == kind
     )
 
 
@@ -99,5 +99,7 @@ def _applying(state: RealmState, actor: Principal, target: Entity, now: float) -
     snapshot = state.matrix.snapshot
     point = PointEvaluator(snapshot, snapshot.subject(actor), Request(actor, "", target, now))
     place = snapshot.place(target)
-    privileges = {name for one in statements.stored(state).values() for name in one.privileges}
+    privileges = {
+        name for statement in statements.stored(state).values() for name in statement.privileges
+    }
     return {grant.statement.id for name in privileges for grant in point.allowing(name, place)}

@@ -46,7 +46,9 @@ def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, 
             listed = service_accounts.without(call, listed)
         if (input.get("query") or "*").strip() not in ("", "*"):
             call.aspects(listed)
-            listed = [one for one in listed if says(input["query"], *_texts(call, one))]
+            listed = [
+                principal for principal in listed if says(input["query"], *_texts(call, principal))
+            ]
         shown, numbers = page(listed, input, call.exchange.services.page_rows)
         call.together(shown)
         return {**numbers, key: shown}
@@ -76,11 +78,13 @@ def _assign(_: object, info: Info, input: Input) -> bool:
         if role is not None and not entities.is_known(state, role):
             raise missing(role.name)
         roles = [] if role is None else [role.name]
-        actors = [one for one in _actors(input["actors"]) if entities.is_known(state, one)]
+        actors = [actor for actor in _actors(input["actors"]) if entities.is_known(state, actor)]
         if not actors:
             raise bad("`actors`: expected users or groups, got none that is known")
         _write(
-            call, transaction, (Write(one, "roleMembership", {"roles": roles}) for one in actors)
+            call,
+            transaction,
+            (Write(actor, "roleMembership", {"roles": roles}) for actor in actors),
         )
         return True
 
@@ -156,9 +160,15 @@ def _add_members(_: object, info: Info, input: Input) -> bool:
 def _remove_members(_: object, info: Info, input: Input) -> bool:
     def left(of_user: Mapping[str, Value], group: str) -> Iterator[tuple[str, Value]]:
         for aspect, key in _MEMBERSHIPS:
-            there = _listed(of_user.get(aspect, {}), key)
-            if group in there:
-                yield aspect, {**of_user[aspect], key: [one for one in there if one != group]}
+            groups = _listed(of_user.get(aspect, {}), key)
+            if group in groups:
+                yield (
+                    aspect,
+                    {
+                        **of_user[aspect],
+                        key: [group_urn for group_urn in groups if group_urn != group],
+                    },
+                )
 
     return _change_members(info.context, input, left)
 
@@ -175,9 +185,9 @@ def _change_members(call: Call, input: Input, changing: Changing) -> bool:
 
     def change_members(transaction: WriteTransaction) -> bool:
         state = transaction.realm(call.exchange.realm)
-        for one in (group, *users):
-            if not entities.is_known(state, one):
-                raise missing(one.name)
+        for entity in (group, *users):
+            if not entities.is_known(state, entity):
+                raise missing(entity.name)
         read = aspects.read(transaction.store, state, [group, *users])
         origin = read.get(group, {}).get("origin")
         if origin is not None and origin.value.get("type") == "EXTERNAL":

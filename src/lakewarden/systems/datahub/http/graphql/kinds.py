@@ -106,14 +106,14 @@ def type_of(value: Entity | Mapping[str, Any], _info: Info, _: object) -> str:
 
 def word_of(entity: Entity, info: Info) -> str:
     """The entity's type as a word of `EntityType`."""
-    word = _word(entity.type)
+    name = _word(entity.type)
     known: Any = info.schema.type_map["EntityType"]
-    return word if word in known.values else "OTHER"
+    return name if name in known.values else "OTHER"
 
 
-def types_of(word: str) -> frozenset[str]:
+def types_of(name: str) -> frozenset[str]:
     """The types of entities that a word of `EntityType` stands for, of those that have a page."""
-    return frozenset(type for type in KINDS if _word(type) == word)
+    return frozenset(type for type in KINDS if _word(type) == name)
 
 
 def _word(type: str) -> str:

@@ -50,13 +50,17 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
     group = call.group(dataset)
 
     def find() -> Mapping[Entity, list[TimedValue]]:
-        allowed = [one for one in group if authorization.may_at_all(call, _MAY_SEE[aspect], one)]
+        allowed = [
+            dataset
+            for dataset in group
+            if authorization.may_at_all(call, _MAY_SEE[aspect], dataset)
+        ]
         realm = call.exchange.realm
         call.start_list()
         with call.exchange.service.reading() as reading:
             values = {
-                one: timeseries.values(reading, realm, one, aspect, window, limit)
-                for one in allowed
+                dataset: timeseries.values(reading, realm, dataset, aspect, window, limit)
+                for dataset in allowed
             }
         count = sum(map(len, values.values()))
         call.end_list(looked_at=count + len(group), shown=count)
@@ -68,26 +72,26 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
 def _listed(aspect: str) -> Callable[..., list[Record]]:
     """The values of an aspect in a window, those that a filter lets through."""
 
-    def resolve(dataset: Entity, info: Info, **given: Any) -> list[Record]:
+    def resolve(dataset: Entity, info: Info, **arguments: Any) -> list[Record]:
         call: Call = info.context
-        limit, filter = given.get("limit"), given.get("filter")
+        limit, filter = arguments.get("limit"), arguments.get("filter")
         most = _count(call, _USUAL if limit is None else limit)
-        window = _window(given)
+        window = _window(arguments)
         picked = None if filter is None else Fields({"or": [_criteria(filter)]}, "filter")
         read = most if picked is None else call.exchange.services.page_rows
         values = _read(call, dataset, aspect, window, read)
-        fitting = [one for one in values if fits(one.value, picked)]
-        return [Record(dataset, one.value) for one in fitting[:most]]
+        fitting = [value for value in values if fits(value.value, picked)]
+        return [Record(dataset, value.value) for value in fitting[:most]]
 
     return resolve
 
 
-def _window(given: Mapping[str, Any]) -> Window:
+def _window(arguments: Mapping[str, Any]) -> Window:
     for name in ("startTimeMillis", "endTimeMillis"):
-        time = given.get(name)
+        time = arguments.get(name)
         if time is not None and not FIRST <= time <= LAST:
             raise bad(f"`{name}`: expected milliseconds since the epoch")
-    return timed.window(given)
+    return timed.window(arguments)
 
 
 def _count(call: Call, limit: int) -> int:
@@ -98,7 +102,7 @@ def _count(call: Call, limit: int) -> int:
 
 def _criteria(filter: Mapping[str, Any]) -> Mapping[str, Any]:
     """A filter as the other interfaces write it: what is null counts as absent."""
-    own = ({k: v for k, v in one.items() if v is not None} for one in filter["and"])
+    own = ({k: v for k, v in criterion.items() if v is not None} for criterion in filter["and"])
     return {"and": list(own)}
 
 
@@ -107,8 +111,8 @@ def _newest(is_whole: bool) -> Callable[..., Record | None]:
 
     def resolve(dataset: Entity, info: Info) -> Record | None:
         most = info.context.exchange.services.page_rows
-        for one in _read(info.context, dataset, _PROFILE, EVER, most):
-            profile = Record(dataset, one.value)
+        for value in _read(info.context, dataset, _PROFILE, EVER, most):
+            profile = Record(dataset, value.value)
             kind = profile.record_or_empty("partitionSpec").text("type")
             if (kind in (None, "FULL_TABLE")) is is_whole:
                 return profile
@@ -123,23 +127,23 @@ def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] 
         return None
     first = FIRST if since is None else since
     read = _read(call, dataset, usage.ASPECT, Window(first, LAST), call.exchange.services.page_rows)
-    return [one.value for one in reversed(read) if usage.is_of(one.value, "DAY")]
+    return [value.value for value in reversed(read) if usage.is_of(value.value, "DAY")]
 
 
-def _usage_stats(dataset: Entity, info: Info, **given: Any) -> Mapping[str, Any] | None:
+def _usage_stats(dataset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
     """Days are those of UTC, in whatever time zone the caller is."""
-    since = _back(info.context, usage.RANGES[given.get("range") or "MONTH"])
-    if given.get("startTimeMillis") is not None:
-        since = _window(given).first
+    since = _back(info.context, usage.RANGES[arguments.get("range") or "MONTH"])
+    if arguments.get("startTimeMillis") is not None:
+        since = _window(arguments).first
     values = _usage(info.context, dataset, since)
     if values is None:
         return None
     buckets = [
-        {"bucket": one["timestampMillis"], "duration": "DAY", "metrics": Record(dataset, one)}
-        for one in values
+        {"bucket": value["timestampMillis"], "duration": "DAY", "metrics": Record(dataset, value)}
+        for value in values
     ]
     return {
-        "buckets": [{**one, "resource": dataset.name} for one in buckets],
+        "buckets": [{**bucket, "resource": dataset.name} for bucket in buckets],
         "aggregations": Record(dataset, usage.together(values)),
     }
 
@@ -154,7 +158,7 @@ def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
         return None
     total = usage.together(values)
     users: Any = total["users"]
-    names = named((one["user"] for one in users), frozenset({"corpuser"}))
+    names = named((user["user"] for user in users), frozenset({"corpuser"}))
     return {
         "queryCountLast30Days": total["totalSqlQueries"],
         "uniqueUserCountLast30Days": total["uniqueUserCount"],
@@ -170,9 +174,9 @@ def _views(aspect: str) -> Field:
         if not timed.may_read(call, asset):
             return None
         counts = (
-            one.number("viewsCount")
-            for one in timed.values(call, asset, aspect)
-            if one.get("eventGranularity") is None
+            value.number("viewsCount")
+            for value in timed.values(call, asset, aspect)
+            if value.get("eventGranularity") is None
         )
         newest = next((count for count in counts if count is not None), None)
         return None if newest is None else {"viewCount": newest}

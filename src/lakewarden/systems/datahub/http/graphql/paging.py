@@ -14,9 +14,11 @@ COUNT: Final = 20
 """How many are shown of a list unless the caller says otherwise."""
 
 
-def page(items: Sequence[T], given: Mapping[str, Any], most: int) -> tuple[list[T], dict[str, int]]:
+def page(
+    items: Sequence[T], arguments: Mapping[str, Any], most: int
+) -> tuple[list[T], dict[str, int]]:
     """The part of the items that is wanted, and the numbers that go with it."""
-    start, count = given.get("start"), given.get("count")
+    start, count = arguments.get("start"), arguments.get("count")
     start = 0 if start is None else start
     count = min(COUNT, most) if count is None else count
     if start < 0 or not 0 <= count <= most:
@@ -28,9 +30,9 @@ def page(items: Sequence[T], given: Mapping[str, Any], most: int) -> tuple[list[
 def says(query: str | None, *texts: str) -> bool:
     """Whether every word of a search stands in one of the texts; `*` and nothing: always."""
     check()  # lists are looked through one by one
-    words = (query or "").casefold().split()
+    terms = (query or "").casefold().split()
     within = "\n".join(texts).casefold()
-    return words in ([], ["*"]) or all(word in within for word in words)
+    return terms in ([], ["*"]) or all(term in within for term in terms)
 
 
 def wanted(criterion: Mapping[str, Any]) -> list[str]:
@@ -41,5 +43,5 @@ def wanted(criterion: Mapping[str, Any]) -> list[str]:
     values = criterion.get("values")
     if values is not None:
         return list(values)
-    one = criterion.get("value")
-    return [] if one is None else [one]
+    value = criterion.get("value")
+    return [] if value is None else [value]

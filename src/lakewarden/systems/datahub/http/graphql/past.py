@@ -32,17 +32,20 @@ def timeline(_: object, info: Info, input: Value) -> Value:
     entity = calls.entity(input["urn"])
     categories = input.get("changeCategories") or history.CATEGORIES
     changes = _transactions(info.context, entity, categories)
-    return {"changeTransactions": [_transaction(one) for one in changes], "skippedVersionCount": 0}
-
-
-def _transaction(one: Value) -> Value:
     return {
-        "timestampMillis": one["timestamp"],
-        "lastSemanticVersion": one["semVer"],
-        "versionStamp": one["versionStamp"],
+        "changeTransactions": [_transaction(change) for change in changes],
+        "skippedVersionCount": 0,
+    }
+
+
+def _transaction(transaction: Value) -> Value:
+    return {
+        "timestampMillis": transaction["timestamp"],
+        "lastSemanticVersion": transaction["semVer"],
+        "versionStamp": transaction["versionStamp"],
         "changeType": "ADD",
-        "actor": one["actor"],
-        "changes": [_event(event) for event in one["changeEvents"]],
+        "actor": transaction["actor"],
+        "changes": [_event(event) for event in transaction["changeEvents"]],
     }
 
 
@@ -55,16 +58,18 @@ def schema_versions(_: object, info: Info, input: Value) -> Value:
     """The one version of a dataset's schema that is known, if there is any."""
     dataset = calls.entity(input["datasetUrn"], "dataset")
     changes = _transactions(info.context, dataset, _OF_SCHEMA)
-    versions = [_version(one) for one in changes if one["versionStamp"].startswith(_SCHEMA)]
+    versions = [
+        _version(change) for change in changes if change["versionStamp"].startswith(_SCHEMA)
+    ]
     newest = versions[-1] if versions else None
     return {"latestVersion": newest, "version": newest, "semanticVersionList": versions or None}
 
 
-def _version(one: Value) -> Value:
+def _version(version: Value) -> Value:
     return {
-        "semanticVersion": one["semVer"],
-        "semanticVersionTimestamp": one["timestamp"],
-        "versionStamp": one["versionStamp"],
+        "semanticVersion": version["semVer"],
+        "semanticVersionTimestamp": version["timestamp"],
+        "versionStamp": version["versionStamp"],
     }
 
 
@@ -80,7 +85,9 @@ def schema_blame(_: object, info: Info, input: Value) -> Value:
     newest = changes[-1]
     return {
         "version": _version(newest),
-        "schemaFieldBlameList": [_blame(newest, one) for one in newest["changeEvents"]],
+        "schemaFieldBlameList": [
+            _blame(newest, changeEvent) for changeEvent in newest["changeEvents"]
+        ],
     }
 
 

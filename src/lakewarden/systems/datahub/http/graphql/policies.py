@@ -57,7 +57,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
 def _matches(policy: Policy, input: Mapping[str, Any]) -> bool:
     alternatives = input.get("orFilters") or ()
     # All of them are looked at, so that one that makes no sense is refused whatever is stored.
-    fits = [_fits(policy, one.get("and") or ()) for one in alternatives]
+    fits = [_fits(policy, alternative.get("and") or ()) for alternative in alternatives]
     return (not fits or any(fits)) and says(input.get("query"), policy.name, policy.description)
 
 

@@ -24,7 +24,7 @@ def value(
     _check_fields(input.get("resources") or {}, model)
     if not input["name"].strip():
         raise bad("a policy needs a name")
-    made: dict[str, Any] = {
+    policy: dict[str, Any] = {
         **old,
         "displayName": input["name"],
         "description": input.get("description") or "",
@@ -35,10 +35,10 @@ def value(
         "editable": True,
         "lastUpdatedTimestamp": int(now * 1_000),
     }
-    made.pop("resources", None)
+    policy.pop("resources", None)
     if input.get("resources") is not None:
-        made["resources"] = _resources(input["resources"], old.get("resources") or {})
-    return made
+        policy["resources"] = _resources(input["resources"], old.get("resources") or {})
+    return policy
 
 
 def _check_fields(resources: Mapping[str, Any], model: Model) -> None:
@@ -52,32 +52,32 @@ def _check_fields(resources: Mapping[str, Any], model: Model) -> None:
 
 
 def _actors(input: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    made = {key: value for key, value in input.items() if value is not None}
+    actors = {key: value for key, value in input.items() if value is not None}
     if old.get("roles") is not None:
-        made["roles"] = old["roles"]
-    return made
+        actors["roles"] = old["roles"]
+    return actors
 
 
 def _resources(input: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     if _CONSTRAINTS in input and _OTHER_NAME in input:
         raise bad(f"`{_CONSTRAINTS}` and `{_OTHER_NAME}` are the same; expected one of them")
-    made = {key: value for key, value in input.items() if key in ("type", "resources")}
-    made = {key: value for key, value in made.items() if value is not None}
+    resources = {key: value for key, value in input.items() if key in ("type", "resources")}
+    resources = {key: value for key, value in resources.items() if value is not None}
     if input.get("allResources") is not None:
-        made["allResources"] = input["allResources"]
+        resources["allResources"] = input["allResources"]
     if input.get("filter") is not None:
-        made["filter"] = _filter(input["filter"])
+        resources["filter"] = _filter(input["filter"])
     if _CONSTRAINTS in input or _OTHER_NAME in input:
         constraints = input.get(_CONSTRAINTS, input.get(_OTHER_NAME))
         if constraints is not None:
-            made[_CONSTRAINTS] = _filter(constraints)
+            resources[_CONSTRAINTS] = _filter(constraints)
     elif old.get(_CONSTRAINTS) is not None:
-        made[_CONSTRAINTS] = old[_CONSTRAINTS]
-    return made
+        resources[_CONSTRAINTS] = old[_CONSTRAINTS]
+    return resources
 
 
 def _filter(input: Mapping[str, Any]) -> dict[str, Any]:
-    return {"criteria": [_criterion(one) for one in input.get("criteria") or ()]}
+    return {"criteria": [_criterion(criterion) for criterion in input.get("criteria") or ()]}
 
 
 def _criterion(input: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,8 +40,8 @@ class Policy(NamedTuple):
     @property
     def state(self) -> str:
         """One of the schema's words; what is no word of it does not grant."""
-        word = self.record.text("state")
-        return word if word in _STATES else "INACTIVE"
+        state = self.record.text("state")
+        return state if state in _STATES else "INACTIVE"
 
     @property
     def editable(self) -> bool:

@@ -91,8 +91,8 @@ def _granted(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, An
     explained = authorization.may(call, "privileges.explain", POLICIES)
     if input["includeEvaluationDetails"] and explained:
         details = [
-            {"policyName": one.policy, "reason": one.reason}
-            for one in evaluation.reasons(call.state, principal, target, now)
+            {"policyName": reason.policy, "reason": reason.reason}
+            for reason in evaluation.reasons(call.state, principal, target, now)
         ]
     granted = authorization.granted(call.state, principal, target, now)
     return {"privileges": granted, "evaluationDetails": details}
@@ -102,16 +102,18 @@ def _target(spec: Mapping[str, Any] | None, info: Info) -> Entity:
     """The entity or type that is asked about; the URN says its type, the word must agree."""
     if spec is None:
         return NO_RESOURCE
-    word, urn = spec["resourceType"], spec["resourceUrn"]
+    type_name, urn = spec["resourceType"], spec["resourceUrn"]
     if urn:
         target = calls.entity(urn)
-        if kinds.word_of(target, info) != word:
-            raise bad(f"`{urn}` is not of type `{word}`")
+        if kinds.word_of(target, info) != type_name:
+            raise bad(f"`{urn}` is not of type `{type_name}`")
         return target
     types = (Entity(type, "") for type in info.context.state.system.model.types)
-    of_type = next((one for one in types if kinds.word_of(one, info) == word), None)
-    if of_type is None or word == "OTHER":
-        raise bad(f"there is no type `{word}` to be asked about")
+    of_type = next(
+        (candidate for candidate in types if kinds.word_of(candidate, info) == type_name), None
+    )
+    if of_type is None or type_name == "OTHER":
+        raise bad(f"there is no type `{type_name}` to be asked about")
     return of_type
 
 

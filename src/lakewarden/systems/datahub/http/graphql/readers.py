@@ -129,16 +129,16 @@ def _or_null(read: ReadMember) -> ReadMember:
     return lambda record, key: None if record.get(key) is None else read(record, key)
 
 
-def _word(words: Container[str | None]) -> ReadMember:
+def _word(values: Container[str | None]) -> ReadMember:
     def word(record: Record, key: str) -> str | None:
         text = record.text(key)
-        return text if text in words else None
+        return text if text in values else None
 
     return word
 
 
-def _words(words: Container[str]) -> ReadMember:
-    return lambda record, key: [one for one in record.texts(key) if one in words]
+def _words(values: Container[str]) -> ReadMember:
+    return lambda record, key: [text for text in record.texts(key) if text in values]
 
 
 def _custom_properties(source: Source) -> Read:
@@ -199,7 +199,7 @@ def _visible_urns(field: Declaration) -> Read:
     read = _entities(field.source, field.visible_types, is_list=True)
 
     def resolve(record: Record, info: Info) -> Any:
-        urns = [one.name for one in read(record, info)]
+        urns = [entity.name for entity in read(record, info)]
         return urns if field.is_list else next(iter(urns), None)
 
     return resolve
@@ -212,7 +212,7 @@ def _record_list(field: Declaration) -> Read:
 
     def resolve(record: Record, info: Info) -> list[Record] | None:
         inner = (
-            [one for holder in record.within(outer) for one in holder.records(key)]
+            [record for holder in record.within(outer) for record in holder.records(key)]
             if outer
             else record.records(key)
         )
@@ -247,7 +247,7 @@ def _complete(field: Declaration) -> Callable[[list[Record], Call], list[Record]
 
     def complete(records: list[Record], call: Call) -> list[Record]:
         for name, read in members:
-            records = [one for one in records if read(one, name) is not None]
+            records = [record for record in records if read(record, name) is not None]
         for path, types in required:
             records = references.with_visible(call, records, path, types)
         return records

@@ -39,22 +39,28 @@ def provided(record: Iterable[Member], input: Input) -> Value:
     """The members that an input gives; what is null counts as absent."""
     value: Value = {}
     for member in record:
-        given = _given(member, input)
-        if given is not None:
-            value[member.name] = given if member.read is None else member.read(given)
+        provided_value = _given(member, input)
+        if provided_value is not None:
+            value[member.name] = (
+                provided_value if member.read is None else member.read(provided_value)
+            )
     return value
 
 
 def created(record: Iterable[Member], input: Input) -> Value:
     """The members of a new record: those that an input gives, and the defaults of others."""
-    wanted = tuple(record)
-    defaults = {one.name: deepcopy(one.default) for one in wanted if one.default is not None}
-    return {**defaults, **provided(wanted, input)}
+    members_of_record = tuple(record)
+    defaults = {
+        member.name: deepcopy(member.default)
+        for member in members_of_record
+        if member.default is not None
+    }
+    return {**defaults, **provided(members_of_record, input)}
 
 
 def entries(inputs: Iterable[Input]) -> dict[str, str]:
     """A map of texts, of an input that has its entries."""
-    return {one["key"]: one.get("value") or "" for one in inputs}
+    return {entry["key"]: entry.get("value") or "" for entry in inputs}
 
 
 def _given(member: Member, input: Input) -> Any:

@@ -58,7 +58,7 @@ def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[En
 
     def find() -> frozenset[Entity]:
         call.aspects(group)
-        everything = dict.fromkeys(one for each in group for one in naming(call, each))
+        everything = dict.fromkeys(entity for each in group for entity in naming(call, each))
         visible = authorization.visible(call, everything)
         call.together(visible)
         return frozenset(visible)
@@ -69,7 +69,7 @@ def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[En
 def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
     """The entities that the entity names, of those that the caller is shown, in order."""
     visible = visible_of_group(call, entity, naming)
-    shown = [one for one in dict.fromkeys(naming(call, entity)) if one in visible]
+    shown = [entity for entity in dict.fromkeys(naming(call, entity)) if entity in visible]
     call.count_named(len(shown))
     return shown
 
@@ -106,18 +106,18 @@ def at(call: Call, record: Record, path: tuple[str, ...], types: Types) -> list[
     """The entities that stand at a path of a record, of those that the caller is shown."""
     entities = named(urns(record, path), types)
     visible = _visible(call, record, path, types, entities)
-    return [one for one in entities if one in visible]
+    return [entity for entity in entities if entity in visible]
 
 
 def with_visible(
     call: Call, records: Sequence[Record], path: tuple[str, ...], types: Types
 ) -> list[Record]:
     """Those of records of one place that name, at a path, an entity that the caller is shown."""
-    entities = [named(urns(one, path), types) for one in records]
-    everything = [one for own in entities for one in own]
+    entities = [named(urns(record, path), types) for record in records]
+    everything = [reference for own in entities for reference in own]
     visible = _visible(call, records[0], path, types, everything) if records else frozenset()
     pairs = zip(records, entities, strict=True)
-    return [one for one, own in pairs if not visible.isdisjoint(own)]
+    return [entity for entity, own in pairs if not visible.isdisjoint(own)]
 
 
 def _visible(

@@ -32,13 +32,13 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
     call: Call = info.context
     call.start_list()
     snapshot = call.state.matrix.snapshot
-    direction, wanted = input["direction"], frozenset(input["types"])
-    ends = sorted(_ends(call, entity, direction, wanted), key=lambda one: one.type)
+    direction, types = input["direction"], frozenset(input["types"])
+    ends = sorted(_ends(call, entity, direction, types), key=lambda end: end.type)
     of_types = input.get("relatedEntityTypes")
     if of_types is not None:
-        ends = [edges.of_types(snapshot, one, of_types) for one in ends]
+        ends = [edges.of_types(snapshot, end, of_types) for end in ends]
     if not input.get("includeSoftDelete", True):
-        ends = [edges.present(snapshot, one) for one in ends]
+        ends = [edges.present(snapshot, end) for end in ends]
     edge_list = EdgeList(snapshot, ends)
     most = call.exchange.services.page_rows
     # DataHub's own pages ask for ten thousand where they mean all: a page is as long as it may be.
@@ -46,7 +46,7 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
     paging = input if count is None else {**input, "count": min(count, most)}
     shown, numbers = page(edge_list, paging, most)
     call.together(edge.entity for edge in shown)
-    looked_at = 1 + len(shown) + sum(len(one.entities) for one in ends)
+    looked_at = 1 + len(shown) + sum(len(end.entities) for end in ends)
     call.end_list(looked_at=looked_at, shown=len(shown))
     return {
         **numbers,
@@ -54,21 +54,23 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
     }
 
 
-def _ends(call: Call, entity: Entity, direction: str, wanted: frozenset[str]) -> Iterator[Ends]:
+def _ends(call: Call, entity: Entity, direction: str, types: frozenset[str]) -> Iterator[Ends]:
     inward = direction == "INCOMING"
-    if wanted & _MEMBERSHIPS:
-        related = _incoming(call, entity, wanted) if inward else _outgoing(call, entity)
-        yield from _members(call, related, wanted)
-    if wanted - _MEMBERSHIPS:
+    if types & _MEMBERSHIPS:
+        related = _incoming(call, entity, types) if inward else _outgoing(call, entity)
+        yield from _members(call, related, types)
+    if types - _MEMBERSHIPS:
         ends = edges.incoming if inward else edges.outgoing
-        yield from ends(call, entity, wanted - _MEMBERSHIPS)
+        yield from ends(call, entity, types - _MEMBERSHIPS)
 
 
-def _members(call: Call, related: Iterable[Edge], wanted: frozenset[str]) -> Iterator[Ends]:
-    edges_wanted = sorted({edge for edge in related if edge.type in wanted})
+def _members(call: Call, related: Iterable[Edge], types: frozenset[str]) -> Iterator[Ends]:
+    edges_wanted = sorted({edge for edge in related if edge.type in types})
     visible = set(authorization.visible(call, (edge.entity for edge in edges_wanted)))
     for type in sorted({edge.type for edge in edges_wanted}):
-        shown = [one.entity for one in edges_wanted if one.type == type and one.entity in visible]
+        shown = [
+            edge.entity for edge in edges_wanted if edge.type == type and edge.entity in visible
+        ]
         yield Ends(type, BitMap(), shown)
 
 
@@ -80,7 +82,7 @@ def _outgoing(call: Call, entity: Entity) -> Iterator[Edge]:
         yield from _edge(memberships.principals[of], memberships.principals[of], native)
 
 
-def _incoming(call: Call, entity: Entity, wanted: frozenset[str]) -> Iterator[Edge]:
+def _incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Edge]:
     memberships = call.state.matrix.snapshot.coded.memberships
     id = _id(call, entity)
     if id is None:
@@ -88,14 +90,14 @@ def _incoming(call: Call, entity: Entity, wanted: frozenset[str]) -> Iterator[Ed
     of = memberships.principals[id]
     members = [memberships.principals[member] for member in memberships.members.get(id, ())]
     native: dict[Entity, frozenset[str]] = {}
-    if of.kind == GROUP and wanted & {IN_GROUP, IN_NATIVE_GROUP}:
-        aspects_of = call.aspects(_entity(one) for one in members if one.kind in TYPES)
+    if of.kind == GROUP and types & {IN_GROUP, IN_NATIVE_GROUP}:
+        aspects_of = call.aspects(_entity(member) for member in members if member.kind in TYPES)
         for member, aspects in aspects_of.items():
             stated = aspects.get("nativeGroupMembership")
             native[member] = _native_groups({} if stated is None else stated.value)
-    for one in members:
-        if one.kind in TYPES:
-            yield from _edge(of, one, native.get(_entity(one), frozenset()))
+    for principal in members:
+        if principal.kind in TYPES:
+            yield from _edge(of, principal, native.get(_entity(principal), frozenset()))
 
 
 def _edge(of: Principal, other: Principal, native: frozenset[str]) -> Iterator[Edge]:

@@ -45,27 +45,31 @@ _QUERY: Final = "query"
 @cache
 def schema() -> GraphQLSchema:
     """The executable schema, made once."""
-    made = make_executable_schema("\n".join(_texts()), *_bindables())
-    for type in made.type_map.values():
+    executable = make_executable_schema("\n".join(_texts()), *_bindables())
+    for type in executable.type_map.values():
         if isinstance(type, GraphQLObjectType):
             for name, field in type.fields.items():
-                field.resolve = _resolver(made, type, name, field)
+                field.resolve = _resolver(executable, type, name, field)
         elif isinstance(type, GraphQLInterfaceType | GraphQLUnionType):
             type.resolve_type = type.resolve_type or kinds.type_of
-    made.directives = tuple(one for one in made.directives if one.name not in directives.NAMES)
-    return made
+    executable.directives = tuple(
+        directive for directive in executable.directives if directive.name not in directives.NAMES
+    )
+    return executable
 
 
 def _resolver(
-    made: GraphQLSchema, type: GraphQLObjectType, name: str, field: GraphQLField
+    executable: GraphQLSchema, type: GraphQLObjectType, name: str, field: GraphQLField
 ) -> Field:
     """That of a module, else what the schema declares, else that of all types of entities."""
     resolve = field.resolve
     if resolve is None and type.name in kinds.NAMES and not directives.has_directives(field):
         resolve = _SHARED.get(name)
-    if resolve is None and type in (made.query_type, made.mutation_type):
-        resolve = declared.root(made, name, field)
-    return declared.resolver(made, name, field) if resolve is None else _checked(field, resolve)
+    if resolve is None and type in (executable.query_type, executable.mutation_type):
+        resolve = declared.root(executable, name, field)
+    return (
+        declared.resolver(executable, name, field) if resolve is None else _checked(field, resolve)
+    )
 
 
 def _checked(field: GraphQLField, resolve: Field) -> Field:
@@ -78,11 +82,11 @@ def _checked(field: GraphQLField, resolve: Field) -> Field:
     searches = isinstance(input, GraphQLInputObjectType) and _QUERY in input.fields
 
     @wraps(resolve)
-    def checked(parent: object, info: Info, **given: Any) -> object:
+    def checked(parent: object, info: Info, **arguments: Any) -> object:
         check()
         if searches:
-            _check_words((given.get("input") or {}).get(_QUERY))
-        return resolve(parent, info, **given)
+            _check_words((arguments.get("input") or {}).get(_QUERY))
+        return resolve(parent, info, **arguments)
 
     return checked
 
@@ -94,7 +98,7 @@ def _check_words(query: object) -> None:
 
 def _texts() -> Iterator[str]:
     folder = files("lakewarden.systems.datahub.http.graphql").joinpath("sdl")
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+    for file in sorted(folder.iterdir(), key=lambda file_path: file_path.name):
         if file.name.endswith(".graphql"):
             yield file.read_text(encoding="utf-8")
 

@@ -96,8 +96,8 @@ def _delete(_: object, info: Info, urn: str) -> bool:
 def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, OPERATION)
-    matching = [_shown(one, read) for one, read in _all(call).items()]
-    matching = [one for one in matching if says(input.get("query"), *_texts(one))]
+    matching = [_shown(user, read) for user, read in _all(call).items()]
+    matching = [account for account in matching if says(input.get("query"), *_texts(account))]
     listed, numbers = page(matching, input, call.exchange.services.page_rows)
     return {**numbers, "serviceAccounts": listed}
 
@@ -117,10 +117,10 @@ def _all(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
     """The service accounts, in order of their URNs, with their aspects."""
     snapshot = call.state.matrix.snapshot
     named = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
-    likely = sorted(one for one in named if one.name.startswith(_PREFIX))
+    likely = sorted(user for user in named if user.name.startswith(_PREFIX))
     state = call.exchange.state
-    own = (one for one in likely if not native_user.is_of_directory(state, call.state, one.name))
-    return {one: read for one, read in call.aspects(own).items() if is_one(one, read)}
+    own = (user for user in likely if not native_user.is_of_directory(state, call.state, user.name))
+    return {user: read for user, read in call.aspects(own).items() if is_one(user, read)}
 
 
 def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
@@ -128,14 +128,14 @@ def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
 
     SOURCE: ListUsersResolver, which filters by the subtype.
     """
-    likely = [one for one in users if one.name.startswith(_PREFIX)]
+    likely = [user for user in users if user.name.startswith(_PREFIX)]
     read = call.aspects(likely) if likely else {}
-    programs = {one for one in likely if is_one(one, read.get(one, {}))}
-    return [one for one in users if one not in programs]
+    programs = {user for user in likely if is_one(user, read.get(user, {}))}
+    return [user for user in users if user not in programs]
 
 
 def _shown(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
-    info, made = read.get("corpUserInfo"), read["subTypes"].created
+    info, created = read.get("corpUserInfo"), read["subTypes"].created
     about = {} if info is None else info.value
     return {
         "urn": account.name,
@@ -143,9 +143,9 @@ def _shown(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
         "name": datahub.name_of(account.name),
         "displayName": _text(about.get("displayName")),
         "description": _text(about.get("title")),
-        "createdBy": _text(made.get("actor")),
-        "createdAt": made.get("time"),
-        "updatedAt": made.get("time") if info is None else info.created.get("time"),
+        "createdBy": _text(created.get("actor")),
+        "createdAt": created.get("time"),
+        "updatedAt": created.get("time") if info is None else info.created.get("time"),
     }
 
 

@@ -14,15 +14,15 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 
 
-def window(given: Mapping[str, Any]) -> Window:
+def window(arguments: Mapping[str, Any]) -> Window:
     """The window of the arguments `startTimeMillis` and `endTimeMillis`; ever, without them."""
-    first, last = given.get("startTimeMillis"), given.get("endTimeMillis")
+    first, last = arguments.get("startTimeMillis"), arguments.get("endTimeMillis")
     return Window(FIRST if first is None else first, LAST if last is None else last)
 
 
-def limit(call: Call, given: Mapping[str, Any], default: int) -> int:
+def limit(call: Call, arguments: Mapping[str, Any], default: int) -> int:
     """The argument `limit`; raises `Failure` 400 where that is more than a page may have."""
-    value, most = given.get("limit"), call.exchange.services.page_rows
+    value, most = arguments.get("limit"), call.exchange.services.page_rows
     value = default if value is None else value
     if not 0 <= value <= most:
         raise bad(f"expected a `limit` of 0 to {most}")
@@ -41,4 +41,4 @@ def values(
     most = call.exchange.services.page_rows if most is None else most
     with call.exchange.service.reading() as reading:
         stored = timeseries.values(reading, call.exchange.realm, entity, aspect, within, most)
-    return [Record(entity, one.value) for one in stored]
+    return [Record(entity, value.value) for value in stored]

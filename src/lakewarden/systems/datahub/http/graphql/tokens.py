@@ -119,7 +119,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     filters = input.get("filters") or ()
     authorization.allow(call, "token.list", _owner_asked_about(filters))
-    matching = [one for one in _valid(call) if all(_holds(one, filter) for filter in filters)]
+    matching = [token for token in _valid(call) if all(_holds(token, filter) for filter in filters)]
     shown, numbers = page(matching, input, call.exchange.services.page_rows)
     return {**numbers, "tokens": shown}
 
@@ -127,12 +127,12 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
 def _owner_asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
     """The one user whose tokens are asked for; else those of everybody are."""
     about = NO_RESOURCE
-    for one in filters:
-        if one["field"] not in _FILTERS:
+    for filter in filters:
+        if filter["field"] not in _FILTERS:
             expected = " or ".join(f"`{field}`" for field in _FILTERS)
-            raise bad(f"tokens are not filtered by `{one['field']}`; expected {expected}")
-        values = wanted(one)
-        if one["field"] == "ownerUrn" and not one.get("negated") and len(values) == 1:
+            raise bad(f"tokens are not filtered by `{filter['field']}`; expected {expected}")
+        values = wanted(filter)
+        if filter["field"] == "ownerUrn" and not filter.get("negated") and len(values) == 1:
             about = calls.entity(values[0], "corpuser")
     return about
 
@@ -151,7 +151,7 @@ def _valid(call: Call) -> list[Metadata]:
     ]
     valid.sort(key=lambda token: (-token.created, token.id))
     call.aspects(map(entity_of, valid))
-    return [_metadata(one, call.aspect(entity_of(one), _INFO), realm) for one in valid]
+    return [_metadata(token, call.aspect(entity_of(token), _INFO), realm) for token in valid]
 
 
 def _metadata(token: Token, value: Mapping[str, object], realm: Realm) -> Metadata:
@@ -175,12 +175,12 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
     call: Call = info.context
     id = tokenId.removeprefix(_PREFIX)
     realm = call.exchange.realm
-    metadata = next((one for one in _valid(call) if one["id"] == id), None)
+    metadata = next((token for token in _valid(call) if token["id"] == id), None)
     # Only those who manage all tokens learn that one does not exist.
     owner = NO_RESOURCE if metadata is None else calls.entity(metadata["ownerUrn"], "corpuser")
 
     def revoke(transaction: WriteTransaction) -> bool:
-        token = next((one for one in transaction.state.tokens.values() if one.id == id), None)
+        token = next((token for token in transaction.state.tokens.values() if token.id == id), None)
         if token is None or token.realm != realm:
             raise missing(f"{_PREFIX}{id}")
         transaction.change(people_of(token.directory), TokenChanged(id, None))
@@ -194,9 +194,9 @@ def _metadata_of(_: object, info: Info, token: str) -> Metadata:
     call: Call = info.context
     authorization.allow(call, "token.metadata")
     stored = call.exchange.state.tokens.get(tokens.digest(token))
-    for one in _valid(call):
-        if stored is not None and one["id"] == stored.id:
-            return one
+    for metadata in _valid(call):
+        if stored is not None and metadata["id"] == stored.id:
+            return metadata
     raise Failure(404, "there is no such token")
 
 

@@ -50,7 +50,7 @@ def serve(exchange: Exchange) -> Reply:
     """Executes the document that the body brings."""
     call = Call(exchange)
     try:
-        asked = _read(exchange.body)
+        query = _read(exchange.body)
     except WardenError as error:
         return _reply({"data": None, "errors": [entry(failure_of(error))]}, status=400)
     reason = _refusal(call)
@@ -59,7 +59,7 @@ def serve(exchange: Exchange) -> Reply:
         return _reply({"data": None, "errors": [entry(failure)]}, status=failure.code)
     keep_alive(exchange)
     try:
-        document = _documents.valid(asked.query, introspects=_introspects(exchange))
+        document = _documents.valid(query.query, introspects=_introspects(exchange))
     except Faulty as error:
         return _reply({"data": None, "errors": [entry(fault) for fault in error.faults]})
     except Failure as failure:
@@ -68,7 +68,7 @@ def serve(exchange: Exchange) -> Reply:
         return _reply({"data": None, "errors": [entry(error)]})
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the document nests too deep"))]})
-    return _executed(call, document, asked)
+    return _executed(call, document, query)
 
 
 def unauthenticated(why: str) -> Reply:
@@ -80,10 +80,10 @@ def unauthenticated(why: str) -> Reply:
 def _refusal(call: Call) -> str:
     """Why the caller may ask nothing at all; empty for one who may."""
     user = call.actor
-    there = not call.exchange.services.of(DataHubSettings).existence or is_known_user(
+    is_stored = not call.exchange.services.of(DataHubSettings).existence or is_known_user(
         call.state, user.name
     )
-    return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=there)
+    return refusal_of(user.name, *(call.aspect(user, name) for name in SAYING), is_there=is_stored)
 
 
 def _introspects(exchange: Exchange) -> bool:
@@ -110,15 +110,15 @@ def _read(body: bytes) -> Asked:
     return Asked(query, variables or {}, operation)
 
 
-def _executed(call: Call, document: DocumentNode, asked: Asked) -> Reply:
+def _executed(call: Call, document: DocumentNode, query: Asked) -> Reply:
     try:
         result = execute_sync(
             schema(),
             document,
             context_value=call,
-            variable_values=asked.variables,
+            variable_values=query.variables,
             # An empty name is what some clients send for none.
-            operation_name=asked.operation or None,
+            operation_name=query.operation or None,
             middleware=MiddlewareManager(budget.Counted()),
         )
     except RecursionError:

@@ -64,7 +64,9 @@ def _home(call: Call, value: Mapping[str, Any]) -> Mapping[str, Any]:
     dismissed = own.get("dismissedAnnouncements")
     urns = dismissed if isinstance(dismissed, list) else []
     return {
-        "pageTemplate": next((one for one in shown if entities.is_known(call.state, one)), None),
+        "pageTemplate": next(
+            (template for template in shown if entities.is_known(call.state, template)), None
+        ),
         "dismissedAnnouncementUrns": [urn for urn in urns if isinstance(urn, str)],
     }
 

@@ -56,10 +56,10 @@ class ValidDocuments:
         """
         key = (query, introspects)
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
+            cached = self._kept.get(key)
+            if cached is not None:
                 self._kept.move_to_end(key)
-                return found
+                return cached
         document = _valid(query, introspects)
         self._keep(key, document)
         return document

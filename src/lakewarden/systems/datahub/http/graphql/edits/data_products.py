@@ -93,21 +93,21 @@ def _holding(edit: Edit, assets: Iterable[Entity]) -> list[Entity]:
     """The products in which any of the assets is."""
     coded = edit.state.matrix.snapshot.coded
     edges = coded.relations.get("asset")
-    ids = BitMap(id for one in assets if (id := coded.tree.find(one)) is not None)
+    ids = BitMap(id for asset in assets if (id := coded.tree.find(asset)) is not None)
     sources = () if edges is None else edges.sources_of(ids)
     return sorted(coded.tree.entity(id) for id in sources)
 
 
 def _add(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
     stamps = {"created": edit.stamp, "lastModified": edit.stamp}
-    records = [{"destinationUrn": one.name, **stamps} for one in assets]
+    records = [{"destinationUrn": asset.name, **stamps} for asset in assets]
     value = edit.value(product, _ASPECT)
     value["assets"] = shapes.added(value, "assets", "destinationUrn", records)
     edit.put(product, _ASPECT, value)
 
 
 def _remove(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
-    value, urns = edit.value(product, _ASPECT), {one.name for one in assets}
+    value, urns = edit.value(product, _ASPECT), {asset.name for asset in assets}
     value["assets"] = shapes.selected(
         value, "assets", "destinationUrn", lambda urn: urn not in urns
     )

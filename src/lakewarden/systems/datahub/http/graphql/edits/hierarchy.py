@@ -67,14 +67,16 @@ def _children(edit: Edit, parent: Entity | None, type: str) -> list[Entity]:
         at = tree.find(parent)
         inside = () if at is None else tree.subtree(at)
         ids = [id for id in inside if id != at and int(tree.parents[id]) == at]
-    return [one for one in map(tree.entity, ids) if snapshot.coded.is_known(one)]
+    return [child for child in map(tree.entity, ids) if snapshot.coded.is_known(child)]
 
 
 def check_name(edit: Edit, entity: Entity, parent: Entity | None, name: str) -> None:
     """Raises `Failure` 409 where one of the same type and name lies there already."""
-    siblings = (one for one in _children(edit, parent, entity.type) if one.type == entity.type)
-    for sibling, taken in edit.written(siblings, *shapes.NAMES[entity.type]):
-        if sibling != entity and taken == name:
+    siblings = (
+        child for child in _children(edit, parent, entity.type) if child.type == entity.type
+    )
+    for sibling, sibling_name in edit.written(siblings, *shapes.NAMES[entity.type]):
+        if sibling != entity and sibling_name == name:
             raise Failure(409, f"the name `{name}` is taken beside it")
 
 
@@ -127,12 +129,12 @@ def _move(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, level.aspect, value)
 
 
-def _moving(asks: str | page_edit.Requirement, *types: str) -> page_edit.PageEdit:
+def _moving(required: str | page_edit.Requirement, *types: str) -> page_edit.PageEdit:
     level = LEVELS[types[0]]
     reads = {level.parent: page_edit.reference(level.parent_type)}
     return page_edit.change(
         page_edit.by_urn(*types, of="resourceUrn"),
-        asks,
+        required,
         _move,
         reads=reads,
         check=page_edit.exists(level.parent),
@@ -159,7 +161,7 @@ def _terms(_: Call, argument: str, input: Input) -> list[Entity]:
 def _relating(*, adds: bool) -> page_edit.PageEdit:
     def relate(edit: Edit, term: Entity, input: Input) -> None:
         value, key = edit.value(term, _RELATED), _LISTS[input["relationshipType"]]
-        before, urns = shapes.members(value, key), [one.name for one in input["termUrns"]]
+        before, urns = shapes.members(value, key), [termUrn.name for termUrn in input["termUrns"]]
         if adds:
             value[key] = list(dict.fromkeys([*before, *urns]))
         else:

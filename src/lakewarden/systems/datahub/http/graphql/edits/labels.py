@@ -35,34 +35,34 @@ Change = Callable[[Label, Value, Sequence[Entity]], None]
 """Changes the labels in the record that holds them: an aspect, or a member of one."""
 
 
-def add(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
+def add(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
     """Attaches labels; those that are there stay as they are."""
-    records = [{label.member: one.name} for one in wanted]
+    records = [{label.member: entity.name} for entity in labels]
     holder[label.list] = shapes.added(holder, label.list, label.member, records)
 
 
-def remove(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
+def remove(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
     """Takes labels away; what else is there stays."""
-    urns = {one.name for one in wanted}
+    urns = {entity.name for entity in labels}
     holder[label.list] = shapes.selected(
         holder, label.list, label.member, lambda urn: urn not in urns
     )
 
 
-def replace(label: Label, holder: Value, wanted: Sequence[Entity]) -> None:
+def replace(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
     """These labels alone; those that were there stay as they are."""
-    urns = {one.name for one in wanted}
+    urns = {entity.name for entity in labels}
     holder[label.list] = shapes.selected(holder, label.list, label.member, urns.__contains__)
-    add(label, holder, wanted)
+    add(label, holder, labels)
 
 
 def put(
-    edit: Edit, label: Label, place: EditTarget, change: Change, wanted: Sequence[Entity]
+    edit: Edit, label: Label, place: EditTarget, change: Change, labels: Sequence[Entity]
 ) -> None:
     """Changes the labels of a place."""
     if not place.column:
         value = shapes.begun(edit, place.entity, label.aspect)
-        change(label, value, wanted)
+        change(label, value, labels)
         edit.put(place.entity, label.aspect, value)
         return
     schema = shapes.begun(edit, place.entity, "editableSchemaMetadata")
@@ -71,7 +71,7 @@ def put(
     value = dict(holder) if isinstance(holder, dict) else {}
     if label is TERM:
         value["auditStamp"] = edit.stamp
-    change(label, value, wanted)
+    change(label, value, labels)
     column[label.aspect] = value
     edit.put(place.entity, "editableSchemaMetadata", schema)
 

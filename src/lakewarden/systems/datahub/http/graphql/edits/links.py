@@ -29,7 +29,11 @@ Change = Callable[[Edit, Links, Input], Links]
 def checked(argument: str, address: str) -> str:
     """An address that a page may show; raises `Failure` 400."""
     plain = "".join(address.split()).lower()
-    if not plain or plain.startswith(_SCRIPTS) or any(ord(one) < ord(" ") for one in address):
+    if (
+        not plain
+        or plain.startswith(_SCRIPTS)
+        or any(ord(character) < ord(" ") for character in address)
+    ):
         raise bad(f"`{argument}`: expected the address of a page")
     return address
 
@@ -46,7 +50,7 @@ def new(edit: Edit, address: str, label: str) -> Value:
 
 
 def _add(edit: Edit, links: Links, input: Input) -> Links:
-    if any(_is(one, input["linkUrl"], input["label"]) for one in links):
+    if any(_is(link, input["linkUrl"], input["label"]) for link in links):
         return links
     return [*links, {**new(edit, input["linkUrl"], input["label"]), **_settings(input)}]
 
@@ -65,7 +69,7 @@ def _update(edit: Edit, links: Links, input: Input) -> Links:
 
 
 def _remove(_: Edit, links: Links, input: Input) -> Links:
-    return [one for one in links if not _is(one, input["linkUrl"], input.get("label"))]
+    return [link for link in links if not _is(link, input["linkUrl"], input.get("label"))]
 
 
 def _is(link: object, address: str, label: str | None) -> bool:

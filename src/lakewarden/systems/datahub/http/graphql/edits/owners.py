@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _ACTORS: Final = {"CORP_USER": "corpuser", "CORP_GROUP": "corpGroup"}
-_URNS: Final[Mapping[str, str]] = {word: urn for urn, word in SYSTEM_TYPES.items()}
+_URNS: Final[Mapping[str, str]] = {type: urn for urn, type in SYSTEM_TYPES.items()}
 _TYPE: Final = "ownershipType"
 _NONE: Final = "NONE"
 _EDIT: Final = "owners.edit"
@@ -30,8 +30,8 @@ def owners_of(inputs: Iterable[Input], otherwise: str | None = None) -> list[Val
     """Owners as members of the aspect; `otherwise`: the type of those that give none."""
     owners: list[Value] = []
     for input in inputs:
-        word = input.get("ownerEntityType")
-        types = _ACTORS.values() if word is None else (_ACTORS[word],)
+        owner_type = input.get("ownerEntityType")
+        types = _ACTORS.values() if owner_type is None else (_ACTORS[owner_type],)
         argument = "owner" if "owner" in input else "ownerUrn"
         owner = targets.parsed(argument, input[argument], *types)
         type = _typed(input.get("type"), input.get("ownershipTypeUrn"), otherwise)
@@ -39,23 +39,23 @@ def owners_of(inputs: Iterable[Input], otherwise: str | None = None) -> list[Val
     return owners
 
 
-def _typed(word: str | None, urn: str | None, otherwise: str | None) -> Value:
-    if urn is None and word is None:
+def _typed(type: str | None, urn: str | None, otherwise: str | None) -> Value:
+    if urn is None and type is None:
         urn = otherwise
     if urn is not None:
         named = targets.parsed("ownershipTypeUrn", urn, _TYPE)
         return {"type": SYSTEM_TYPES.get(named.name, "CUSTOM"), "typeUrn": named.name}
-    word = word or _NONE
-    if word == "CUSTOM":
+    type = type or _NONE
+    if type == "CUSTOM":
         raise bad("`type`: an ownership type of one's own is given by `ownershipTypeUrn`")
-    return {"type": word, **({"typeUrn": _URNS[word]} if word in _URNS else {})}
+    return {"type": type, **({"typeUrn": _URNS[type]} if type in _URNS else {})}
 
 
 def check(edit: Edit, owners: Iterable[Value]) -> None:
     """Raises `Failure` 400 for an owner or an ownership type that does not exist."""
-    for one in owners:
-        targets.check_named(edit, "ownerUrn", targets.parsed("ownerUrn", one["owner"]))
-        check_type(edit, one.get("typeUrn"))
+    for owner in owners:
+        targets.check_named(edit, "ownerUrn", targets.parsed("ownerUrn", owner["owner"]))
+        check_type(edit, owner.get("typeUrn"))
 
 
 def check_type(edit: Edit, urn: str | None) -> None:
@@ -67,11 +67,11 @@ def check_type(edit: Edit, urn: str | None) -> None:
 def add(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
     """Adds owners; who is one already, of the same type, stays as it is."""
     value = shapes.begun(edit, entity, "ownership")
-    there = shapes.members(value, "owners")
-    for one in owners:
-        if not any(_is(old, one["owner"], _type_of(one)) for old in there):
-            there.append(one)
-    _put(edit, entity, value, there)
+    stored = shapes.members(value, "owners")
+    for owner in owners:
+        if not any(_is(old, owner["owner"], _type_of(owner)) for old in stored):
+            stored.append(owner)
+    _put(edit, entity, value, stored)
 
 
 def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
@@ -80,7 +80,7 @@ def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
     staying = [
         old
         for old in shapes.members(value, "owners")
-        if any(_is(old, one["owner"], _type_of(one)) for one in owners)
+        if any(_is(old, owner["owner"], _type_of(owner)) for owner in owners)
     ]
     _put(edit, entity, value, staying)
     add(edit, entity, owners)
@@ -89,7 +89,7 @@ def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
 def remove(edit: Edit, entity: Entity, owners: Iterable[Entity], type: str | None) -> None:
     """Ends ownerships: of the type, or of all types."""
     value = shapes.begun(edit, entity, "ownership")
-    names = {one.name for one in owners}
+    names = {owner.name for owner in owners}
     staying = [
         old
         for old in shapes.members(value, "owners")
@@ -112,8 +112,8 @@ def _is(owner: object, name: str, type: str) -> bool:
 
 def _type_of(owner: Mapping[str, Any]) -> str:
     """The type's URN; for an older word that has none, the word."""
-    word = str(untagged(owner.get("type", _NONE)))
-    return str(untagged(owner.get("typeUrn")) or _URNS.get(word, word))
+    type = str(untagged(owner.get("type", _NONE)))
+    return str(untagged(owner.get("typeUrn")) or _URNS.get(type, type))
 
 
 def _given(call: Call, argument: str, input: Input) -> list[Value]:

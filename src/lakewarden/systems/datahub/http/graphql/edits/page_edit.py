@@ -112,7 +112,7 @@ def creation(
 
 def change(
     entities: Entities,
-    asks: str | Requirement,
+    required: str | Requirement,
     write: Write,
     *,
     reads: Mapping[str, Read] | None = None,
@@ -121,13 +121,13 @@ def change(
     """Entities are changed alike, each if its caller may: all of them, or none."""
 
     def ask(edit: Edit, place: EditTarget, input: Input) -> None:
-        if isinstance(asks, str):
-            edit.ask(asks, place.entity)
+        if isinstance(required, str):
+            edit.ask(required, place.entity)
         else:
-            asks(edit, place.entity, input)
+            required(edit, place.entity, input)
 
     return PageEdit(
-        lambda call, input: [EditTarget(one) for one in entities(call, input)],
+        lambda call, input: [EditTarget(entity) for entity in entities(call, input)],
         ask,
         lambda edit, place, input: write(edit, place.entity, input),
         reads or {},
@@ -160,8 +160,8 @@ def references(*types: str) -> Read:
     """Reads one URN, or a list of them that is neither empty nor too long; each entity once."""
 
     def read(call: Call, argument: str, input: Input) -> list[Entity]:
-        given = input[argument]
-        urns = [given] if isinstance(given, str) else targets.bounded(call, argument, given)
+        value = input[argument]
+        urns = [value] if isinstance(value, str) else targets.bounded(call, argument, value)
         return targets.all_parsed(argument, urns, *types)
 
     return read
@@ -171,8 +171,8 @@ def exists(argument: str) -> Check:
     """Checks the entity, or the entities, that an argument refers to if it is given."""
 
     def check(edit: Edit, input: Input) -> None:
-        given = input.get(argument) or ()
-        targets.check_named(edit, argument, *([given] if isinstance(given, Entity) else given))
+        value = input.get(argument) or ()
+        targets.check_named(edit, argument, *([value] if isinstance(value, Entity) else value))
 
     return check
 

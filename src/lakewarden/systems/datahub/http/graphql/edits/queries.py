@@ -30,8 +30,10 @@ def _subjects(call: Call, argument: str, input: Input) -> list[Entity]:
 def _put_subjects(edit: Edit, query: Entity, subjects: Iterable[Entity]) -> None:
     """A subject that stays, stays as it is."""
     value = edit.value(query, _ASPECT)
-    before = {shapes.reference_in(one, "entity"): one for one in shapes.members(value, _SUBJECTS)}
-    after = [before.get(one.name, {"entity": one.name}) for one in subjects]
+    before = {
+        shapes.reference_in(member, "entity"): member for member in shapes.members(value, _SUBJECTS)
+    }
+    after = [before.get(subject.name, {"entity": subject.name}) for subject in subjects]
     edit.put(query, _ASPECT, {**value, _SUBJECTS: after})
 
 
@@ -41,7 +43,7 @@ _RECORD: Final = (
     Member(
         "statement",
         of="properties.statement",
-        read=lambda given: {key: given[key] for key in ("value", "language")},
+        read=lambda input: {key: input[key] for key in ("value", "language")},
     ),
 )
 

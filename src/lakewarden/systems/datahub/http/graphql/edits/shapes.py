@@ -57,7 +57,7 @@ def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
 def members(holder: Mapping[str, Any], key: str) -> list[Any]:
     """A list within an aspect, of plain members; empty where there is none."""
     listed = untagged(holder.get(key))
-    return [untagged(one) for one in listed] if isinstance(listed, list) else []
+    return [untagged(item) for item in listed] if isinstance(listed, list) else []
 
 
 def reference_in(record: object, member: str) -> object:
@@ -67,24 +67,24 @@ def reference_in(record: object, member: str) -> object:
 
 def added(holder: Mapping[str, Any], key: str, member: str, records: Iterable[Value]) -> list[Any]:
     """A list with records added; those whose entity is in it already stay as they are."""
-    there = members(holder, key)
-    urns = {reference_in(one, member) for one in there}
-    return [*there, *(one for one in records if one[member] not in urns)]
+    old = members(holder, key)
+    urns = {reference_in(record, member) for record in old}
+    return [*old, *(record for record in records if record[member] not in urns)]
 
 
 def selected(
     holder: Mapping[str, Any], key: str, member: str, is_selected: Callable[[object], bool]
 ) -> list[Any]:
     """The records of a list whose URN is selected."""
-    return [one for one in members(holder, key) if is_selected(reference_in(one, member))]
+    return [record for record in members(holder, key) if is_selected(reference_in(record, member))]
 
 
 def column(schema: Value, path: str) -> Value:
     """The edits of a column, in `editableSchemaMetadata`, to be changed in place."""
     columns = schema["editableSchemaFieldInfo"] = members(schema, "editableSchemaFieldInfo")
-    for one in columns:
-        if isinstance(one, dict) and untagged(one.get("fieldPath")) == path:
-            return one
+    for column in columns:
+        if isinstance(column, dict) and untagged(column.get("fieldPath")) == path:
+            return column
     added: Value = {"fieldPath": path}
     columns.append(added)
     return added

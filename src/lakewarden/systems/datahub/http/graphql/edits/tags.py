@@ -24,10 +24,10 @@ _COLOR: Final = re.compile(r"#?[0-9A-Fa-f]{3,8}")
 
 
 def _same_urn(_: Call, argument: str, input: Input) -> Input:
-    given: Input = input[argument]
-    if given["urn"] != input["urn"]:
-        raise bad(f"`{argument}`: expected the URN `{input['urn']}`, got `{given['urn']}`")
-    return given
+    tag: Input = input[argument]
+    if tag["urn"] != input["urn"]:
+        raise bad(f"`{argument}`: expected the URN `{input['urn']}`, got `{tag['urn']}`")
+    return tag
 
 
 def _ownership(_: Call, argument: str, input: Input) -> list[Value]:

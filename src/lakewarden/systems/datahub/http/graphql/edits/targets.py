@@ -62,15 +62,15 @@ def places(call: Call, input: Input) -> list[EditTarget]:
     resources = bounded(call, "resources", input["resources"])
     if None in resources:
         raise bad("`resources`: expected an object, got null")
-    return list(dict.fromkeys(place(one) for one in resources))
+    return list(dict.fromkeys(place(resource) for resource in resources))
 
 
 def entities(call: Call, input: Input) -> list[Entity]:
     """As `places`, of an edit of whole entities."""
-    whole = places(call, input)
-    if any(one.column for one in whole):
+    all_places = places(call, input)
+    if any(place.column for place in all_places):
         raise bad("`subResource`: only entities are edited so, not their columns")
-    return [one.entity for one in whole]
+    return [place.entity for place in all_places]
 
 
 def bounded(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
@@ -90,11 +90,11 @@ def check_there(edit: Edit, *entities: Entity) -> None:
 
 def check_places(edit: Edit, places: Sequence[EditTarget]) -> None:
     """Raises `Failure` 404 for an entity, 400 for a column that does not exist."""
-    edit.read(one.entity for one in places)
-    for one in places:
-        check_there(edit, one.entity)
-        if one.column:
-            check_column(edit, one.entity, one.column, "subResource")
+    edit.read(place.entity for place in places)
+    for place in places:
+        check_there(edit, place.entity)
+        if place.column:
+            check_column(edit, place.entity, place.column, "subResource")
 
 
 def check_column(edit: Edit, dataset: Entity, column: str, argument: str) -> None:
@@ -138,4 +138,4 @@ def _exists(edit: Edit, entity: Entity) -> bool:
 
 def _has_column(edit: Edit, dataset: Entity, column: str) -> bool:
     fields = shapes.members(edit.seen(dataset, "schemaMetadata"), "fields")
-    return any(isinstance(one, Mapping) and one.get("fieldPath") == column for one in fields)
+    return any(isinstance(field, Mapping) and field.get("fieldPath") == column for field in fields)

@@ -57,21 +57,24 @@ def _deprecation(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
 
 
 def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
-    given = [
-        (links.checked("url", one["url"]), one.get("description") or "") for one in part["elements"]
+    links_of_input = [
+        (links.checked("url", element["url"]), element.get("description") or "")
+        for element in part["elements"]
     ]
     edit.ask("links.edit", entity)
 
     def put(edit: Edit) -> None:
         members = shapes.members(edit.value(entity, "institutionalMemory"), "elements")
-        before = {(one.get("url"), one.get("description")): one for one in members}
-        links.put(edit, entity, [before.get(one) or links.new(edit, *one) for one in given])
+        before = {(member.get("url"), member.get("description")): member for member in members}
+        links.put(
+            edit, entity, [before.get(link) or links.new(edit, *link) for link in links_of_input]
+        )
 
     yield put
 
 
 def _tags_of(edit: Edit, place: EditTarget, part: Input) -> Iterator[Put]:
-    urns = (one["tag"]["urn"] for one in part.get("tags") or ())
+    urns = (tag["tag"]["urn"] for tag in part.get("tags") or ())
     tags = targets.all_parsed("tags", urns, "tag")
     labels.ask(edit, TAG, place)
     if place.column:
@@ -133,8 +136,8 @@ def _updating(type: str) -> Callable[..., Entity | None]:
 
 def _update_many(_: object, info: Info, input: list[Input]) -> list[Entity | None]:
     updates = [
-        (targets.parsed("urn", one["urn"], "dataset"), one["update"])
-        for one in targets.bounded(info.context, "input", input)
+        (targets.parsed("urn", update["urn"], "dataset"), update["update"])
+        for update in targets.bounded(info.context, "input", input)
     ]
     _update(info, updates)
     return [shown(info.context, entity) for entity, _ in updates]

@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.http.graphql.references import (
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
 
-_URN_OF_WORD: Final = {word: urn for urn, word in SYSTEM_TYPES.items()}
+_URN_OF_WORD: Final = {type: urn for urn, type in SYSTEM_TYPES.items()}
 _VALUES: Final = naming(("structuredProperties", "properties", "values"))
 
 
@@ -45,26 +45,26 @@ def _domains(call: Call, entity: Entity) -> list[Entity]:
     record = aspect(call, entity, "domains")
     urns: list[object] = list(record.texts("domains"))
     if entity.type == "dataProduct":
-        urns = [one.get("domain") for one in record.records("domainAssociations")] or urns
+        urns = [record.get("domain") for record in record.records("domainAssociations")] or urns
     return named(urns, frozenset({"domain"}))
 
 
 def _domain(entity: Entity, info: Info) -> Mapping[str, Any] | None:
     visible = visible_of_group(info.context, entity, _domains)
-    domain = next((one for one in _domains(info.context, entity) if one in visible), None)
+    domain = next((domain for domain in _domains(info.context, entity) if domain in visible), None)
     if domain is None:
         return None
     associations = aspect(info.context, entity, "domains").records("domainAssociations")
-    own = (one for one in associations if one.get("domain") == domain.name)
-    attribution = next((one.record("attribution") for one in own), None)
+    own = (association for association in associations if association.get("domain") == domain.name)
+    attribution = next((association.record("attribution") for association in own), None)
     return {"domain": domain, "associatedUrn": entity.name, "attribution": attribution}
 
 
 def _values(entry: Record, info: Info) -> list[Mapping[str, Any]]:
     """The values, but the URNs of what the caller is not shown."""
     visible = visible_of_group(info.context, entry.entity, _VALUES)
-    values = [one for one in entry.listed("values") if isinstance(one, str | int | float)]
-    return [value_shown(one) for one in values if visible.issuperset(named((one,)))]
+    values = [value for value in entry.listed("values") if isinstance(value, str | int | float)]
+    return [value_shown(value) for value in values if visible.issuperset(named((value,)))]
 
 
 def value_shown(value: str | float) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ RECORDS: Final = {
 }
 """The records that stand for the types of columns in an aspect, by the words of the schema."""
 
-_WORDS: Final = {record: word for word, record in RECORDS.items()}
+_WORDS: Final = {record: type for type, record in RECORDS.items()}
 
 _RAW: Final = ("rawSchema", "tableSchema", "schema", "documentSchema")
 """Where the records of platforms keep their schema."""

@@ -44,7 +44,7 @@ def _siblings(dataset: Entity, info: Info, input: Input) -> Mapping[str, Any]:
     siblings = follow(info.context, dataset, _SIBLINGS)
     if not siblings:
         return {"count": 0, "total": 0, "searchResults": [], "facets": []}
-    own = {"field": "urn", "values": [one.name for one in siblings]}
+    own = {"field": "urn", "values": [sibling.name for sibling in siblings]}
     groups: Sequence[Input] = input.get("orFilters") or ({},)
     within = [{"and": [*(group.get("and") or ()), own]} for group in groups]
     return scrolled(info, {**input, "orFilters": within})

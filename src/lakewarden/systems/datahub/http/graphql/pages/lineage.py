@@ -37,20 +37,20 @@ def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     call.start_list()
     period = Period(input.get("startTimeMillis"), input.get("endTimeMillis"))
-    near = [one for one in _beside(call, entity, input["direction"]) if period.has(one.said)]
-    there = near
+    near = [step for step in _beside(call, entity, input["direction"]) if period.has(step.said)]
+    stored = near
     if not input.get("includeGhostEntities"):
-        there = [one for one in near if is_there(call.state, one.other)]
+        stored = [step for step in near if is_there(call.state, step.other)]
     most = call.exchange.services.page_rows
     count = input.get("count")
     paging = input if count is None else {**input, "count": min(count, most)}
-    steps, numbers = page(there, paging, most)
+    steps, numbers = page(stored, paging, most)
     call.together(step.other for step in steps)
     visible = _visible(call, steps)
     call.end_list(looked_at=1 + len(near), shown=len(steps))
     return {
         **numbers,
-        "filtered": len(near) - len(there),
+        "filtered": len(near) - len(stored),
         "relationships": [_relationship(entity, step, visible) for step in steps],
     }
 
@@ -77,7 +77,7 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
             steps = Neighbours(session.texts()).beside(list(entities), way)
         others = dict.fromkeys(step.other for own in steps.values() for step in own)
         visible = set(authorization.visible(call, others))
-        return {one: [s for s in own if s.other in visible] for one, own in steps.items()}
+        return {holder: [s for s in own if s.other in visible] for holder, own in steps.items()}
 
     def find_all() -> dict[Entity, list[Step]]:
         try:
@@ -133,18 +133,21 @@ def _of_dataset(entity: Entity, info: Info) -> list[Shown] | None:
 def _fine(record: Record, info: Info) -> list[Shown]:
     """The columns at both ends; nothing where the caller is shown none at one of them."""
     shown = []
-    for one in record.records("fineGrainedLineages"):
-        ends = {key: _refs(info.context, one, key) for key in _ENDS}
+    for lineage_entry in record.records("fineGrainedLineages"):
+        ends = {key: _refs(info.context, lineage_entry, key) for key in _ENDS}
         if all(ends.values()):
             shown.append(
-                {**ends, **{key: one.text(key) for key in ("query", "transformOperation")}}
+                {
+                    **ends,
+                    **{key: lineage_entry.text(key) for key in ("query", "transformOperation")},
+                }
             )
     return shown
 
 
 def _refs(call: Call, edge: Record, key: str) -> list[Shown]:
     columns = references.at(call, edge, (key,), _COLUMNS)
-    return [{"urn": one.name, "path": datahub.key_parts(one.name)[-1]} for one in columns]
+    return [{"urn": column.name, "path": datahub.key_parts(column.name)[-1]} for column in columns]
 
 
 RESOLVERS: Final[Resolvers] = {

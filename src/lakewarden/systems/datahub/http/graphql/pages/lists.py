@@ -41,7 +41,7 @@ def _matching(call: Call, entities: list[Entity], query: str | None) -> list[Ent
     if (query or "*").strip() in ("", "*"):
         return entities
     call.together(entities)
-    return [one for one in entities if says(query, *_texts(call, one))]
+    return [entity for entity in entities if says(query, *_texts(call, entity))]
 
 
 def _texts(call: Call, entity: Entity) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _queries(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     queries = _matching(call, _visible(call, ids), input.get("query"))
     if source is not None:
         call.together(queries)
-        queries = [one for one in queries if _source(call, one) == source]
+        queries = [query for query in queries if _source(call, query) == source]
     return _page(call, queries, input, "queries")
 
 

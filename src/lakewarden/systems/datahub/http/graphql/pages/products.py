@@ -28,10 +28,10 @@ def _products(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, A
     return {
         "entities": [
             {
-                "urn": one.name,
-                "dataProductAssociations": _associations(call, one) if one in visible else [],
+                "urn": entity.name,
+                "dataProductAssociations": _associations(call, entity) if entity in visible else [],
             }
-            for one in entities
+            for entity in entities
         ]
     }
 
@@ -45,14 +45,17 @@ def _associations(call: Call, entity: Entity) -> list[Mapping[str, Any]]:
     call.together(products)
     call.end_list(looked_at=1 + len(products), shown=len(products))
     return [
-        {"dataProduct": one, "isOutputPort": _is_output_port(call, one, entity)}
-        for one in sorted(products)
+        {"dataProduct": product, "isOutputPort": _is_output_port(call, product, entity)}
+        for product in sorted(products)
     ]
 
 
 def _is_output_port(call: Call, product: Entity, asset: Entity) -> bool:
     assets = aspect(call, product, _PRODUCT).records("assets")
-    return any(one.get("destinationUrn") == asset.name and one.flag("outputPort") for one in assets)
+    return any(
+        association.get("destinationUrn") == asset.name and association.flag("outputPort")
+        for association in assets
+    )
 
 
 def _paths(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -17,8 +17,8 @@ _SUBJECTS: Final = naming((_ASPECT, "subjects", "entity"), frozenset({"dataset",
 
 def _datasets(call: Call, query: Entity) -> list[Entity]:
     """The datasets that a query is about; of a column, the one that has it."""
-    holders = (datahub.parent(one) or one for one in _SUBJECTS(call, query))
-    return [one for one in dict.fromkeys(holders) if one.type == "dataset"]
+    holders = (datahub.parent(subject) or subject for subject in _SUBJECTS(call, query))
+    return [holder for holder in dict.fromkeys(holders) if holder.type == "dataset"]
 
 
 def _subjects(query: Entity, info: Info) -> list[Mapping[str, Any]] | None:
@@ -26,10 +26,12 @@ def _subjects(query: Entity, info: Info) -> list[Mapping[str, Any]] | None:
     if not call.aspect(query, _ASPECT):
         return None
     datasets = set(follow(call, query, _datasets))
-    subjects = [(one, datahub.parent(one) or one) for one in follow(call, query, _SUBJECTS)]
+    subjects = [
+        (subject, datahub.parent(subject) or subject) for subject in follow(call, query, _SUBJECTS)
+    ]
     return [
-        {"dataset": dataset, "schemaField": one if one != dataset else None}
-        for one, dataset in subjects
+        {"dataset": dataset, "schemaField": subject if subject != dataset else None}
+        for subject, dataset in subjects
         if dataset in datasets
     ]
 

@@ -17,8 +17,11 @@ from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resol
 def shown(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
     """The entities as far as they are there and the caller is shown them; else null."""
     visible = set(authorization.visible(call, entities))
-    result = [one if one in visible and is_known(call.state, one) else None for one in entities]
-    call.together(one for one in result if one is not None)
+    result = [
+        entity if entity in visible and is_known(call.state, entity) else None
+        for entity in entities
+    ]
+    call.together(entity for entity in result if entity is not None)
     return result
 
 

@@ -27,17 +27,17 @@ _READING: Final = ("Consumes", "DataProcessInstanceConsumes")
 _WRITING: Final = ("Produces", "DataProcessInstanceProduces")
 
 
-def _of_task(task: Entity, info: Info, **given: Any) -> Mapping[str, Any]:
-    return _runs(info.context, task, _OF, given)
+def _of_task(task: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
+    return _runs(info.context, task, _OF, arguments)
 
 
-def _of_dataset(dataset: Entity, info: Info, direction: str, **given: Any) -> Mapping[str, Any]:
+def _of_dataset(dataset: Entity, info: Info, direction: str, **arguments: Any) -> Mapping[str, Any]:
     types = _WRITING if direction == "INCOMING" else _READING
-    return _runs(info.context, dataset, types, given)
+    return _runs(info.context, dataset, types, arguments)
 
 
 def _runs(
-    call: Call, entity: Entity, types: Iterable[str], given: Mapping[str, Any]
+    call: Call, entity: Entity, types: Iterable[str], arguments: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """The runs that edges of the types lead from, the newest first."""
     call.start_list()
@@ -52,18 +52,18 @@ def _runs(
         properties = aspect(call, run, "dataProcessInstanceProperties")
         return -(properties.record_or_empty("created").number("time") or 0), run.name
 
-    shown, numbers = page(sorted(runs, key=newest), given, call.exchange.services.page_rows)
+    shown, numbers = page(sorted(runs, key=newest), arguments, call.exchange.services.page_rows)
     call.together(shown)
     call.end_list(looked_at=1 + len(runs), shown=len(shown))
     return {**numbers, "runs": shown}
 
 
-def _state(run: Entity, info: Info, **given: Any) -> list[Record] | None:
+def _state(run: Entity, info: Info, **arguments: Any) -> list[Record] | None:
     call: Call = info.context
     if not timed.may_read(call, run):
         return None
-    most = timed.limit(call, given, _EVENTS)
-    return timed.values(call, run, f"{_RUN}RunEvent", most, timed.window(given))
+    most = timed.limit(call, arguments, _EVENTS)
+    return timed.values(call, run, f"{_RUN}RunEvent", most, timed.window(arguments))
 
 
 RESOLVERS: Final[Resolvers] = {

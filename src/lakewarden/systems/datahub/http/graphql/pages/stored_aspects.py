@@ -19,11 +19,12 @@ _NO_RUN: Final = "no-run-id-provided"
 def _last_ingested(entity: Entity, info: Info) -> int | None:
     """When a run of an ingestion saw one of its aspects last."""
     call: Call = info.context
-    systems = [one.system for one in call.aspects([entity]).get(entity, {}).values()]
+    systems = [aspect.system for aspect in call.aspects([entity]).get(entity, {}).values()]
     times = [
         time
-        for one in systems
-        if isinstance(time := one.get("lastObserved"), int) and one.get("runId", _NO_RUN) != _NO_RUN
+        for system in systems
+        if isinstance(time := system.get("lastObserved"), int)
+        and system.get("runId", _NO_RUN) != _NO_RUN
     ]
     return max(times, default=None)
 
@@ -34,10 +35,10 @@ def _raw(
     call: Call = info.context
     if not entity_privileges.holds(call, "entity.read", entity):
         return None
-    wanted = input or {}
-    if wanted.get("autoRenderOnly"):
+    options = input or {}
+    if options.get("autoRenderOnly"):
         return []
-    stored, names = call.aspects([entity]).get(entity, {}), wanted.get("aspectNames")
+    stored, names = call.aspects([entity]).get(entity, {}), options.get("aspectNames")
     return [
         {"aspectName": name, "payload": msgspec.json.encode(stored[name].value).decode()}
         for name in sorted(stored)

@@ -22,7 +22,7 @@ _LATEST: Final = naming(("versionSetProperties", "latest"))
 
 def _is_latest(version: Record, info: Info) -> bool:
     sets = at(info.context, version, ("versionSet",), _SETS)
-    return any(version.entity in _LATEST(info.context, one) for one in sets)
+    return any(version.entity in _LATEST(info.context, version_set) for version_set in sets)
 
 
 def _search(of: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -30,8 +30,8 @@ def _search(of: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, An
     with search_session(call.exchange, view_authorization.hits) as search:
         ids = Neighbours(search.texts()).sources(of, ["VersionOf"]) & search.index.tree.stored
         versions = [search.index.tree.entity(id) for id in ids]
-    types = input.get("types") or sorted({word_of(one, info) for one in versions})
-    return searched(info, input, types, among=[one.name for one in versions])
+    types = input.get("types") or sorted({word_of(version, info) for version in versions})
+    return searched(info, input, types, among=[version.name for version in versions])
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -64,8 +64,8 @@ def _charts(_: object, info: Info) -> list[Mapping[str, Any]]:
 def _metadata_charts(_: object, info: Info, input: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     call: Call = info.context
     authorization.allow(call, _VIEW)
-    word, domain = input.get("entityType"), input.get("domain")
-    types = KINDS.keys() if word is None else types_of(word)
+    type, domain = input.get("entityType"), input.get("domain")
+    types = KINDS.keys() if type is None else types_of(type)
     ids = BitMap().union(*(_stored(call, type) for type in types))
     if domain not in (None, "", "GLOBAL"):
         ids &= _with_target(call, "domain", calls.entity(domain, "domain"))
@@ -117,7 +117,7 @@ def _environments(call: Call, ids: BitMap) -> Counter[str]:
 def _by(call: Call, ids: BitMap, name: Callable[[Entity], str | None]) -> Counter[str]:
     tree = call.state.matrix.snapshot.coded.tree
     names = (name(tree.entity(id)) for id in ids)
-    return Counter(one for one in names if one is not None)
+    return Counter(name for name in names if name is not None)
 
 
 def _targets(call: Call, kind: str, ids: BitMap) -> Counter[str]:
@@ -135,7 +135,9 @@ def _targets(call: Call, kind: str, ids: BitMap) -> Counter[str]:
 def _bars(title: str, counts: Counter[str]) -> Mapping[str, Any]:
     bars = [
         {"name": name, "segments": [{"label": "#Entities", "value": count}]}
-        for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:_BARS]
+        for name, count in sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))[
+            :_BARS
+        ]
         if count
     ]
     return {"__typename": "BarChart", "title": title, "bars": bars}

@@ -110,7 +110,7 @@ def _assets(properties: Record, info: Info) -> int:
 
 def _of_asset(asset: Entity, info: Info) -> list[Mapping[str, Any]]:
     shown = at(info.context, aspect(info.context, asset, _ON_ASSETS), (_ON_ASSETS,), _TYPES)
-    return [{"application": one, "associatedUrn": asset.name} for one in shown]
+    return [{"application": application, "associatedUrn": asset.name} for application in shown]
 
 
 def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:

@@ -108,7 +108,7 @@ Read = Callable[[Call, str, Input], Any]
 Entities = Callable[[Call, Input], Sequence[Entity]]
 """Reads what a mutation is about, the first being what it returns; raises `Failure` 400."""
 
-Asks = Callable[[AspectChanges, Entity, Input], Sequence[Requirement]]
+Required = Callable[[AspectChanges, Entity, Input], Sequence[Requirement]]
 """What a mutation asks of an entity, where that depends on what is stored."""
 
 Change = Callable[[AspectChanges, Entity, Input], None]
@@ -176,7 +176,7 @@ class Kind:
 
 def mutation(
     entities: Entities,
-    asks: str | Asks,
+    required: str | Required,
     write: Change,
     *,
     about: Entity | None = None,
@@ -189,9 +189,9 @@ def mutation(
     def asked(
         changes: AspectChanges, entities: Sequence[Entity], input: Input
     ) -> Sequence[Requirement]:
-        if isinstance(asks, str):
-            return [Requirement(asks, entities[0] if about is None else about)]
-        return asks(changes, entities[0], input)
+        if isinstance(required, str):
+            return [Requirement(required, entities[0] if about is None else about)]
+        return required(changes, entities[0], input)
 
     return AspectWrite(
         entities,
@@ -205,7 +205,7 @@ def mutation(
 
 def creation(
     kind: Kind,
-    asks: str | Asks,
+    required: str | Required,
     extend: Extend | None = None,
     *,
     then: Change | None = None,
@@ -229,7 +229,7 @@ def creation(
 
     return mutation(
         lambda _, input: [new(kind.type, id(input))],
-        asks,
+        required,
         create,
         about=kind.about,
         reads=reads,
@@ -239,7 +239,7 @@ def creation(
 
 def change(
     kind: Kind,
-    asks: str | Asks,
+    required: str | Required,
     extend: Extend | None = None,
     *,
     then: Change | None = None,
@@ -260,7 +260,7 @@ def change(
 
     return mutation(
         by_urn(kind.type, of=of),
-        asks,
+        required,
         write,
         about=kind.about,
         reads=reads,
@@ -268,7 +268,7 @@ def change(
     )
 
 
-def deletion(kind: Kind, asks: str | Asks, then: Change | None = None) -> AspectWrite:
+def deletion(kind: Kind, required: str | Required, then: Change | None = None) -> AspectWrite:
     """An entity is deleted; `then` deletes what goes with it."""
 
     def drop(changes: AspectChanges, entity: Entity, input: Input) -> None:
@@ -276,7 +276,7 @@ def deletion(kind: Kind, asks: str | Asks, then: Change | None = None) -> Aspect
         if then is not None:
             then(changes, entity, input)
 
-    return mutation(by_urn(kind.type), asks, drop, about=kind.about, audited_as=kind.audited_as)
+    return mutation(by_urn(kind.type), required, drop, about=kind.about, audited_as=kind.audited_as)
 
 
 def by_urn(*types: str, of: str = "urn") -> Entities:
@@ -304,9 +304,9 @@ def limited(call: Call, items: list[T], argument: str) -> list[T]:
 
 def urn(*types: str) -> Callable[[str], str]:
     """Reads the URN of an entity of one of the types, as a record has it."""
-    return lambda given: calls.entity(given, *types).name
+    return lambda text: calls.entity(text, *types).name
 
 
 def urns(*types: str) -> Callable[[Sequence[str]], list[str]]:
     """As `urn`, of a list."""
-    return lambda given: [calls.entity(one, *types).name for one in given]
+    return lambda texts: [calls.entity(text, *types).name for text in texts]

@@ -52,10 +52,10 @@ def of_asset(call: Call, asset: Entity) -> list[Entity]:
 
     def find() -> dict[Entity, list[Entity]]:
         by_asset: dict[Entity, list[Entity]] = {}
-        for one in stored(call, TYPE):
-            target = about(call.aspect(one, ASPECT))
+        for assertion in stored(call, TYPE):
+            target = about(call.aspect(assertion, ASPECT))
             if target is not None:
-                by_asset.setdefault(dataset_of(target), []).append(one)
+                by_asset.setdefault(dataset_of(target), []).append(assertion)
         return by_asset
 
     return call.cached((of_asset, TYPE), find).get(asset, [])
@@ -73,7 +73,9 @@ def _assertions(
     assertions = of_asset(call, asset)
     if not includeSoftDeleted:
         assertions = [
-            one for one in assertions if call.aspect(one, "status").get("removed") is not True
+            assertion
+            for assertion in assertions
+            if call.aspect(assertion, "status").get("removed") is not True
         ]
     assertions, numbers = page(assertions, paging, call.exchange.services.page_rows)
     return {**numbers, "assertions": assertions}
@@ -95,7 +97,9 @@ def _entity_urn(of: Record, info: Info) -> str | None:
 def _fields(of: Record, info: Info) -> list[Mapping[str, str]]:
     urns = of.texts("fields") or [urn for urn in (of.text("field"),) if urn is not None]
     fields = shapes.entities(urns, "schemaField")
-    return [{"urn": one.name, "path": _path(one)} for one in fields if shown(info.context, one)]
+    return [
+        {"urn": field.name, "path": _path(field)} for field in fields if shown(info.context, field)
+    ]
 
 
 def _field(of: Record, info: Info) -> Mapping[str, str] | None:
@@ -106,13 +110,13 @@ def _path(column: Entity) -> str:
     return column.name.removesuffix(")").rpartition(",")[2]
 
 
-def _runs(assertion: Entity, info: Info, **given: Any) -> Mapping[str, Any] | None:
+def _runs(assertion: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
     """What came of it, the newest first; null for whoever may not read what is timed."""
     call: Call = info.context
     if not timed.may_read(call, assertion):
         return None
-    most = timed.limit(call, given, _RUNS)
-    runs = timed.values(call, assertion, RUN, most, timed.window(given))
+    most = timed.limit(call, arguments, _RUNS)
+    runs = timed.values(call, assertion, RUN, most, timed.window(arguments))
     results = [run.record_or_empty("result").text("type") for run in runs]
     return {
         "total": len(runs),
@@ -130,11 +134,11 @@ def _column_claims(claim: Record, info: Info) -> list[Mapping[str, Any]] | None:
         return None
     return [
         {
-            "path": one.text("fieldPath"),
-            "type": columns.type_of(one, info),
-            "nativeType": one.text("nativeDataType"),
+            "path": record.text("fieldPath"),
+            "type": columns.type_of(record, info),
+            "nativeType": record.text("nativeDataType"),
         }
-        for one in schema.records("fields")
+        for record in schema.records("fields")
     ]
 
 

@@ -46,7 +46,7 @@ def _entities(_: Call, input: Input) -> list[Entity]:
     paths = list(input.get("fieldPaths") or ([] if path is None else [path]))
     if paths and asset.type != "dataset":
         raise bad("`fieldPaths`: only datasets have columns")
-    return [assertion, asset, *(column(asset, one) for one in paths)]
+    return [assertion, asset, *(column(asset, path) for path in paths)]
 
 
 def _asks_upsert(
@@ -63,7 +63,7 @@ def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) ->
     before, stamp = changes.value(assertion, ASPECT), changes.stamp
     custom = {**provided(_CUSTOM, input), "entity": asset.name}
     if columns:
-        custom |= {"field": columns[0].name, "fields": [one.name for one in columns]}
+        custom |= {"field": columns[0].name, "fields": [column.name for column in columns]}
     value = {
         **before,
         "source": before.get("source") or {"type": "EXTERNAL", "created": stamp},

@@ -52,8 +52,8 @@ def _check_name(call: Call, attribute: Entity, name: str) -> None:
             raise Failure(409, f"there is a business attribute `{name}` already")
 
 
-def _data_type(word: str) -> Value:
-    return {"type": {f"com.linkedin.schema.{columns.RECORDS[word]}": {}}}
+def _data_type(type: str) -> Value:
+    return {"type": {f"com.linkedin.schema.{columns.RECORDS[type]}": {}}}
 
 
 _KIND: Final = Kind(
@@ -70,13 +70,13 @@ _KIND: Final = Kind(
 
 
 def _columns(call: Call, input: Input) -> list[Entity]:
-    named = [column_of(one, "resourceUrn") for one in input["resourceUrn"]]
+    named = [column_of(resource, "resourceUrn") for resource in input["resourceUrn"]]
     return limited(call, named, "resourceUrn")
 
 
 def _datasets(columns: Iterable[Entity]) -> list[Entity]:
     parents = (datahub.parent(column) for column in columns)
-    return list(dict.fromkeys(one for one in parents if one is not None))
+    return list(dict.fromkeys(parent for parent in parents if parent is not None))
 
 
 def _asks(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Requirement]:

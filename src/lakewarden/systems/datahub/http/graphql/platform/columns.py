@@ -32,5 +32,5 @@ def column_of(input: Mapping[str, Any], argument: str) -> Entity:
 
 def dataset_of(entity: Entity) -> Entity:
     """What a column is a part of; anything else is a part of itself."""
-    found = datahub.parent(entity) if entity.type == COLUMN else None
-    return entity if found is None else found
+    parent = datahub.parent(entity) if entity.type == COLUMN else None
+    return entity if parent is None else parent

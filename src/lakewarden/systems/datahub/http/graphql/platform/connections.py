@@ -35,8 +35,8 @@ def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
     if "urn" in input:
         changes.check_there(connection)
     details = sealed.written(changes, connection, _ASPECT)
-    given = provided(members("name"), input)
-    changes.put(connection, _ASPECT, {**details, "type": "JSON", **given})
+    members_of_input = provided(members("name"), input)
+    changes.put(connection, _ASPECT, {**details, "type": "JSON", **members_of_input})
     if input.get("platformUrn") is not None:
         platform = calls.entity(input["platformUrn"], "dataPlatform")
         changes.merge(connection, _PLATFORM, platform=platform.name)

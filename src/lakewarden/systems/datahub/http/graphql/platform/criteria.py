@@ -8,7 +8,7 @@ from typing import Any
 
 def alternatives(inputs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The alternatives of an `orFilters`."""
-    return [{"and": [criterion(one) for one in each.get("and") or ()]} for each in inputs]
+    return [{"and": [criterion(inner) for inner in each.get("and") or ()]} for each in inputs]
 
 
 def criterion(input: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,8 +58,8 @@ def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) ->
     changes.check_there(dataset, *([] if input.get("urn") is None else [contract]))
     clauses = {
         member: [
-            _clause(changes, dataset, one["assertionUrn"], member)
-            for one in input.get(member) or ()
+            _clause(changes, dataset, clause["assertionUrn"], member)
+            for clause in input.get(member) or ()
         ]
         for member in _KINDS
     }
@@ -83,12 +83,12 @@ def _clause(changes: AspectChanges, dataset: Entity, urn: str, member: str) -> V
 
 def _of_datasets(call: Call) -> Mapping[Entity, Entity]:
     def find() -> dict[Entity, Entity]:
-        found: dict[Entity, Entity] = {}
-        for one in stored(call, _TYPE):
-            dataset = shapes.entity(call.aspect(one, _ASPECT).get("entity"), "dataset")
+        contracts: dict[Entity, Entity] = {}
+        for contract in stored(call, _TYPE):
+            dataset = shapes.entity(call.aspect(contract, _ASPECT).get("entity"), "dataset")
             if dataset is not None:
-                found.setdefault(dataset, one)
-        return found
+                contracts.setdefault(dataset, contract)
+        return contracts
 
     return call.cached(_of_datasets, find)
 

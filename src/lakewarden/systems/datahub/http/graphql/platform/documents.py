@@ -38,7 +38,7 @@ _TECHNICAL: Final = "urn:li:ownershipType:__system__technical_owner"
 
 
 def _owners(_: Call, argument: str, input: Input) -> list[Value]:
-    return [_owner(one) for one in input[argument]]
+    return [_owner(owner) for owner in input[argument]]
 
 
 def _owner(input: Input) -> Value:
@@ -71,11 +71,11 @@ def _parent(changes: AspectChanges, document: Entity, urn: str) -> Value:
     parent = calls.entity(urn, TYPE)
     changes.check_there(parent)
     above: Entity | None = parent
-    seen: set[Entity] = set()
-    while above is not None and above not in seen:
+    visited: set[Entity] = set()
+    while above is not None and above not in visited:
         if above == document:
             raise bad("`parentDocument`: a document does not lie in itself")
-        seen.add(above)
+        visited.add(above)
         above = parent_of(changes.value(above, ASPECT))
     return {"document": parent.name}
 
@@ -108,7 +108,7 @@ _RELATED: Final = (
     Member("relatedAssets", read=_listed("asset")),
     Member("relatedDocuments", read=_listed("document", TYPE)),
 )
-_TEXTS: Final = (Member("title"), Member("contents", read=lambda given: {"text": given["text"]}))
+_TEXTS: Final = (Member("title"), Member("contents", read=lambda input: {"text": input["text"]}))
 _STATE: Final = Member(
     "status", of="state", read=lambda state: {"state": state}, default={"state": "UNPUBLISHED"}
 )
@@ -141,7 +141,7 @@ RESOLVERS: Final[Resolvers] = {
         ),
         "updateDocumentContents": change(_kind(*_TEXTS), _CHANGE, then=_put_given_subtype),
         "updateDocumentRelatedEntities": change(
-            _kind(*_RELATED), _CHANGE, reads={one.name: _checked(one) for one in _RELATED}
+            _kind(*_RELATED), _CHANGE, reads={member.name: _checked(member) for member in _RELATED}
         ),
         "updateDocumentStatus": change(_kind(), _CHANGE, _set_state),
         "updateDocumentSubType": change(_kind(), _CHANGE, then=_put_subtype),

@@ -91,16 +91,19 @@ def _put(changes: AspectChanges, relationship: Entity, value: Value, input: Inpu
     stamp = changes.stamp
     if properties is not None:
         fields = [
-            provided(members("sourceField", "destinationField"), one)
-            for one in properties.get("relationshipFieldmappings") or ()
+            provided(members("sourceField", "destinationField"), relationshipFieldmapping)
+            for relationshipFieldmapping in properties.get("relationshipFieldmappings") or ()
         ]
-        given = provided(members("name", *_ENDS), properties)
-        given |= {"relationshipFieldMappings": fields, "lastModified": stamp}
-        changes.put(relationship, _ASPECT, {**value, **given})
+        members_of_input = provided(members("name", *_ENDS), properties)
+        members_of_input |= {"relationshipFieldMappings": fields, "lastModified": stamp}
+        changes.put(relationship, _ASPECT, {**value, **members_of_input})
     if editable is not None:
         before = changes.value(relationship, _EDITABLE) or {"created": stamp}
-        given = {**provided(members("name", "description"), editable), "lastModified": stamp}
-        changes.put(relationship, _EDITABLE, {**before, **given})
+        members_of_input = {
+            **provided(members("name", "description"), editable),
+            "lastModified": stamp,
+        }
+        changes.put(relationship, _EDITABLE, {**before, **members_of_input})
 
 
 RESOLVERS: Final[Resolvers] = {

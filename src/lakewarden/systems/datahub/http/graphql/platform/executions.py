@@ -91,11 +91,11 @@ def _cancel(changes: AspectChanges, request: Entity, input: Input) -> None:
 
 
 def _executing(entities: Entities, write: Change) -> AspectWrite:
-    def asks(_: AspectChanges, __: Entity, input: Input) -> list[Requirement]:
+    def requirements(_: AspectChanges, __: Entity, input: Input) -> list[Requirement]:
         return [Requirement("ingestion.execute", input[_SOURCE_URN])]
 
     reads = {_SOURCE_URN: reference(SOURCE)}
-    return mutation(entities, asks, write, reads=reads, audited_as="run")
+    return mutation(entities, requirements, write, reads=reads, audited_as="run")
 
 
 def _new(_: Call, __: Input) -> list[Entity]:
@@ -110,11 +110,11 @@ _LIST: Final = Listing(
 )
 
 
-def _executions(source: Entity, info: Info, **given: Any) -> Mapping[str, Any]:
+def _executions(source: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
     """The runs of a source, the newest first."""
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    runs, numbers = page(_runs(call, source), given, call.exchange.services.page_rows)
+    runs, numbers = page(_runs(call, source), arguments, call.exchange.services.page_rows)
     return {**numbers, "executionRequests": runs}
 
 
@@ -123,7 +123,7 @@ def _latest_success(source: Entity, info: Info) -> Entity | None:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
     runs = _runs(call, source)
-    return next((one for one in runs if call.aspect(one, _RESULT).get("status") == "SUCCESS"), None)
+    return next((run for run in runs if call.aspect(run, _RESULT).get("status") == "SUCCESS"), None)
 
 
 def _runs(call: Call, source: Entity) -> list[Entity]:

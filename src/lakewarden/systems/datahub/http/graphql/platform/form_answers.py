@@ -50,8 +50,8 @@ def _submit(changes: AspectChanges, entities: Sequence[Entity], input: Input) ->
     if input["type"] == "OWNERSHIP":
         _own(changes, asset, input.get("ownershipParams"))
     else:
-        for one in columns or [asset]:
-            property_values.put(changes, one, [input["structuredPropertyParams"]])
+        for column in columns or [asset]:
+            property_values.put(changes, column, [input["structuredPropertyParams"]])
     _note(changes, asset, form, prompt, _paths(input))
 
 
@@ -59,8 +59,8 @@ def _paths(input: Input) -> list[str]:
     """The columns that an answer is about."""
     if input["type"] != "FIELDS_STRUCTURED_PROPERTY":
         return []
-    one = input.get("fieldPath")
-    paths = list(input.get("fieldPaths") or ([] if one is None else [one]))
+    path = input.get("fieldPath")
+    paths = list(input.get("fieldPaths") or ([] if path is None else [path]))
     if not paths:
         raise bad("expected `fieldPaths`: the columns that the answer is about")
     return paths
@@ -69,9 +69,9 @@ def _paths(input: Input) -> list[str]:
 def _prompt(changes: AspectChanges, form: Entity, input: Input) -> Input:
     for prompt in shapes.objects(changes.value(form, forms.ASPECT).get("prompts")):
         if prompt.get("id") == input["promptId"] and prompt.get("type") == input["type"]:
-            wanted = shapes.mapping(prompt.get("structuredPropertyParams")).get("urn")
+            property = shapes.mapping(prompt.get("structuredPropertyParams")).get("urn")
             answer = input.get("structuredPropertyParams") or {}
-            if wanted != answer.get("structuredPropertyUrn"):
+            if property != answer.get("structuredPropertyUrn"):
                 raise bad("`structuredPropertyParams`: not the property that the prompt asks for")
             return prompt
     raise bad(f"`promptId`: `{form.name}` has no such prompt of this type")
@@ -83,11 +83,11 @@ def _own(changes: AspectChanges, asset: Entity, params: Input | None) -> None:
     type = calls.entity(params["ownershipTypeUrn"], "ownershipType").name
     value = changes.value(asset, "ownership")
     owners = shapes.objects(value.get("owners"))
-    there = {(one.get("owner"), one.get("typeUrn")) for one in owners}
+    stored = {(owner.get("owner"), owner.get("typeUrn")) for owner in owners}
     added = [
         {"owner": owner, "type": "CUSTOM", "typeUrn": type}
         for owner in (calls.entity(urn, "corpuser", "corpGroup").name for urn in params["owners"])
-        if (owner, type) not in there
+        if (owner, type) not in stored
     ]
     stamp = changes.stamp
     changes.put(asset, "ownership", {**value, "owners": [*owners, *added], "lastModified": stamp})
@@ -99,15 +99,24 @@ def _note(
     """Notes the answer; the form is complete once nothing that it requires is open."""
     value = changes.value(asset, forms.ASSIGNED)
     lists = {name: shapes.objects(value.get(name)) for name in forms.LISTS}
-    assigned = [one for name in forms.LISTS for one in lists[name] if one.get("urn") == form.name]
+    assigned = [
+        association
+        for name in forms.LISTS
+        for association in lists[name]
+        if association.get("urn") == form.name
+    ]
     if not assigned:
         raise bad(f"`{form.name}` is not asked about `{asset.name}`")
     entry = _with_answer(changes, asset, assigned[0], prompt, paths)
     prompts = shapes.objects(changes.value(form, forms.ASPECT).get("prompts"))
-    required = {one.get("id") for one in prompts if one.get("required") is True}
-    is_open = any(one.get("id") in required for one in entry["incompletePrompts"])
+    required = {prompt.get("id") for prompt in prompts if prompt.get("required") is True}
+    is_open = any(
+        incompletePrompt.get("id") in required for incompletePrompt in entry["incompletePrompts"]
+    )
     for name in forms.LISTS:
-        lists[name] = [one for one in lists[name] if one.get("urn") != form.name]
+        lists[name] = [
+            association for association in lists[name] if association.get("urn") != form.name
+        ]
     lists["incompleteForms" if is_open else "completedForms"].append(entry)
     changes.put(asset, forms.ASSIGNED, {"verifications": [], **value, **lists})
 
@@ -119,24 +128,24 @@ def _with_answer(
     open_, done = (
         shapes.objects(entry.get(name)) for name in ("incompletePrompts", "completedPrompts")
     )
-    before: Input = next((one for one in (*open_, *done) if one.get("id") == id), {})
+    before: Input = next((answer for answer in (*open_, *done) if answer.get("id") == id), {})
     answer: Value = {"id": id, "lastModified": stamp}
     is_done = True
     if paths:
         noted = shapes.mapping(before.get("fieldAssociations")).get("completedFieldPrompts")
-        answered = {str(one.get("fieldPath")): one for one in shapes.objects(noted)}
+        answered = {str(answer.get("fieldPath")): answer for answer in shapes.objects(noted)}
         answered |= {path: {"fieldPath": path, "lastModified": stamp} for path in paths}
         answer["fieldAssociations"] = {"completedFieldPrompts": list(answered.values())}
         is_done = _columns(changes, asset) <= answered.keys()
-    open_ = [one for one in open_ if one.get("id") != id]
-    done = [one for one in done if one.get("id") != id]
+    open_ = [answer for answer in open_ if answer.get("id") != id]
+    done = [answer for answer in done if answer.get("id") != id]
     (done if is_done else open_).append(answer)
     return {**entry, "incompletePrompts": open_, "completedPrompts": done}
 
 
 def _columns(changes: AspectChanges, dataset: Entity) -> set[str]:
     fields = shapes.objects(changes.value(dataset, "schemaMetadata").get("fields"))
-    return {str(one.get("fieldPath")) for one in fields}
+    return {str(field.get("fieldPath")) for field in fields}
 
 
 def _verify(changes: AspectChanges, form: Entity, input: Input) -> None:
@@ -146,10 +155,12 @@ def _verify(changes: AspectChanges, form: Entity, input: Input) -> None:
         raise bad(f"`formUrn`: `{form.name}` verifies nothing")
     value = changes.value(asset, forms.ASSIGNED)
     complete = shapes.objects(value.get("completedForms"))
-    if not any(one.get("urn") == form.name for one in complete):
+    if not any(association.get("urn") == form.name for association in complete):
         raise bad(f"`{form.name}` is not complete for `{asset.name}`")
-    there = shapes.objects(value.get("verifications"))
-    others = [one for one in there if one.get("form") != form.name]
+    verifications = shapes.objects(value.get("verifications"))
+    others = [
+        verification for verification in verifications if verification.get("form") != form.name
+    ]
     added = {"form": form.name, "lastModified": changes.stamp}
     changes.put(asset, forms.ASSIGNED, {**value, "verifications": [*others, added]})
 

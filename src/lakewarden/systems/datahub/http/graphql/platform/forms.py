@@ -52,7 +52,7 @@ def _changed(changes: AspectChanges, form: Entity, value: Value, input: Input) -
     before = changes.value(form, ASPECT)
     prompts = value["prompts"] if "prompts" in value else before.get("prompts")
     removed = set(input.get("promptsToRemove") or ())
-    staying = [one for one in shapes.objects(prompts) if one.get("id") not in removed]
+    staying = [prompt for prompt in shapes.objects(prompts) if prompt.get("id") not in removed]
     value["prompts"] = [*staying, *_prompts(input.get("promptsToAdd") or ())]
     if input.get("actors") is not None:
         value["actors"] = _assigned(shapes.mapping(before.get("actors")), input["actors"])
@@ -61,10 +61,10 @@ def _changed(changes: AspectChanges, form: Entity, value: Value, input: Input) -
 def _assigned(before: Mapping[str, Any], input: Mapping[str, Any]) -> Value:
     value = {**before, **provided(members("owners"), input)}
     for member, type in (("users", "corpuser"), ("groups", "corpGroup")):
-        there = _people(input, member, type).get(member, shapes.texts(before.get(member)))
+        old = _people(input, member, type).get(member, shapes.texts(before.get(member)))
         added = _people(input, f"{member}ToAdd", type).get(f"{member}ToAdd", [])
         removed = set(input.get(f"{member}ToRemove") or ())
-        value[member] = [urn for urn in dict.fromkeys([*there, *added]) if urn not in removed]
+        value[member] = [urn for urn in dict.fromkeys([*old, *added]) if urn not in removed]
     return value
 
 
@@ -73,7 +73,7 @@ def _people(input: Mapping[str, Any], member: str, type: str) -> dict[str, list[
 
 
 def _prompts(inputs: Iterable[Mapping[str, Any]]) -> list[Value]:
-    return [_prompt(one) for one in inputs]
+    return [_prompt(prompt) for prompt in inputs]
 
 
 def _prompt(input: Mapping[str, Any]) -> Value:
@@ -108,12 +108,14 @@ LISTS: Final = ("incompleteForms", "completedForms")
 def _assign(changes: AspectChanges, form: Entity, input: Input) -> None:
     changes.check_there(form, *input[_ASSETS])
     prompts = shapes.objects(changes.value(form, ASPECT).get("prompts"))
-    open_ = [{"id": one.get("id"), "lastModified": changes.stamp} for one in prompts]
+    open_ = [{"id": prompt.get("id"), "lastModified": changes.stamp} for prompt in prompts]
     added = {"urn": form.name, "incompletePrompts": open_, "completedPrompts": []}
     for asset in input[_ASSETS]:
         value = changes.value(asset, ASSIGNED)
         lists = {name: shapes.objects(value.get(name)) for name in LISTS}
-        if not any(one.get("urn") == form.name for name in LISTS for one in lists[name]):
+        if not any(
+            association.get("urn") == form.name for name in LISTS for association in lists[name]
+        ):
             lists["incompleteForms"] = [*lists["incompleteForms"], added]
             changes.put(asset, ASSIGNED, {"verifications": [], **value, **lists})
 
@@ -123,8 +125,10 @@ def _unassign(changes: AspectChanges, form: Entity, input: Input) -> None:
     for asset in input[_ASSETS]:
         value = changes.value(asset, ASSIGNED)
         for name, key in (*((name, "urn") for name in LISTS), ("verifications", "form")):
-            there = shapes.objects(value.get(name))
-            value[name] = [one for one in there if one.get(key) != form.name]
+            associations = shapes.objects(value.get(name))
+            value[name] = [
+                association for association in associations if association.get(key) != form.name
+            ]
         changes.put(asset, ASSIGNED, value)
 
 

@@ -26,7 +26,7 @@ def _health(asset: Entity, info: Info) -> list[Shown]:
 
 def _of_incidents(call: Call, asset: Entity) -> Iterator[Shown]:
     reported = incidents.of_asset(call, asset)
-    active = [one for one in reported if incidents.is_active(call, one)]
+    active = [incident for incident in reported if incidents.is_active(call, incident)]
     if reported:
         yield _status("INCIDENTS", active, f"{len(active)} active of {len(reported)} incidents")
 
@@ -42,12 +42,14 @@ def _of_assertions(call: Call, asset: Entity) -> Iterator[Shown]:
 
 def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, str | None, int]]:
     """The assertions of an asset that ran, with what came of the last time, and when that was."""
-    for one in assertion_output.of_asset(call, asset):
+    for assertion in assertion_output.of_asset(call, asset):
         for run in (
-            timed.values(call, one, assertion_output.RUN, 1) if timed.may_read(call, one) else ()
+            timed.values(call, assertion, assertion_output.RUN, 1)
+            if timed.may_read(call, assertion)
+            else ()
         ):
             yield (
-                one,
+                assertion,
                 run.record_or_empty("result").text("type"),
                 run.number("timestampMillis") or 0,
             )
@@ -59,7 +61,7 @@ def _status(type: str, wrong: list[Entity], message: str) -> Shown:
         "reportedAt": None,
         "status": "FAIL" if wrong else "PASS",
         "message": message,
-        "causes": [one.name for one in wrong],
+        "causes": [cause.name for cause in wrong],
     }
 
 

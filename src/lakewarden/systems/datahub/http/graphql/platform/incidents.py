@@ -74,8 +74,12 @@ def _raise(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> 
         "source": {"type": (input.get("source") or {}).get("type", "MANUAL")},
         "created": changes.stamp,
     }
-    given = {**input, "status": input.get("status") or {"state": "ACTIVE"}, _ASSETS: assets}
-    changes.put(incident, _ASPECT, {**value, **_provided(changes, given)})
+    members_of_input = {
+        **input,
+        "status": input.get("status") or {"state": "ACTIVE"},
+        _ASSETS: assets,
+    }
+    changes.put(incident, _ASPECT, {**value, **_provided(changes, members_of_input)})
 
 
 def _update(changes: AspectChanges, incident: Entity, input: Input) -> None:
@@ -93,13 +97,13 @@ def _provided(changes: AspectChanges, input: Input) -> Value:
     record = (
         *members("title", "description", "startedAt"),
         Member("priority", read=_PRIORITIES.index),
-        Member("status", read=lambda given: _status(changes, given)),
+        Member("status", read=lambda input: _status(changes, input)),
         Member("entities", of=_ASSETS, read=lambda assets: [asset.name for asset in assets]),
         Member(
             "assignees",
             of="assigneeUrns",
-            read=lambda given: [
-                {"actor": urn, "assignedAt": stamp} for urn in urns(*_ACTORS)(given)
+            read=lambda people: [
+                {"actor": urn, "assignedAt": stamp} for urn in urns(*_ACTORS)(people)
             ],
         ),
     )
@@ -110,11 +114,15 @@ def _status(changes: AspectChanges, input: Input) -> Value:
     return {**provided(members("state", "stage", "message"), input), "lastUpdated": changes.stamp}
 
 
-def _incidents(asset: Entity, info: Info, **given: Any) -> Mapping[str, Any]:
+def _incidents(asset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
     """The incidents of an asset that fit, the newest first."""
     call: Call = info.context
-    fitting = [one for one in of_asset(call, asset) if _fits(aspect(call, one, _ASPECT), given)]
-    incidents, numbers = page(fitting, given, call.exchange.services.page_rows)
+    fitting = [
+        incident
+        for incident in of_asset(call, asset)
+        if _fits(aspect(call, incident, _ASPECT), arguments)
+    ]
+    incidents, numbers = page(fitting, arguments, call.exchange.services.page_rows)
     return {**numbers, "incidents": incidents}
 
 
@@ -129,26 +137,26 @@ def is_active(call: Call, incident: Entity) -> bool:
     return status.text("state") != "RESOLVED"
 
 
-def _fits(incident: Record, given: Mapping[str, Any]) -> bool:
+def _fits(incident: Record, arguments: Mapping[str, Any]) -> bool:
     status = incident.record_or_empty("status")
-    words = {
+    members_of_incident = {
         "state": status.text("state"),
         "stage": status.text("stage"),
         "priority": _priority_word(incident),
     }
-    assignees = {one.text("actor") for one in incident.records("assignees")}
-    people = given.get("assigneeUrns")
-    return all(given.get(name) in (None, word) for name, word in words.items()) and (
-        people is None or not assignees.isdisjoint(people)
-    )
+    assignees = {record.text("actor") for record in incident.records("assignees")}
+    people = arguments.get("assigneeUrns")
+    return all(
+        arguments.get(name) in (None, value) for name, value in members_of_incident.items()
+    ) and (people is None or not assignees.isdisjoint(people))
 
 
 def _of_assets(call: Call) -> Mapping[Entity, list[Entity]]:
     def find() -> dict[Entity, list[Entity]]:
         by_asset: dict[Entity, list[Entity]] = {}
-        for one in sorted(stored(call, _TYPE), key=lambda one: _newest(call, one)):
-            for asset in shapes.entities(call.aspect(one, _ASPECT).get("entities")):
-                by_asset.setdefault(asset, []).append(one)
+        for incident in sorted(stored(call, _TYPE), key=lambda incident: _newest(call, incident)):
+            for asset in shapes.entities(call.aspect(incident, _ASPECT).get("entities")):
+                by_asset.setdefault(asset, []).append(incident)
         return by_asset
 
     return call.cached(_of_assets, find)

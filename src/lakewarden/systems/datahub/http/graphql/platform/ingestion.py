@@ -54,8 +54,8 @@ def _asks_update(changes: AspectChanges, source: Entity, _: Input) -> list[Requi
 
 def _put(changes: AspectChanges, source: Entity, input: Input) -> None:
     """Replaces a source, or creates it: the client deploys recipes this way."""
-    value, given = changes.value(source, ASPECT), input["config"]
-    config = {**shapes.mapping(value.get("config")), **provided(_CONFIG, given)}
+    value, config_input = changes.value(source, ASPECT), input["config"]
+    config = {**shapes.mapping(value.get("config")), **provided(_CONFIG, config_input)}
     value.pop("schedule", None)
     changes.put(source, ASPECT, {**value, **provided(_RECORD, input), "config": config})
 
@@ -70,22 +70,22 @@ _CONFIG: Final = (
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    criteria = [_criterion(one) for one in input.get("filters") or ()]
+    criteria = [_criterion(item) for item in input.get("filters") or ()]
     sort = input.get("sort") or {"field": "name", "sortOrder": "ASCENDING"}
     if sort["field"] not in _FIELDS:
         raise bad(f"`sort.field`: {_EXPECTED}, got `{sort['field']}`")
     sources = [
         source
-        for source in (aspect(call, one, ASPECT) for one in stored(call, TYPE))
+        for source in (aspect(call, entity, ASPECT) for entity in stored(call, TYPE))
         if source.value
         and all(fits(source) for fits in criteria)
         and says(input.get("query"), _text(source, "name"), _text(source, "type"))
     ]
-    sources.sort(key=lambda one: (_text(one, sort["field"]), one.entity.name))
+    sources.sort(key=lambda source: (_text(source, sort["field"]), source.entity.name))
     if sort["sortOrder"] == "DESCENDING":
         sources.reverse()
     shown, numbers = page(sources, input, call.exchange.services.page_rows)
-    return {**numbers, "ingestionSources": [one.entity for one in shown]}
+    return {**numbers, "ingestionSources": [source.entity for source in shown]}
 
 
 def _text(source: Record, field: str) -> str:
@@ -94,12 +94,12 @@ def _text(source: Record, field: str) -> str:
 
 def _criterion(input: Mapping[str, Any]) -> Callable[[Record], bool]:
     """Whether a source fits a criterion."""
-    wanted = criterion(input)
-    field = wanted.field.removesuffix(".keyword")
+    parsed = criterion(input)
+    field = parsed.field.removesuffix(".keyword")
     if field not in _FIELDS:
         raise bad(f"`filters.field`: {_EXPECTED}, got `{field}`")
-    fits = bool if wanted.condition is Condition.EXISTS else comparison(wanted)
-    return lambda source: fits(_text(source, field)) is not wanted.negated
+    fits = bool if parsed.condition is Condition.EXISTS else comparison(parsed)
+    return lambda source: fits(_text(source, field)) is not parsed.negated
 
 
 def _source(_: object, info: Info, urn: str) -> Entity | None:

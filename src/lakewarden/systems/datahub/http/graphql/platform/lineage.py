@@ -67,11 +67,11 @@ _PLACES: Final[Mapping[tuple[str, str], _Place]] = {
 
 def _update(_: object, info: Info, input: Input) -> object:
     removed = limited(info.context, _edges(input["edgesToRemove"]), "edgesToRemove")
-    given = limited(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
-    if not removed and not given:
+    requested = limited(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
+    if not removed and not requested:
         raise bad("`input`: expected edges to add or to remove, one at least")
     unwanted = set(removed)
-    added = [edge for edge in given if edge not in unwanted]
+    added = [edge for edge in requested if edge not in unwanted]
     ends = list(dict.fromkeys(end for edge in (*removed, *added) for end in edge))
 
     def write(changes: AspectChanges, _: Sequence[Entity], __: Input) -> None:
@@ -86,16 +86,16 @@ def _update(_: object, info: Info, input: Input) -> object:
 
 
 def _edges(inputs: Iterable[Mapping[str, Any] | None]) -> list[_Edge]:
-    found = [
-        _Edge(calls.entity(one["downstreamUrn"]), calls.entity(one["upstreamUrn"]))
-        for one in inputs
-        if one is not None
+    edges = [
+        _Edge(calls.entity(item["downstreamUrn"]), calls.entity(item["upstreamUrn"]))
+        for item in inputs
+        if item is not None
     ]
-    for edge in found:
+    for edge in edges:
         if (edge.downstream.type, edge.upstream.type) not in _PLACES:
             message = f"no `{edge.downstream.type}` is made of a `{edge.upstream.type}` by hand"
             raise bad(f"`downstreamUrn`, `upstreamUrn`: {message}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(edges))
 
 
 def _put(changes: AspectChanges, edge: _Edge, *, is_there: bool) -> None:
@@ -107,9 +107,9 @@ def _put(changes: AspectChanges, edge: _Edge, *, is_there: bool) -> None:
         return
     value = changes.value(holder, place.aspect) or _empty(place.aspect)
     edges = shapes.objects(value.get(place.edges))
-    others = [one for one in edges if one.get(place.key) != other.name]
+    others = [edge for edge in edges if edge.get(place.key) != other.name]
     if is_there:
-        before = next((one for one in edges if one.get(place.key) == other.name), {})
+        before = next((edge for edge in edges if edge.get(place.key) == other.name), {})
         others.append({**before, **_new(changes, place, other)})
     elif place.plain:
         urns = shapes.texts(value.get(place.plain))

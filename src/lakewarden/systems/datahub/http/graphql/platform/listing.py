@@ -54,7 +54,7 @@ class Listing:
 
     def records(self, call: Call) -> list[Record]:
         """The aspects of the stored entities that the caller is shown."""
-        return [aspect(call, one, self.aspect) for one in stored(call, self.type)]
+        return [aspect(call, entity, self.aspect) for entity in stored(call, self.type)]
 
     def order(self, record: Record) -> tuple[str | int, str]:
         """What the entities are ordered by."""
@@ -67,7 +67,7 @@ class Listing:
             if path == "urn":
                 yield record.entity.name
             *outer, key = path.split(".")
-            yield from (one.text(key) or "" for one in record.within(outer))
+            yield from (inner.text(key) or "" for inner in record.within(outer))
 
 
 def stored(call: Call, type: str) -> list[Entity]:
@@ -75,7 +75,9 @@ def stored(call: Call, type: str) -> list[Entity]:
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
     named = sorted(tree.entity(id) for id in snapshot.of_type(type))
-    visible = authorization.visible(call, [one for one in named if snapshot.coded.is_known(one)])
+    visible = authorization.visible(
+        call, [entity for entity in named if snapshot.coded.is_known(entity)]
+    )
     call.aspects(visible)
     return visible
 

@@ -44,7 +44,9 @@ def _template(changes: AspectChanges, input: Input) -> Value:
         "surface": {"surfaceType": input["surfaceType"]},
     }
     if input.get("assetSummary") is not None:
-        elements = [_element(one) for one in input["assetSummary"]["summaryElements"]]
+        elements = [
+            _element(summaryElement) for summaryElement in input["assetSummary"]["summaryElements"]
+        ]
         value["assetSummary"] = {"summaryElements": elements}
     return value
 
@@ -67,7 +69,7 @@ def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> As
         urn = input.get("urn")
         return [new(kind.type, None) if urn is None else calls.entity(urn, kind.type)]
 
-    def asks(changes: AspectChanges, entity: Entity, input: Input) -> Sequence[Requirement]:
+    def requirements(changes: AspectChanges, entity: Entity, input: Input) -> Sequence[Requirement]:
         before = _asks_change(changes, entity, kind) if changes.is_there(entity) else []
         return [*before, *personal.creating(input["scope"], _MANAGE)]
 
@@ -77,7 +79,7 @@ def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> As
         scope = {"visibility": {"scope": input["scope"]}, "lastModified": stamp}
         changes.put(entity, kind.aspect, {**before, **value(changes, input), **scope})
 
-    return mutation(entities, asks, upsert, audited_as="page")
+    return mutation(entities, requirements, upsert, audited_as="page")
 
 
 def _asks_change(changes: AspectChanges, entity: Entity, kind: Kind) -> Sequence[Requirement]:

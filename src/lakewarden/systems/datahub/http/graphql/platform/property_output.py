@@ -54,11 +54,12 @@ def shown_value(value: object) -> Mapping[str, Any] | None:
 
 def _allowed_values(definition: Record, _info: Info) -> list[Mapping[str, Any]]:
     values = (
-        (one, shown_value(one.value.get("value"))) for one in definition.records("allowedValues")
+        (record, shown_value(record.value.get("value")))
+        for record in definition.records("allowedValues")
     )
     return [
-        {"value": value, "description": one.text("description")}
-        for one, value in values
+        {"value": value, "description": allowed.text("description")}
+        for allowed, value in values
         if value is not None
     ]
 

@@ -54,22 +54,25 @@ def put(changes: AspectChanges, asset: Entity, inputs: Iterable[Input]) -> None:
     Raises `Failure` where a property is unknown, immutable, or may not have the values.
     """
     value = changes.value(asset, VALUES)
-    there = {one.get("propertyUrn"): one for one in shapes.objects(value.get("properties"))}
+    assigned = {
+        assignment.get("propertyUrn"): assignment
+        for assignment in shapes.objects(value.get("properties"))
+    }
     stamp = changes.stamp
     for input in inputs:
         property = calls.entity(input["structuredPropertyUrn"], TYPE)
         definition = changes.value(property, ASPECT)
         if not definition:
             changes.check_there(property)
-        before = there.get(property.name)
+        before = assigned.get(property.name)
         if before is not None and definition.get("immutable") is True:
             raise bad(f"`{property.name}` is immutable: its values cannot be changed")
-        there[property.name] = {
+        assigned[property.name] = {
             **(before or {"propertyUrn": property.name, "created": stamp}),
             "values": _checked(property, definition, asset, input["values"]),
             "lastModified": stamp,
         }
-    changes.put(asset, VALUES, {**value, "properties": list(there.values())})
+    changes.put(asset, VALUES, {**value, "properties": list(assigned.values())})
 
 
 def _checked(
@@ -79,26 +82,30 @@ def _checked(
     inputs: Iterable[Input],
 ) -> list[Value]:
     """The values as aspects have them, if the property may have them on such an asset."""
-    values = [tagged(one, "values") for one in inputs]
-    wanted = "double" if definition.get("valueType") == _NUMBER else "string"
-    if any(wanted not in value for value in values):
-        word = "numberValue" if wanted == "double" else "stringValue"
-        raise bad(f"`values`: `{property.name}` has values given by `{word}`")
+    values = [tagged(item, "values") for item in inputs]
+    value_type = "double" if definition.get("valueType") == _NUMBER else "string"
+    if any(value_type not in value for value in values):
+        member = "numberValue" if value_type == "double" else "stringValue"
+        raise bad(f"`values`: `{property.name}` has values given by `{member}`")
     if definition.get("cardinality") != "MULTIPLE" and len(values) > 1:
         raise bad(f"`values`: `{property.name}` has one value")
     types = shapes.texts(definition.get("entityTypes"))
     if f"urn:li:entityType:datahub.{asset.type}" not in types:
         raise bad(f"`{property.name}` is not for entities of type `{asset.type}`")
     allowed = shapes.objects(definition.get("allowedValues"))
-    if allowed and any(value not in [one.get("value") for one in allowed] for value in values):
+    if allowed and any(
+        value not in [allowed_value.get("value") for allowed_value in allowed] for value in values
+    ):
         raise bad(f"`values`: not among those that `{property.name}` allows")
     return values
 
 
 def _remove(changes: AspectChanges, asset: Entity, input: Input) -> None:
     changes.check_there(dataset_of(asset))
-    there = shapes.objects(changes.value(asset, VALUES).get("properties"))
-    staying = [one for one in there if one.get("propertyUrn") not in input[_URNS]]
+    assigned = shapes.objects(changes.value(asset, VALUES).get("properties"))
+    staying = [
+        assignment for assignment in assigned if assignment.get("propertyUrn") not in input[_URNS]
+    ]
     changes.merge(asset, VALUES, properties=staying)
 
 

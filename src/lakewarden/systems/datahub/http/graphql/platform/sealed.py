@@ -18,9 +18,9 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import Aspect
 from lakewarden.systems.datahub.use_cases import aspects
 
 
-def never_given(what: str) -> Failure:
+def never_given(label: str) -> Failure:
     """403: `what` is sealed, whoever asks."""
-    return Failure(403, f"{what} is kept sealed, and is never given out")
+    return Failure(403, f"{label} is kept sealed, and is never given out")
 
 
 def seal(changes: AspectChanges, entity: Entity, key: str, secret: str) -> None:
@@ -47,11 +47,12 @@ def shown(call: Call, entities: Iterable[Entity], aspect: str) -> dict[Entity, M
     """That aspect of those entities that have it, without its secret."""
     with call.exchange.service.reading() as reading:
         documents = reading.documents(call.exchange.realm, list(entities))
-    found = {
-        one: aspects.stored_aspects(document).get(aspect) for one, document in documents.items()
+    aspects_of = {
+        entity: aspects.stored_aspects(document).get(aspect)
+        for entity, document in documents.items()
     }
     return {
-        one: kept.value
-        for one, kept in found.items()
-        if isinstance(one, Entity) and kept is not None
+        entity: aspect_value.value
+        for entity, aspect_value in aspects_of.items()
+        if isinstance(entity, Entity) and aspect_value is not None
     }

@@ -58,11 +58,13 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     authorization.allow(call, _MANAGE)
     everything = stored(call, _TYPE)
     values = sealed.shown(call, everything, _ASPECT)
-    secrets = [_shown(Record(one, values.get(one, {}))) for one in everything]
+    secrets = [_shown(Record(secret, values.get(secret, {}))) for secret in everything]
     fitting = [
-        one for one in secrets if says(input.get("query"), one["name"], one["description"] or "")
+        secret
+        for secret in secrets
+        if says(input.get("query"), secret["name"], secret["description"] or "")
     ]
-    fitting.sort(key=lambda one: one["name"])
+    fitting.sort(key=lambda secret: secret["name"])
     shown, numbers = page(fitting, input, call.exchange.services.page_rows)
     return {**numbers, "secrets": shown}
 

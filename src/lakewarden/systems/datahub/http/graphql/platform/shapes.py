@@ -17,29 +17,29 @@ from lakewarden.systems.datahub.aspects.fields import untagged
 
 def text(value: object) -> str | None:
     """A text."""
-    found = untagged(value)
-    return found if isinstance(found, str) else None
+    plain = untagged(value)
+    return plain if isinstance(plain, str) else None
 
 
 def mapping(value: object) -> Mapping[str, Any]:
     """An object; an empty one for anything else."""
-    found = untagged(value)
-    return found if isinstance(found, Mapping) else {}
+    plain = untagged(value)
+    return plain if isinstance(plain, Mapping) else {}
 
 
 def objects(value: object) -> list[Mapping[str, Any]]:
     """The objects of a list."""
-    return [one for one in map(untagged, _members(value)) if isinstance(one, Mapping)]
+    return [member for member in map(untagged, _members(value)) if isinstance(member, Mapping)]
 
 
 def texts(value: object) -> list[str]:
     """The texts of a list."""
-    return [one for one in map(untagged, _members(value)) if isinstance(one, str)]
+    return [member for member in map(untagged, _members(value)) if isinstance(member, str)]
 
 
 def _members(value: object) -> list[object]:
-    found = untagged(value)
-    return found if isinstance(found, list) else []
+    plain = untagged(value)
+    return plain if isinstance(plain, list) else []
 
 
 def entity(value: object, *types: str) -> Entity | None:
@@ -48,19 +48,19 @@ def entity(value: object, *types: str) -> Entity | None:
     if urn is None:
         return None
     try:
-        found = datahub.parse("", urn)
+        parsed = datahub.parse("", urn)
     except BadInput:
         return None
-    return found if not types or found.type in types else None
+    return parsed if not types or parsed.type in types else None
 
 
 def entities(value: object, *types: str) -> list[Entity]:
     """The entities of a list of URNs."""
-    found = (entity(one, *types) for one in texts(value))
-    return [one for one in found if one is not None]
+    parsed = (entity(text, *types) for text in texts(value))
+    return [item for item in parsed if item is not None]
 
 
 def entries(value: object) -> list[Mapping[str, str]]:
     """A map of texts, as entries in order of their keys."""
-    told = ((key, text(one)) for key, one in sorted(mapping(value).items()))
-    return [{"key": key, "value": one} for key, one in told if one is not None]
+    pairs = ((key, text(member)) for key, member in sorted(mapping(value).items()))
+    return [{"key": key, "value": member} for key, member in pairs if member is not None]

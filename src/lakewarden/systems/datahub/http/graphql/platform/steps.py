@@ -28,18 +28,18 @@ _MOST: Final = 100
 def _get(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     own = [id for id in _limited(input["ids"]) if _is_own(call, id)]
-    found = {id: call.aspect(_step(id), _ASPECT) for id in own}
+    states = {id: call.aspect(_step(id), _ASPECT) for id in own}
     return {
         "results": [
             {"id": id, "properties": shapes.entries(value.get("properties"))}
-            for id, value in found.items()
+            for id, value in states.items()
             if value
         ]
     }
 
 
 def _update(_: object, info: Info, input: Input) -> Mapping[str, Any]:
-    states = {one["id"]: one["properties"] for one in _limited(input["states"])}
+    states = {state["id"]: state["properties"] for state in _limited(input["states"])}
     own = [id for id in states if _is_own(info.context, id)]
 
     def write(changes: AspectChanges, steps: Sequence[Entity], _: Input) -> None:
@@ -49,7 +49,7 @@ def _update(_: object, info: Info, input: Input) -> Mapping[str, Any]:
                     step,
                     _ASPECT,
                     {
-                        "properties": entries(one for one in states[id] if one),
+                        "properties": entries(state for state in states[id] if state),
                         "lastModified": changes.stamp,
                     },
                 )

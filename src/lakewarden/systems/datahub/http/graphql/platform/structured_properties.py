@@ -62,23 +62,23 @@ def _add(_: AspectChanges, __: Entity, value: Value, input: Input) -> None:
 
 
 def _added(before: object, new: Iterable[str]) -> list[str]:
-    there = [one for one in before if isinstance(one, str)] if isinstance(before, list) else []
-    return list(dict.fromkeys([*there, *new]))
+    old = [value for value in before if isinstance(value, str)] if isinstance(before, list) else []
+    return list(dict.fromkeys([*old, *new]))
 
 
 def _put_settings(changes: AspectChanges, property: Entity, input: Input) -> None:
     if input.get("settings") is not None:
-        given = provided(members(*FLAGS), input["settings"])
-        changes.merge(property, SETTINGS, **given, lastModified=changes.stamp)
+        settings = provided(members(*FLAGS), input["settings"])
+        changes.merge(property, SETTINGS, **settings, lastModified=changes.stamp)
 
 
 def _allowed_values(inputs: Iterable[Input]) -> list[Value]:
     return [
         {
-            "value": property_output.tagged(one, "allowedValues"),
-            **provided(members("description"), one),
+            "value": property_output.tagged(allowed, "allowedValues"),
+            **provided(members("description"), allowed),
         }
-        for one in inputs
+        for allowed in inputs
     ]
 
 

@@ -36,20 +36,20 @@ _MANAGE: Final = "public_view.manage"
 
 def _definition(input: Mapping[str, Any]) -> dict[str, Any]:
     """A definition as it is stored: alternatives of criteria that hold together."""
-    criteria = [criterion(one) for one in input["filter"]["filters"]]
+    criteria = [criterion(item) for item in input["filter"]["filters"]]
     if input["filter"]["operator"] == "AND":
         alternatives = [{"and": criteria}] if criteria else []
     else:
-        alternatives = [{"and": [one]} for one in criteria]
-    types = sorted({type for word in input["entityTypes"] for type in _types(word)})
+        alternatives = [{"and": [criterion]} for criterion in criteria]
+    types = sorted({type for name in input["entityTypes"] for type in _types(name)})
     return {"entityTypes": types, "filter": {"or": alternatives}}
 
 
-def _types(word: str) -> frozenset[str]:
-    found = types_of(word)
-    if not found:
-        raise bad(f"`entityTypes`: a view is not of `{word}`")
-    return found
+def _types(name: str) -> frozenset[str]:
+    types = types_of(name)
+    if not types:
+        raise bad(f"`entityTypes`: a view is not of `{name}`")
+    return types
 
 
 _KIND: Final = Kind(
@@ -93,9 +93,11 @@ def _shown_definition(view: Entity, info: Info) -> Mapping[str, Any]:
     definition = aspect(info.context, view, ASPECT).record_or_empty("definition")
     alternatives = definition.record_or_empty("filter").records("or")
     operator = "AND" if len(alternatives) < 2 else "OR"
-    criteria = [one for each in alternatives for one in each.records("and")]
+    criteria = [record for each in alternatives for record in each.records("and")]
     return {
-        "entityTypes": [word_of(Entity(one, ""), info) for one in definition.texts("entityTypes")],
+        "entityTypes": [
+            word_of(Entity(text, ""), info) for text in definition.texts("entityTypes")
+        ],
         "filter": {"operator": operator, "filters": criteria},
     }
 

@@ -43,14 +43,14 @@ class Shelves:
 
         With each goes whether a container in it has any of that.
         """
-        here = self._named(path)
-        direct = self._loose if here == _TOP else BitMap()
+        shelf = self._named(path)
+        direct = self._loose if shelf == _TOP else BitMap()
         below: dict[int, tuple[BitMap, bool]] = {}
         for holder, ids in self._held.items():
             chain = self._chain(holder)
-            if here is None or (here != _TOP and here not in chain):
+            if shelf is None or (shelf != _TOP and shelf not in chain):
                 continue
-            inner = chain if here == _TOP else chain[chain.index(here) + 1 :]
+            inner = chain if shelf == _TOP else chain[chain.index(shelf) + 1 :]
             if not inner:
                 direct = direct | ids
                 continue
@@ -99,11 +99,11 @@ def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         ids = session.index.ranks.page(direct, start, count)
         entities = authorization.visible(call, [tree.entity(id) for id in ids])
     call.together(entities)
-    inner = sum(len(one) for one, _ in below.values())
-    groups = [{"name": tree.names[id], "count": len(one)} for id, (one, _) in below.items()]
+    inner = sum(len(ids) for ids, _ in below.values())
+    groups = [{"name": tree.names[id], "count": len(ids)} for id, (ids, _) in below.items()]
     return {
         "entities": entities,
-        "groups": sorted(groups, key=lambda one: str(one["name"])),
+        "groups": sorted(groups, key=lambda group: str(group["name"])),
         "start": start,
         "count": len(entities),
         "total": len(direct),
@@ -130,7 +130,9 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         )
     ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
     named = {name: _entity(groups[name].urn) for name in ordered}
-    visible = set(authorization.visible(call, [one for one in named.values() if one is not None]))
+    visible = set(
+        authorization.visible(call, [entity for entity in named.values() if entity is not None])
+    )
     call.together(visible)
     shown = [
         {
@@ -141,7 +143,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         }
         for name in ordered
     ]
-    inner = sum(one.number for one in groups.values())
+    inner = sum(group.number for group in groups.values())
     return {
         "groups": shown,
         "start": start,

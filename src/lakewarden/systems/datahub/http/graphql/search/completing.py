@@ -22,27 +22,27 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     _, limit = numbers(call, input, "limit")
     type = input.get("type")
-    wanted = question(call, input, None if type is None else [type], named=True)
+    asked = question(call, input, None if type is None else [type], named=True)
     with search_session(call.exchange, view_authorization.hits) as session:
-        return {"query": input["query"], **_completed(call, session, wanted, limit)}
+        return {"query": input["query"], **_completed(call, session, asked, limit)}
 
 
 def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     _, limit = numbers(call, input, "limit")
-    wanted = question(call, input, input.get("types"), named=True)
+    asked = question(call, input, input.get("types"), named=True)
     suggestions = []
     with search_session(call.exchange, view_authorization.hits) as session:
-        for type in wanted.types:
-            own = Question(wanted.query, (type,), wanted.filters, (), wanted.removed, named=True)
+        for type in asked.types:
+            own = Question(asked.query, (type,), asked.filters, (), asked.removed, named=True)
             shown = _completed(call, session, own, limit)
             if shown["entities"]:
                 suggestions.append({"type": word_of(Entity(type, ""), info), **shown})
     return {"query": input["query"], "suggestions": suggestions}
 
 
-def _completed(call: Call, session: SearchSession, wanted: Question, limit: int) -> Shown:
-    page = session.search(wanted).page(0, limit)
+def _completed(call: Call, session: SearchSession, asked: Question, limit: int) -> Shown:
+    page = session.search(asked).page(0, limit)
     entities = authorization.visible(call, page.entities)
     call.together(entities)
     tree = session.index.tree

@@ -30,18 +30,18 @@ def _users(_: object, info: Info, input: Input) -> Mapping[str, Any]:
 def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, Any]:
     call: Call = info.context
     wanted_input = input or {}
-    words = wanted_input.get("types")
-    wanted = words or dict.fromkeys(
+    type_names = wanted_input.get("types")
+    names = type_names or dict.fromkeys(
         word_of(Entity(type, ""), info) for type in types_named(call, None)
     )
     with search_session(call.exchange, view_authorization.hits) as session:
-        search = session.search(question(call, wanted_input, words))
-        counts = [{"entityType": word, "count": _count(session, search, word)} for word in wanted]
+        search = session.search(question(call, wanted_input, type_names))
+        counts = [{"entityType": name, "count": _count(session, search, name)} for name in names]
     return {"counts": counts}
 
 
-def _count(session: SearchSession, search: Search, word: str) -> int:
-    return len(search.results & session.index.of_types(tuple(types_of(word))))
+def _count(session: SearchSession, search: Search, name: str) -> int:
+    return len(search.results & session.index.of_types(tuple(types_of(name))))
 
 
 def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
@@ -49,14 +49,14 @@ def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, input, None))
         platforms = session.facets.of("platform", search.results, _PLATFORMS).counts
-        types = [word for word in _TYPES if _count(session, search, word)]
-    entities = [Entity("dataPlatform", one.value) for one in platforms]
+        types = [name for name in _TYPES if _count(session, search, name)]
+    entities = [Entity("dataPlatform", platform.value) for platform in platforms]
     visible = authorization.visible(call, entities)
     call.together(visible)
     shown: list[Mapping[str, object]] = [
-        {"field": "platform", "value": one.name, "entity": one} for one in visible
+        {"field": "platform", "value": platform.name, "entity": platform} for platform in visible
     ]
-    shown += [{"field": "_entityType", "value": word, "entity": None} for word in types]
+    shown += [{"field": "_entityType", "value": name, "entity": None} for name in types]
     return {"quickFilters": shown}
 
 

@@ -28,16 +28,16 @@ Input = Mapping[str, Any]
 
 
 def question(
-    call: Call, input: Input, words: Sequence[str] | None, *, named: bool = False
+    call: Call, input: Input, type_names: Sequence[str] | None, *, named: bool = False
 ) -> Question:
     """The question of an input; `words` are the types as words of `EntityType`."""
     filters = [filter for filter in (_any_of(input.get("orFilters")), _old(input)) if filter]
-    types = types_named(call, words)
+    types = types_named(call, type_names)
     view = input.get("viewUrn")
     if view:
         own, criteria = _viewed(call, view)
         if own:
-            types = tuple(type for type in own if not words or type in types)
+            types = tuple(type for type in own if not type_names or type in types)
         if criteria:
             filters.append(criteria)
     flags = input.get("searchFlags") or {}
@@ -52,16 +52,16 @@ def question(
     )
 
 
-def types_named(call: Call, words: Sequence[str] | None) -> tuple[str, ...]:
+def types_named(call: Call, type_names: Sequence[str] | None) -> tuple[str, ...]:
     """The types that words of `EntityType` stand for; without words the usual ones."""
-    if not words:
+    if not type_names:
         return USUAL
     types: dict[str, None] = {}
-    for word in words:
-        if word == _OTHER:
+    for name in type_names:
+        if name == _OTHER:
             kinds = call.state.matrix.snapshot.coded.tree.kinds
             types.update(dict.fromkeys(kind for kind in kinds if kind and kind not in KINDS))
-        types.update(dict.fromkeys(sorted(types_of(word))))
+        types.update(dict.fromkeys(sorted(types_of(name))))
     return tuple(types)
 
 
@@ -79,7 +79,9 @@ def _order(input: Input) -> tuple[Order, ...]:
     criteria = list(input.get("sortCriteria") or ())
     if not criteria and input.get("sortCriterion"):
         criteria = [input["sortCriterion"]]
-    return tuple(Order(one["field"], one["sortOrder"] == "DESCENDING") for one in criteria)
+    return tuple(
+        Order(criterion["field"], criterion["sortOrder"] == "DESCENDING") for criterion in criteria
+    )
 
 
 def _any_of(groups: Iterable[Input] | None) -> AnyOf:
@@ -96,11 +98,11 @@ def criterion(input: Input) -> Criterion:
     values = list(input.get("values") or ())
     if not values and input.get("value") is not None:
         values = [input["value"]]
-    word = input.get("condition") or Condition.EQUAL.value
+    name = input.get("condition") or Condition.EQUAL.value
     try:
-        condition = Condition(word)
+        condition = Condition(name)
     except ValueError:
-        raise bad(f"`condition`: there is no `{word}`") from None
+        raise bad(f"`condition`: there is no `{name}`") from None
     field = str(input.get("field") or "")
     if field.removesuffix(".keyword") in _TYPE_FIELDS:
         values = [type for value in values for type in sorted(types_of(value)) or [value]]

@@ -86,9 +86,9 @@ def _scroll_across(_: object, info: Info, input: Input) -> Shown:
     answer = _answer(info, input)
     known = scroll.digest(answer.asked, call.exchange.realm, call.actor.name, _arguments(input))
     place = scroll.read(input["scrollId"], known) if input.get("scrollId") else None
-    left = [one for one in answer.results if place is None or _place(one) > place]
-    page = left[:count]
-    goes_on = page and len(left) > len(page)
+    following = [result for result in answer.results if place is None or _place(result) > place]
+    page = following[:count]
+    goes_on = page and len(following) > len(page)
     next = scroll.written(known, _place(page[-1])) if goes_on else None
     return {"nextScrollId": next, **_page(call, answer, page, input)}
 
@@ -100,18 +100,18 @@ def _arguments(input: Input) -> str:
     return json.dumps([input.get(key) for key in (*keys, *times)], sort_keys=True)
 
 
-def _place(one: _Result) -> ScrollPosition:
-    return ScrollPosition(one.reached.degree, ((one.entity.name, one.entity.type),))
+def _place(result: _Result) -> ScrollPosition:
+    return ScrollPosition(result.reached.degree, ((result.entity.name, result.entity.type),))
 
 
 def _page(call: Call, answer: _Answer, page: Sequence[_Result], input: Input) -> Shown:
-    shown = hits(call, [one.entity for one in page], answer.asked, input)
+    shown = hits(call, [result.entity for result in page], answer.asked, input)
     return {
         "count": len(page),
         "total": len(answer.results),
         "searchResults": [
-            {**hit, **_of_lineage(answer.lineage, one.reached)}
-            for hit, one in zip(shown, page, strict=True)
+            {**hit, **_of_lineage(answer.lineage, result.reached)}
+            for hit, result in zip(shown, page, strict=True)
         ],
         "facets": answer.facets,
         "isPartial": answer.lineage.is_partial,
@@ -143,7 +143,9 @@ def _answer(info: Info, input: Input) -> _Answer:
             return frozenset(authorization.visible(call, entities))
 
         lineage = follow(Neighbours(session.texts()), start, walk, shown)
-        reached = [one for one in lineage.reached.values() if one.degree]
+        reached = [
+            reached_entity for reached_entity in lineage.reached.values() if reached_entity.degree
+        ]
         fitting = _Fitting(call, session, input, parts)
         results = _results(reached, fitting, _wants_columns(input))
         results.sort(key=_place)
@@ -157,16 +159,16 @@ def _answer(info: Info, input: Input) -> _Answer:
 
 def _walk(input: Input, parts: Sequence[_Criteria]) -> Walk:
     flags = input.get("lineageFlags") or {}
-    far = {word for part in parts for word in part.degrees}
-    hops = MOST_HOPS if _FAR in far else max((int(word) for word in far), default=0)
+    far = {degree for part in parts for degree in part.degrees}
+    hops = MOST_HOPS if _FAR in far else max((int(degree) for degree in far), default=0)
     times = [_either(flags, input, key) for key in ("startTimeMillis", "endTimeMillis")]
     most = flags.get("entitiesExploredPerHopLimit")
     if most is not None and most < 0:
         raise bad("`entitiesExploredPerHopLimit`: expected at least 0")
     ignored = {
-        type: frozenset(one.get("platforms") or ())
-        for one in flags.get("ignoreAsHops") or ()
-        for type in types_of(one["entityType"])
+        type: frozenset(ignoreAsHop.get("platforms") or ())
+        for ignoreAsHop in flags.get("ignoreAsHops") or ()
+        for type in types_of(ignoreAsHop["entityType"])
     }
 
     def is_ignored(entity: Entity) -> bool:
@@ -188,8 +190,8 @@ def _wants_columns(input: Input) -> bool:
     grouping = (input.get("searchFlags") or {}).get("groupingSpec") or {}
     criteria = grouping.get("groupingCriteria")
     return any(
-        one.get("baseEntityType") == one.get("groupingEntityType") == _COLUMN_WORD
-        for one in criteria or ()
+        criterion.get("baseEntityType") == criterion.get("groupingEntityType") == _COLUMN_WORD
+        for criterion in criteria or ()
     )
 
 
@@ -208,15 +210,17 @@ def _apart(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
     """The criteria about anything else, and the degrees that fit all those about degrees."""
     others: list[Input] = []
     degrees: frozenset[str] | None = None
-    for one in criteria:
-        if one.get("field") != _DEGREE:
-            others.append(one)
+    for criterion in criteria:
+        if criterion.get("field") != _DEGREE:
+            others.append(criterion)
             continue
-        condition = Condition(one.get("condition") or Condition.EQUAL.value)
-        values = frozenset(one.get("values") or ([one["value"]] if one.get("value") else ()))
+        condition = Condition(criterion.get("condition") or Condition.EQUAL.value)
+        values = frozenset(
+            criterion.get("values") or ([criterion["value"]] if criterion.get("value") else ())
+        )
         if condition not in IS_EQUAL or not values <= set(_NEAR):
             raise bad(f"`{_DEGREE}`: expected EQUAL or IN with some of: {', '.join(_NEAR)}")
-        own = frozenset(_NEAR) - values if one.get("negated") else values
+        own = frozenset(_NEAR) - values if criterion.get("negated") else values
         degrees = own if degrees is None else degrees & own
     return others, frozenset(_NEAR) if degrees is None else degrees
 
@@ -232,15 +236,15 @@ class _Fitting:
         self, call: Call, session: SearchSession, input: Input, parts: Sequence[_Criteria]
     ) -> None:
         self._tree = session.index.tree
-        words = input.get("types")
-        self.asked = question(call, input, words)
-        self._columns = not words or _COLUMN_WORD in words
+        type_names = input.get("types")
+        self.asked = question(call, input, type_names)
+        self._columns = not type_names or _COLUMN_WORD in type_names
         self._found: list[tuple[frozenset[str], BitMap, BitMap]] = []
         for part in parts:
-            own_question = question(call, part.input, words)
+            own_question = question(call, part.input, type_names)
             own = session.search(own_question).results
             holders = own
-            if words and self._columns:
+            if type_names and self._columns:
                 holders = session.search(question(call, part.input, None)).results
             self._found.append((part.degrees, own, holders))
 
@@ -269,17 +273,21 @@ class _Fitting:
 
 def _results(reached: Iterable[Reached], fitting: _Fitting, columns: bool) -> list[_Result]:
     results: dict[Entity, _Result] = {}
-    for one in sorted(reached, key=lambda one: one.degree):
-        holder = datahub.parent(one.entity) if one.entity.type == edges.COLUMN else None
-        entity = one.entity if columns or holder is None else holder
-        if entity not in results and fitting.fits(entity, one.degree):
-            results[entity] = _Result(entity, one)
+    for reached_entity in sorted(reached, key=lambda reached_entity: reached_entity.degree):
+        holder = (
+            datahub.parent(reached_entity.entity)
+            if reached_entity.entity.type == edges.COLUMN
+            else None
+        )
+        entity = reached_entity.entity if columns or holder is None else holder
+        if entity not in results and fitting.fits(entity, reached_entity.degree):
+            results[entity] = _Result(entity, reached_entity)
     return list(results.values())
 
 
 def _degrees(info: Info, results: Iterable[_Result]) -> Shown:
-    words = [_word(one.reached.degree) for one in results]
-    counts = [Count(word, words.count(word)) for word in _NEAR if word in words]
+    degrees = [_word(result.reached.degree) for result in results]
+    counts = [Count(degree, degrees.count(degree)) for degree in _NEAR if degree in degrees]
     return facet_shown(info, Facet(_DEGREE, counts), {})
 
 

@@ -62,12 +62,12 @@ def searched(
     """A page of what a search finds among the types; `among`: of these URNs alone."""
     call: Call = info.context
     start, count = numbers(call, input)
-    wanted = _limited(question(call, input, types), among)
+    limited = _limited(question(call, input, types), among)
     with search_session(call.exchange, view_authorization.hits) as session:
-        search = session.search(wanted)
+        search = session.search(limited)
         page = search.page(start, count)
         facets = usual(info, session, search.results, input)
-    shown = hits(call, page.entities, wanted, input)
+    shown = hits(call, page.entities, limited, input)
     numbered = {"start": start, "count": len(shown), "total": page.total}
     return {**numbered, "searchResults": shown, "facets": facets, "suggestions": []}
 
@@ -80,13 +80,13 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     """A page of what a search finds, and where to go on; `among`: of these URNs alone."""
     call: Call = info.context
     _, count = numbers(call, input)
-    wanted = _limited(question(call, input, input.get("types")), among)
-    known = scroll.digest(wanted, call.exchange.realm, call.actor.name)
+    limited = _limited(question(call, input, input.get("types")), among)
+    known = scroll.digest(limited, call.exchange.realm, call.actor.name)
     with search_session(call.exchange, view_authorization.hits) as session:
-        search = session.search(wanted)
+        search = session.search(limited)
         page = _scrolled(search, input.get("scrollId"), known, count)
         facets = usual(info, session, search.results, input)
-    shown = hits(call, page.entities, wanted, input)
+    shown = hits(call, page.entities, limited, input)
     return {
         "nextScrollId": None if page.place is None else scroll.written(known, page.place),
         "count": len(shown),
@@ -96,12 +96,12 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     }
 
 
-def _limited(wanted: Question, among: Sequence[str] | None) -> Question:
+def _limited(asked: Question, among: Sequence[str] | None) -> Question:
     """The question about these URNs alone."""
     if among is None:
-        return wanted
+        return asked
     only: AnyOf = ((Criterion("urn", tuple(among), Condition.IN),),)
-    return replace(wanted, filters=(*wanted.filters, only))
+    return replace(asked, filters=(*asked.filters, only))
 
 
 def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:
@@ -113,9 +113,9 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     named = [name for name in input.get("facets") or () if name]
     if len(named) > MOST_FACETS:
         raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
-    wanted = question(call, input, input.get("types"))
+    asked = question(call, input, input.get("types"))
     with search_session(call.exchange, view_authorization.hits) as session:
-        search = session.search(wanted)
+        search = session.search(asked)
         facets = _facets(info, session, search.results, input, named or USUAL)
     return {"facets": facets}
 
@@ -136,13 +136,15 @@ def _facets(
     most = MOST if most is None else max(0, min(most, info.context.exchange.services.page_rows))
     counts_of = session.facets
     facets = [counts_of.of(name, ids, most) for name in dict.fromkeys(names)]
-    named = {count.value: _entity(count.value) for one in facets for count in one.counts}
+    named = {count.value: _entity(count.value) for facet in facets for count in facet.counts}
     visible = set(
-        authorization.visible(info.context, [one for one in named.values() if one is not None])
+        authorization.visible(
+            info.context, [entity for entity in named.values() if entity is not None]
+        )
     )
     info.context.together(visible)
     shown = {value: entity for value, entity in named.items() if entity in visible}
-    return [facet_shown(info, one, shown) for one in facets]
+    return [facet_shown(info, facet, shown) for facet in facets]
 
 
 def facet_shown(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
@@ -182,17 +184,17 @@ def hits(
     flags = input.get("searchFlags") or {}
     visible = set(authorization.visible(call, entities))
     call.together(visible)
-    wanted = (
+    query = (
         parse_query(wanted_question.query) if flags.get("skipHighlighting") is not True else None
     )
     extra = [str(name) for name in flags.get("fetchExtraFields") or ()]
-    stated = call.aspects(visible) if wanted or extra else {}
+    stated = call.aspects(visible) if query or extra else {}
 
     def shown(entity: Entity) -> Shown:
         if entity not in visible:
             return _hit(_restricted(call, entity))
         own = {name: aspect.value for name, aspect in stated.get(entity, {}).items()}
-        matched = _matched(entity, own, wanted) if wanted else []
+        matched = _matched(entity, own, query) if query else []
         return _hit(entity, matched, _extra(entity, own, extra))
 
     return [shown(entity) for entity in entities]
@@ -214,17 +216,17 @@ def _texts_by_field(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, lis
     return {"urn": [entity.name], "name": [shown_name(entity, aspects)], **fields(aspects)}
 
 
-def _matched(entity: Entity, aspects: Mapping[str, Any], wanted: SearchQuery) -> list[Shown]:
+def _matched(entity: Entity, aspects: Mapping[str, Any], query: SearchQuery) -> list[Shown]:
     return [
         {"name": field, "value": text, "entity": _entity(text)}
         for field, texts in sorted(_texts_by_field(entity, aspects).items())
         for text in texts
-        if _has_some(words(text), wanted)
+        if _has_some(words(text), query)
     ]
 
 
-def _has_some(own: list[str], wanted: SearchQuery) -> bool:
-    return any(word in wanted.whole or word.startswith(wanted.starting) for word in own)
+def _has_some(own: list[str], query: SearchQuery) -> bool:
+    return any(term in query.whole or term.startswith(query.starting) for term in own)
 
 
 def _extra(entity: Entity, aspects: Mapping[str, Any], names: Sequence[str]) -> list[Shown]:

@@ -1,7 +1,7 @@
 import { Name } from "./name";
 
-/** A sentence of the server, what stands in backticks as code. */
-export function Said({ text }: { text: string }) {
+/** A message of the server; text in backticks is shown as code. */
+export function MessageText({ text }: { text: string }) {
   return text
     .split("`")
     .map((part, place) =>

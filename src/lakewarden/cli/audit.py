@@ -17,12 +17,12 @@ from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
+from lakewarden.service.page_size import MAX_PAGE
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
     from lakewarden.service.audit_check import Anchor, Report
 
-PAGE = 1_000
 
 Since = Annotated[str | None, Parameter(help="Only actions at or after this date or time, UTC.")]
 Until = Annotated[str | None, Parameter(help="Only actions before this date or time, UTC.")]
@@ -125,8 +125,8 @@ def tail(
 
         lakewarden audit tail --last 5 --database sqlite:///estate.db
     """
-    if not 1 <= last <= PAGE:
-        raise BadInput(f"expected 1 to {PAGE}, got {last}", where="--last")
+    if not 1 <= last <= MAX_PAGE:
+        raise BadInput(f"expected 1 to {MAX_PAGE}, got {last}", where="--last")
     rows = list(_rows(at, realm, last))
     if format == "json":
         show_json(rows)
@@ -189,7 +189,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
     """The rows of the trail, or the last of them; in order."""
     remote = at.remote()
     if remote is not None:
-        query = {"page.limit": str(last or PAGE)}
+        query = {"page.limit": str(last or MAX_PAGE)}
         query |= {"realm": realm} if realm else {}
         query |= {"last": str(last)} if last else {}
         while True:
@@ -213,7 +213,7 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
                         actor,
                         service.clock(),
                         filter=audit_reading.Filter(realm=realm),
-                        size=last or PAGE,
+                        size=last or MAX_PAGE,
                         after=after,
                         last=last,
                     )

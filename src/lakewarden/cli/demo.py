@@ -26,6 +26,7 @@ from lakewarden.cli.outcome import COULD_NOT_TELL, YES, show
 from lakewarden.cli.pipeline.ingest_sources import source_of
 from lakewarden.cli.pipeline.progress import shown
 from lakewarden.cli.question import Realm, ask, realm_of
+from lakewarden.config.defaults import HOST, PORT
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.explain import explain
 from lakewarden.kernel.listing import page
@@ -54,8 +55,8 @@ def demo(
     dir: Annotated[
         Path | None, Parameter(help="Directory for the realms; default: below the user's cache.")
     ] = None,
-    host: Annotated[str, Parameter(help="Address on which the server listens.")] = "127.0.0.1",
-    port: Annotated[int, Parameter(help="Port of the server; 0 selects a free one.")] = 8787,
+    host: Annotated[str, Parameter(help="Address on which the server listens.")] = HOST,
+    port: Annotated[int, Parameter(help="Port of the server; 0 selects a free one.")] = PORT,
 ) -> int:
     """Ingests a sample company, answers questions about access, and serves it.
 

@@ -15,6 +15,7 @@ from lakewarden.cli.outcome import NO, YES, note, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.toml_section import Section
+from lakewarden.service.page_size import MAX_PAGE
 
 End = Annotated[str, Parameter(help="An entity of a realm, `REALM=type:name`.")]
 Named = tuple[str, str]
@@ -186,7 +187,7 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
         return stored, list(answer.left_out)
     rows: list[Any] = []
     token = ""
-    wanted = {"realm": realm or "", "entity": entity or "", "page.limit": "1000"}
+    wanted = {"realm": realm or "", "entity": entity or "", "page.limit": str(MAX_PAGE)}
     while True:
         query = {name: value for name, value in {**wanted, "page.token": token}.items() if value}
         page = remote.ask("GET", "/links", query=query)

@@ -21,6 +21,7 @@ from lakewarden.cli.admin_target import NOWHERE, At
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.service.page_size import MAX_PAGE
 
 if TYPE_CHECKING:
     from lakewarden.cli.remote import Server
@@ -204,7 +205,7 @@ def _remote(
     token = ""
     try:
         while True:
-            query = {"page.limit": "1000"} | ({"page.token": token} if token else {})
+            query = {"page.limit": str(MAX_PAGE)} | ({"page.token": token} if token else {})
             if since is not None:
                 query["since"] = str(since)
             given = server.ask("GET", path, None, query)

@@ -15,6 +15,7 @@ from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.plan_view import access
 from lakewarden.cli.question import As, Texts, pair
 from lakewarden.kernel.errors import BadInput
+from lakewarden.names.control import HOME
 
 if TYPE_CHECKING:
     from lakewarden.models.own import ModelText
@@ -33,7 +34,7 @@ def create(
         str, Parameter(help="Model of the realm: `gravitino`, `datahub`, `cdap`, or a model file.")
     ],
     setting: Annotated[Texts, Parameter(help="Setting of the model, `NAME=VALUE`.")] = (),
-    directory: Annotated[str, Parameter(help="Directory of its users and groups.")] = "main",
+    directory: Annotated[str, Parameter(help="Directory of its users and groups.")] = HOME,
     at: At = NOWHERE,
 ) -> int:
     """Creates a realm, with the default statements of its system.

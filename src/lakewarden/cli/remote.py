@@ -22,12 +22,13 @@ from lakewarden.kernel.request import Decision, Reason
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_principal, read_statements
 from lakewarden.models.own import ModelText
+from lakewarden.service.page_size import MAX_PAGE
 from lakewarden.service.system import System, load_system
 
 TIMEOUT: Final = 30.0
 """Seconds to wait for a connection, and for each piece of an answer."""
 
-PAGE: Final = 1_000
+PAGE: Final = MAX_PAGE
 """Rows of a page."""
 
 _PREFIX = "/api/v1"

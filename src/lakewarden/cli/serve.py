@@ -11,6 +11,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from lakewarden.cli.outcome import YES, note, show
+from lakewarden.config import defaults
 
 UNSAID: Final = "\0"
 """A text that was not given. Not None: the parser would read the word `none` as that."""
@@ -21,9 +22,13 @@ UNSAID: Final = "\0"
 class Listening:
     """Where the server listens, and with how many processes."""
 
-    host: Annotated[str, Parameter(help="Address to listen on (127.0.0.1).")] = UNSAID
-    port: Annotated[int | None, Parameter(help="Port (8787); 0 selects a free one.")] = None
-    workers: Annotated[int | None, Parameter(help="Number of processes (1).")] = None
+    host: Annotated[str, Parameter(help=f"Address to listen on ({defaults.HOST}).")] = UNSAID
+    port: Annotated[
+        int | None, Parameter(help=f"Port ({defaults.PORT}); 0 selects a free one.")
+    ] = None
+    workers: Annotated[int | None, Parameter(help=f"Number of processes ({defaults.WORKERS}).")] = (
+        None
+    )
     public_url: Annotated[str, Parameter(help="URL that clients use, if it differs.")] = UNSAID
     tls_cert: Annotated[
         Path | None, Parameter(help="PEM file with the server's certificate; enables HTTPS.")
@@ -51,14 +56,14 @@ class Believing:
         Parameter(
             help="How callers authenticate: `simple` accepts a name without proof, on this machine"
             " only; `token` requires a token issued by lakewarden; `oidc` also accepts tokens"
-            " of an identity provider (simple)."
+            f" of an identity provider ({defaults.AUTH})."
         ),
     ] = UNSAID
     admin: Annotated[
         str,
         Parameter(
-            help="First administrator of a new database, in every realm (admin); the variable"
-            " LAKEWARDEN_ROOT_TOKEN sets a bearer token of this user."
+            help=f"First administrator of a new database, in every realm ({defaults.ADMIN}); the"
+            " variable LAKEWARDEN_ROOT_TOKEN sets a bearer token of this user."
         ),
     ] = UNSAID
     add_admin: Annotated[
@@ -78,7 +83,7 @@ Database = Annotated[
     Parameter(
         show_default=False,
         help="Database, `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
-        " (sqlite:///lakewarden.db).",
+        f" ({defaults.DATABASE}).",
     ),
 ]
 Profile = Annotated[
@@ -90,7 +95,10 @@ Profile = Annotated[
 ]
 Level = Annotated[
     str,
-    Parameter(show_default=False, help="Log level: `debug`, `info`, `warning` or `error` (info)."),
+    Parameter(
+        show_default=False,
+        help=f"Log level: `debug`, `info`, `warning` or `error` ({defaults.LOG_LEVEL}).",
+    ),
 ]
 Indexes = Annotated[
     tuple[Path, ...],

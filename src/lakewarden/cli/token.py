@@ -12,6 +12,7 @@ from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.duration import seconds
 from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
+from lakewarden.names.control import HOME
 
 Directory = Annotated[str, Parameter(help="Directory of the users.")]
 
@@ -25,7 +26,7 @@ def create(
         str | None,
         Parameter(help="The only realm where it is valid; default: all realms of the directory."),
     ] = None,
-    directory: Directory = "main",
+    directory: Directory = HOME,
     title: Annotated[str, Parameter(help="Purpose of the token.")] = "",
     new: Annotated[
         bool, Parameter(help="Accept a user who is not stored.", show_default=False)
@@ -64,7 +65,7 @@ def create(
 def listed(
     *,
     user: Annotated[str | None, Parameter("--of", help="Only tokens of this user.")] = None,
-    directory: Directory = "main",
+    directory: Directory = HOME,
     at: At = NOWHERE,
     format: As = "table",
 ) -> int:
@@ -116,7 +117,7 @@ def revoke(
     id: Annotated[str, Parameter(help="The token's id, as `token list` shows it.")],
     /,
     *,
-    directory: Directory = "main",
+    directory: Directory = HOME,
     at: At = NOWHERE,
 ) -> int:
     """Revokes a token immediately. Revoking it again is not an error.

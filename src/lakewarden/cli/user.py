@@ -11,6 +11,7 @@ from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.remote import PAGE, Server
+from lakewarden.names.control import HOME
 
 Name = Annotated[str, Parameter(help="Name in the directory.")]
 Directory = Annotated[str, Parameter(help="The directory.")]
@@ -20,7 +21,7 @@ IsGroup = Annotated[
 
 
 def add(
-    name: Name, /, *, group: IsGroup = False, directory: Directory = "main", at: At = NOWHERE
+    name: Name, /, *, group: IsGroup = False, directory: Directory = HOME, at: At = NOWHERE
 ) -> int:
     """Adds a user to a directory. An existing user stays unchanged.
 
@@ -45,7 +46,7 @@ def add(
 
 
 def remove(
-    name: Name, /, *, group: IsGroup = False, directory: Directory = "main", at: At = NOWHERE
+    name: Name, /, *, group: IsGroup = False, directory: Directory = HOME, at: At = NOWHERE
 ) -> int:
     """Removes a user, with memberships, statements, ownerships and tokens, from every realm.
 
@@ -71,7 +72,7 @@ def remove(
     return YES
 
 
-def listed(*, directory: Directory = "main", at: At = NOWHERE, format: As = "table") -> int:
+def listed(*, directory: Directory = HOME, at: At = NOWHERE, format: As = "table") -> int:
     """Lists the users and groups of a directory. Exit code 1 if there are none.
 
     For example:

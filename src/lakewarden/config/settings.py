@@ -33,6 +33,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from lakewarden.config import defaults
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.root_token import check_root_token
 from lakewarden.config.system_settings import SystemSettings
@@ -49,6 +50,7 @@ from lakewarden.config.values import (
     user_name,
 )
 from lakewarden.kernel.errors import BadInput
+from lakewarden.names.control import HOME
 from lakewarden.registry import registry
 
 PREFIX: Final = "LAKEWARDEN_"
@@ -111,7 +113,7 @@ class Oidc(Section):
     user_claim: str = Field(default="sub", description="The claim that names the user.")
     group_claim: str = Field(default="groups", description="The claim with the list of groups.")
     directory: Annotated[str, BeforeValidator(realm_name)] = Field(
-        default="main", description="The directory to which the users belong."
+        default=HOME, description="The directory to which the users belong."
     )
     admins: Words = Field(
         default=(),
@@ -161,9 +163,11 @@ class Limits(Section):
         description="How long the server answers without the database.",
     )
     batch_rows: int = Field(
-        default=1_000, ge=1, description="Most questions or rows in one request."
+        default=defaults.BATCH_ROWS, ge=1, description="Most questions or rows in one request."
     )
-    page_rows: int = Field(default=1_000, ge=1, description="Most rows in one page of a list.")
+    page_rows: int = Field(
+        default=defaults.PAGE_ROWS, ge=1, description="Most rows in one page of a list."
+    )
     connections: int = Field(default=4_096, ge=1, description="Most open connections of a process.")
     connections_per_address: int = Field(
         default=512, ge=1, description="Most of them from one address that is not a trusted proxy."
@@ -215,7 +219,9 @@ class Ui(Section):
     """The web pages below `/ui/`: whether they are served, and whether scenarios are run."""
 
     enabled: bool = Field(default=True, description="Whether the server has the web pages.")
-    playground: bool = Field(default=True, description="Whether callers may run scenarios.")
+    playground: bool = Field(
+        default=defaults.PLAYGROUND, description="Whether callers may run scenarios."
+    )
 
 
 class ServerSettings(BaseSettings):
@@ -231,25 +237,23 @@ class ServerSettings(BaseSettings):
         extra="forbid", frozen=True, env_prefix=PREFIX, env_nested_delimiter=_NESTED
     )
 
-    host: str = Field(default="127.0.0.1", description="Address on which the server listens.")
+    host: str = Field(default=defaults.HOST, description="Address on which the server listens.")
     port: int = Field(
-        default=8787, ge=0, le=65_535, description="Port on which the server listens."
+        default=defaults.PORT, ge=0, le=65_535, description="Port on which the server listens."
     )
-    database: str = Field(
-        default="sqlite:///lakewarden.db", repr=False, description="URL of the database."
-    )
+    database: str = Field(default=defaults.DATABASE, repr=False, description="URL of the database.")
     auth: Literal["simple", "token", "oidc"] = Field(
-        default="simple",
+        default=defaults.AUTH,
         description="How callers authenticate; `simple`: by a name without proof.",
     )
     admin: Annotated[str, BeforeValidator(user_name)] = Field(
-        default="admin", description="The first administrator of a new database."
+        default=defaults.ADMIN, description="The first administrator of a new database."
     )
     add_admin: bool = Field(
         default=False,
         description="Whether `admin` becomes an administrator of a database that has others.",
     )
-    workers: int = Field(default=1, ge=1, le=64, description="Number of processes.")
+    workers: int = Field(default=defaults.WORKERS, ge=1, le=64, description="Number of processes.")
     indexes: Folders = Field(
         default=(),
         description="Directories of `lakewarden pipeline index`; their realms start from them.",
@@ -289,7 +293,7 @@ class ServerSettings(BaseSettings):
         default=False, description="Whether `/metrics` needs no credentials."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least severe messages that are logged."
+        default=defaults.LOG_LEVEL, description="The least severe messages that are logged."
     )
     oidc: Oidc = Oidc()
     limits: Limits = Limits()

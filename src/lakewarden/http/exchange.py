@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from lakewarden.config.defaults import ADMIN, AUTH, BATCH_ROWS, HOST, PAGE_ROWS, PLAYGROUND, PORT
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.denials import Denials
@@ -79,14 +80,14 @@ class Services:
     `provider_login`: people log in to the pages at an identity provider; None: they do not.
     """
 
-    public_url: str = "http://127.0.0.1:8787"
-    admin: str = "admin"
-    reserved_names: tuple[str, ...] = ("admin",)
-    auth: str = "simple"
+    public_url: str = f"http://{HOST}:{PORT}"
+    admin: str = ADMIN
+    reserved_names: tuple[str, ...] = (ADMIN,)
+    auth: str = AUTH
     secret_keys: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
-    batch_rows: int = 1_000
-    page_rows: int = 1_000
+    batch_rows: int = BATCH_ROWS
+    page_rows: int = PAGE_ROWS
     systems: Mapping[str, SystemSettings] = field(default_factory=dict)
     live: Live | None = None
     sealing: Sealing | None = None
@@ -94,7 +95,7 @@ class Services:
     holder_of: Callable[[str, State, float], Actor | None] = lambda *_: None
     usage: Usage = field(default_factory=Usage)
     denials: Denials = field(default_factory=Denials)
-    playground: bool = True
+    playground: bool = PLAYGROUND
     settings: tuple[EffectiveSetting, ...] = ()
     without_effect: tuple[str, ...] = ()
     figures: Callable[[], ServerFigures] = ServerFigures

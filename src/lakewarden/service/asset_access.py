@@ -24,12 +24,13 @@ from lakewarden.service.control import Denied
 from lakewarden.service.cross_realm import candidate_assets, person
 from lakewarden.service.link import Asset
 from lakewarden.service.links import asset
+from lakewarden.service.page_size import PAGE_ROWS, check_page_size
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import AuthorizedQuestion, Reasons, Rights
 from lakewarden.service.realm_selection import RealmSelection, right, selected_realms
 from lakewarden.service.state import State
 
-MAX_PAGE: Final = 500
+MAX_PEOPLE: Final = 500
 """People in one answer at most: each way of each is explained."""
 
 
@@ -99,7 +100,7 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
     home: str | None = None,
     names: Sequence[str] | None = None,
     ways: Sequence[str] = WAYS,
-    size: int = 100,
+    size: int = PAGE_ROWS,
     after: str | None = None,
 ) -> AssetAccess | Denied:
     """Who reaches the asset that `text` names, in `home` or in the one realm that has it.
@@ -107,8 +108,7 @@ def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
     Raises `BadInput` where several realms may have it, `Unknown` where none may. What is stored
     makes no difference to that.
     """
-    if not 1 <= size <= MAX_PAGE:
-        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
+    check_page_size(size, MAX_PEOPLE)
     for way in ways:
         if way not in WAYS:
             raise BadInput(f"unknown access level `{way}`; expected one of: {', '.join(WAYS)}")

@@ -16,10 +16,10 @@ from lakewarden.service.audit_check import Anchor, Report, examine
 from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.control import SERVER, Denied
 from lakewarden.service.effect import canonical
+from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import State
 
-MAX_PAGE: Final = 1_000
 _MOST_LOOKED_AT = 20_000
 """Rows that one page looks at, to find those that are wanted."""
 
@@ -88,7 +88,7 @@ def read(  # noqa: PLR0913 — what is read, from where, for whom
     now: float,
     *,
     filter: Filter = ALL,
-    size: int = 100,
+    size: int = PAGE_ROWS,
     after: int | None = None,
     last: int | None = None,
     newest_first: bool = False,

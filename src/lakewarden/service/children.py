@@ -12,15 +12,14 @@ import numpy as np
 from pyroaring import BitMap
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import Unknown
 from lakewarden.names.label import label
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import parse_entity
+from lakewarden.service.page_size import PAGE_ROWS, check_page_size
 from lakewarden.service.state import State
 from lakewarden.service.visible import listing_denial, visible_ids, visible_parents
-
-MAX_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +51,14 @@ def children(  # noqa: PLR0913 — what is listed, from where, for whom
     type: str | None = None,
     text: str = "",
     skip: int = 0,
-    size: int = 100,
+    size: int = PAGE_ROWS,
 ) -> Children | Denied:
     """A page of what lies directly in `of`, or at the top; in the order of places.
 
     `text` keeps those whose label holds it, in any case. Raises `Unknown` for an entity that is
     not there or that the caller may not know of, `BadInput` for a page that cannot be.
     """
-    if not 1 <= size <= MAX_PAGE:
-        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
+    check_page_size(size, where="page.limit")
     refused = listing_denial(state, actor, realm, now)
     if refused is not None:
         return refused

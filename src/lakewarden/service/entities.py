@@ -19,11 +19,10 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Effect
+from lakewarden.service.page_size import MAX_PAGE, check_page_size
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
-
-MAX_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,7 @@ def listed(  # noqa: PLR0913 — what is listed, from where, for whom
     refused = control.denied_in(state, actor, "entity.list", realm, now)
     if refused is not None:
         return refused
-    if not 1 <= size <= MAX_PAGE:
-        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
+    check_page_size(size)
     realm_state = state.realm(realm)
     snapshot, system = realm_state.matrix.snapshot, realm_state.system
     ids = snapshot.coded.tree.stored

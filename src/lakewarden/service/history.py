@@ -21,12 +21,12 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import DROP, FeedRow, canonical
 from lakewarden.service.entities import parse_entity
+from lakewarden.service.page_size import PAGE_ROWS, check_page_size
 from lakewarden.service.ports import Reading
 from lakewarden.service.realm import people_of
 from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 
-MAX_PAGE: Final = 1_000
 _NEWEST: Final = 1 << 62
 
 _OF_ENTITY: Final = ("entity", "owner", "attribute", "relation")
@@ -100,7 +100,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
     statement: str = "",
     entity: str = "",
     principal: str = "",
-    size: int = 100,
+    size: int = PAGE_ROWS,
     before: int | None = None,
 ) -> Page | Denied:
     """What happened to one statement, entity or principal, the newest first.
@@ -112,8 +112,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
         return refused
     if sum(map(bool, (statement, entity, principal))) != 1:
         raise BadInput("expected one of `statement`, `entity` and `principal`")
-    if not 1 <= size <= MAX_PAGE:
-        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}", where="page.limit")
+    check_page_size(size, where="page.limit")
     realm_state = state.realm(realm)
     scopes = [realm]
     if statement:

@@ -24,14 +24,12 @@ from lakewarden.service import control, question_text
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
+from lakewarden.service.page_size import check_page_size
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.sentence import Phrase, Sentences
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
-
-MAX_PAGE: Final = 1_000
-"""Entities, or users, in one answer at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,18 +229,13 @@ def listing(
 
     It begins `skip` entities behind `after`.
     """
-    _check_size(size)
+    check_page_size(size)
     system = question.realm.system
     start = None if after is None else system.entity(after)
     below = None if within is None else system.entity(within)
     return page(
         question.realm.matrix, question.request, size, start, below, skip=skip, each=checked
     )
-
-
-def _check_size(size: int) -> None:
-    if not 1 <= size <= MAX_PAGE:
-        raise BadInput(f"expected 1 to {MAX_PAGE} per page, got {size}")
 
 
 def who(

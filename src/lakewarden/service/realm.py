@@ -9,11 +9,12 @@ from typing import Final
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models.own import ModelText
+from lakewarden.names.control import HOME
 
 CONTROL: Final = "_server"
 """The realm whose model says who may use lakewarden itself."""
 
-DIRECTORY: Final = "main"
+DIRECTORY: Final = HOME
 """The directory of a realm that names none."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")

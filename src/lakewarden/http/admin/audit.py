@@ -35,6 +35,7 @@ from lakewarden.service import audit_reading, history, usage_report
 from lakewarden.service.audit_reading import Entry, Filter
 from lakewarden.service.audit_seal import Seals
 from lakewarden.service.control import Denied
+from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS
 from lakewarden.service.sentence import event_sentence
 
 
@@ -128,7 +129,7 @@ def read(exchange: Exchange) -> HandlerResult:
             exchange.actor,
             exchange.now,
             filter=row_filter,
-            size=number(exchange, "page.limit", 100),
+            size=number(exchange, "page.limit", PAGE_ROWS),
             after=after,
             last=last,
             newest_first=order == _NEWEST,
@@ -151,7 +152,7 @@ def _exported(exchange: Exchange, row_filter: Filter) -> Denied | Reply:
                 exchange.actor,
                 exchange.now,
                 filter=row_filter,
-                size=audit_reading.MAX_PAGE,
+                size=MAX_PAGE,
                 after=after,
             )
             if isinstance(page, Denied):
@@ -200,7 +201,7 @@ def happened(exchange: Exchange) -> HandlerResult:
             exchange.params["realm"],
             exchange.now,
             **names,
-            size=number(exchange, "page.limit", 100),
+            size=number(exchange, "page.limit", PAGE_ROWS),
             before=place_of(exchange.one("page.token"), int, *question),
         )
     if isinstance(page, Denied):

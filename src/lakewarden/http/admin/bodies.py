@@ -26,10 +26,12 @@ from lakewarden.http.admin.field_types import (
     described,
 )
 from lakewarden.kernel.statement import MAX_CRITERIA
+from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS
 from lakewarden.service.password import LONGEST as LONGEST_PASSWORD
 from lakewarden.service.password import SHORTEST
 from lakewarden.service.plan import MAX_KEEPER
-from lakewarden.service.token import LONGEST, MAX_TITLE
+from lakewarden.service.realm import DIRECTORY
+from lakewarden.service.token import DAY, LONGEST, MAX_TITLE
 
 
 class RequestBody(Struct, forbid_unknown_fields=True):
@@ -45,7 +47,7 @@ class PageRequest(RequestBody, kw_only=True):
 
     token: str = ""
     skip: Annotated[int, Meta(ge=0)] = 0
-    limit: Annotated[int, described(minimum=1, maximum=1_000)] = 100
+    limit: Annotated[int, described(minimum=1, maximum=MAX_PAGE)] = PAGE_ROWS
 
 
 class NextPage(ResponseBody, kw_only=True):
@@ -114,7 +116,7 @@ class NewRealm(RequestBody, kw_only=True):
     name: RealmName
     model: ModelName | UnsetType = UNSET
     model_text: ModelFile | UnsetType = UNSET
-    directory: DirectoryName = "main"
+    directory: DirectoryName = DIRECTORY
     settings: dict[str, str] = field(default_factory=dict)
     spellings: dict[str, str] = field(default_factory=dict)
 
@@ -298,7 +300,7 @@ class NewToken(RequestBody, kw_only=True):
     user: str | None = None
     directory: DirectoryName | None = None
     realm: str | None = None
-    seconds: Annotated[float, described(exclusiveMinimum=0, maximum=LONGEST)] = 86_400.0
+    seconds: Annotated[float, described(exclusiveMinimum=0, maximum=LONGEST)] = DAY
     title: Annotated[str, described(maxLength=MAX_TITLE, pattern=READABLE)] = ""
     new: bool = True
 

@@ -30,7 +30,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import cross_realm
 from lakewarden.service.asset_access import (
-    MAX_PAGE,
+    MAX_PEOPLE,
     AssetAccess,
     AssetPath,
     PathGrants,
@@ -39,6 +39,7 @@ from lakewarden.service.asset_access import (
 )
 from lakewarden.service.control import Denied
 from lakewarden.service.cross_realm import CrossRealmAnswers, InapplicableRealm, RealmQuestion
+from lakewarden.service.page_size import PAGE_ROWS
 from lakewarden.service.questions import Reasons
 from lakewarden.service.realm_selection import MAX_REALMS
 from lakewarden.service.state import State
@@ -160,7 +161,7 @@ class ReachQuestion(RequestBody, kw_only=True):
     ways: list[Annotated[str, described(enum=list(WAYS))]] = field(
         default_factory=lambda: list(WAYS)
     )
-    limit: Annotated[int, described(minimum=1, maximum=MAX_PAGE)] = 100
+    limit: Annotated[int, described(minimum=1, maximum=MAX_PEOPLE)] = PAGE_ROWS
     token: str = ""
 
 

@@ -22,6 +22,7 @@ from lakewarden.http.exchange import JSON, Exchange, Reply, Route
 from lakewarden.http.sign_in import keep_alive
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.control import Denied
+from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS, check_page_size
 
 PREFIX: Final = "/api/v1"
 _OF_THE_SERVER: Final = frozenset({"consistency"})
@@ -95,7 +96,7 @@ SKIP: Final = Parameter(
 
 CONTINUED: Final = (
     Parameter("page.token", "`next_token` of the previous page"),
-    Parameter("page.limit", "maximum number of results", "integer", least=1, most=1_000),
+    Parameter("page.limit", "maximum number of results", "integer", least=1, most=MAX_PAGE),
 )
 """A list that is read from its beginning on."""
 
@@ -288,8 +289,7 @@ def cut(
 
     `skip` counts where there is no token.
     """
-    if not 1 <= limit <= 1_000:
-        raise BadInput(f"expected 1 to 1000 per page, got {limit}", where="page.limit")
+    check_page_size(limit, where="page.limit")
     after = place_of(token, str, *question)
     remaining = rows[skip:] if after is None else [row for row in rows if key(row) > after]
     on_page = remaining[:limit]
@@ -301,5 +301,5 @@ def cut_of(
     exchange: Exchange, rows: Sequence[T], key: Callable[[T], str], *question: object
 ) -> tuple[Sequence[T], NextPage]:
     """As `cut`, with token and limit of the query."""
-    limit, skip = number(exchange, "page.limit", 100), number(exchange, "page.skip", 0)
+    limit, skip = number(exchange, "page.limit", PAGE_ROWS), number(exchange, "page.skip", 0)
     return cut(rows, key, exchange.one("page.token"), limit, exchange.path, *question, skip=skip)

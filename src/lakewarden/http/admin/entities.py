@@ -19,6 +19,7 @@ from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import entities
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import EntityRecord
+from lakewarden.service.page_size import PAGE_ROWS
 
 _TYPE = Parameter("type", "only entities of this type")
 _WITHIN = Parameter("within", "only entities below this entity", pattern=ENTITY)
@@ -41,7 +42,7 @@ def listed(exchange: Exchange) -> HandlerResult:
         type=type,
         within=within,
         text=text,
-        size=number(exchange, "page.limit", 100),
+        size=number(exchange, "page.limit", PAGE_ROWS),
         after=place,
         skip=number(exchange, "page.skip", 0) if place is None else 0,
     )

@@ -19,6 +19,7 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.service.children import children
 from lakewarden.service.control import Denied
 from lakewarden.service.name_search import KINDS, name_search
+from lakewarden.service.page_size import PAGE_ROWS
 
 _OF = Parameter("of", "the parent; default: the top level", pattern=ENTITY)
 _TYPE = Parameter("type", "only entities of this type")
@@ -32,7 +33,7 @@ _LIMIT = Parameter("page.limit", "maximum number of results", "integer", least=1
 def within(exchange: Exchange) -> HandlerResult:
     """The children of an entity, or the top entities of a realm."""
     of, type = exchange.one("of") or None, exchange.one("type") or None
-    text, size = exchange.one("q"), number(exchange, "page.limit", 100)
+    text, size = exchange.one("q"), number(exchange, "page.limit", PAGE_ROWS)
     question = (exchange.path, of, type, text)
     place = place_of(exchange.one("page.token"), int, *question)
     page = children(

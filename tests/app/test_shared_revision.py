@@ -10,38 +10,38 @@ from lakewarden.kernel.errors import BadInput
 
 
 def test_what_one_process_raises_the_others_see(tmp_path: Path) -> None:
-    one, other = MappedRevision(tmp_path / "word"), MappedRevision(tmp_path / "word")
+    one, other = MappedRevision(tmp_path / "revision"), MappedRevision(tmp_path / "revision")
     one.raise_to(7)
-    assert other.value() == 7
+    assert other.cells[0] == 7
     other.raise_to(9)
-    assert one.value() == 9
+    assert one.cells[0] == 9
     one.close()
     other.close()
 
 
 def test_it_never_falls(tmp_path: Path) -> None:
-    shared_revision = MappedRevision(tmp_path / "word")
+    shared_revision = MappedRevision(tmp_path / "revision")
     shared_revision.raise_to(7)
     shared_revision.raise_to(3)
-    assert shared_revision.value() == 7
+    assert shared_revision.cells[0] == 7
     shared_revision.close()
 
 
 def test_who_finds_nobody_starts_it_anew(tmp_path: Path) -> None:
-    first = MappedRevision(tmp_path / "word")
+    first = MappedRevision(tmp_path / "revision")
     first.raise_to(7)
-    second = MappedRevision(tmp_path / "word")
-    assert second.value() == 7
+    second = MappedRevision(tmp_path / "revision")
+    assert second.cells[0] == 7
     first.close()
-    third = MappedRevision(tmp_path / "word")
-    assert third.value() == 7
+    third = MappedRevision(tmp_path / "revision")
+    assert third.cells[0] == 7
     second.close()
     third.close()
-    assert MappedRevision(tmp_path / "word").value() == 0
+    assert MappedRevision(tmp_path / "revision").cells[0] == 0
 
 
 def test_many_threads_raise_it_to_the_highest(tmp_path: Path) -> None:
-    shared_revision = MappedRevision(tmp_path / "word")
+    shared_revision = MappedRevision(tmp_path / "revision")
 
     def climb(start: int) -> None:
         for at in range(200):
@@ -52,7 +52,7 @@ def test_many_threads_raise_it_to_the_highest(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert shared_revision.value() == 7 + 8 * 199
+    assert shared_revision.cells[0] == 7 + 8 * 199
     shared_revision.close()
 
 
@@ -64,29 +64,29 @@ def _raise(path: Path, start: int, step: int, count: int) -> None:
 
 
 def test_many_processes_raise_it_to_the_highest(tmp_path: Path) -> None:
-    shared_revision = MappedRevision(tmp_path / "word")
+    shared_revision = MappedRevision(tmp_path / "revision")
     spawn = multiprocessing.get_context("spawn")
     processes = [
-        spawn.Process(target=_raise, args=(tmp_path / "word", at, 3, 2_000)) for at in range(3)
+        spawn.Process(target=_raise, args=(tmp_path / "revision", at, 3, 2_000)) for at in range(3)
     ]
     for process in processes:
         process.start()
     for process in processes:
         process.join(30)
-    assert shared_revision.value() == 2 + 3 * 1_999
+    assert shared_revision.cells[0] == 2 + 3 * 1_999
     shared_revision.close()
 
 
 def test_only_its_owner_may_read_the_file(tmp_path: Path) -> None:
-    MappedRevision(tmp_path / "word").close()
-    assert (tmp_path / "word").stat().st_mode & 0o777 == 0o600
+    MappedRevision(tmp_path / "revision").close()
+    assert (tmp_path / "revision").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(bytes(8))
-    (tmp_path / "word").symlink_to(tmp_path / "other")
+    (tmp_path / "revision").symlink_to(tmp_path / "other")
     with pytest.raises((OSError, BadInput)):
-        MappedRevision(tmp_path / "word")
+        MappedRevision(tmp_path / "revision")
 
 
 def test_it_is_beside_the_file_however_the_url_is_written(

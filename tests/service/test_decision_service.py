@@ -46,17 +46,14 @@ ANA = Principal(USER, "ana")
 NOW = 1_700_000_000.0
 
 
-class Word:
-    """The newest revision, shared by the planes of one process."""
+class SharedCell:
+    """The newest revision, shared by the services of one process."""
 
     def __init__(self) -> None:
-        self._value = 0
-
-    def value(self) -> int:
-        return self._value
+        self.cells = [0]
 
     def raise_to(self, revision: int) -> None:
-        self._value = max(self._value, revision)
+        self.cells[0] = max(self.cells[0], revision)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -71,13 +68,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlStore]:
         yield opened
 
 
-def opened(store: SqlStore, shared_revision: Word | None = None) -> DecisionService:
+def opened(store: SqlStore, shared_revision: SharedCell | None = None) -> DecisionService:
     service = DecisionService(store, clock=lambda: NOW, shared_revision=shared_revision)
     service.open()
     return service
 
 
-def with_a_table(store: SqlStore, shared_revision: Word | None = None) -> DecisionService:
+def with_a_table(store: SqlStore, shared_revision: SharedCell | None = None) -> DecisionService:
     service = opened(store, shared_revision)
 
     def build(transaction: WriteTransaction) -> None:
@@ -180,7 +177,7 @@ def test_a_drop_takes_what_lies_below_and_its_documents_along(store: SqlStore) -
 
 
 def test_with_a_shared_word_no_query_is_needed_and_nothing_is_missed(store: SqlStore) -> None:
-    shared_revision = Word()
+    shared_revision = SharedCell()
     one = with_a_table(store, shared_revision)
     other = opened(store, shared_revision)
     state = other.current(NOW)

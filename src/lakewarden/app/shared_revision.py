@@ -39,7 +39,8 @@ class MappedRevision:
         self._lock = _open_private(path.with_name(f"{path.name}-lock"))
         self._claim()
         self._map = mmap.mmap(self._file, _BYTES)
-        self._cells = memoryview(self._map).cast("Q")
+        self.cells = memoryview(self._map).cast("Q")
+        """The only one is the revision; eight aligned bytes, which are never torn."""
 
     def _claim(self) -> None:
         with _locked(self._lock):
@@ -51,18 +52,14 @@ class MappedRevision:
                 os.pwrite(self._file, bytes(_BYTES), 0)
             fcntl.flock(self._file, fcntl.LOCK_SH)
 
-    def value(self) -> int:
-        """The revision that the last writer raised it to; eight aligned bytes, never torn."""
-        return self._cells[0]
-
     def raise_to(self, revision: int) -> None:
         """Makes it at least this, whoever else raises it at the same time."""
         with self._threads, _locked(self._lock):
-            self._cells[0] = max(self._cells[0], revision)
+            self.cells[0] = max(self.cells[0], revision)
 
     def close(self) -> None:
         """Lets go of the file."""
-        self._cells.release()
+        self.cells.release()
         self._map.close()
         os.close(self._file)
         os.close(self._lock)

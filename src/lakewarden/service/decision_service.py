@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -36,8 +36,9 @@ _TRIES: Final = 3
 class SharedRevision(Protocol):
     """The newest revision, as all processes of a host see it without asking the store."""
 
-    def value(self) -> int:
-        """The revision that the last writer raised it to."""
+    @property
+    def cells(self) -> Sequence[int]:
+        """The first one is the revision. The sequence stays the same object."""
         ...
 
     def raise_to(self, revision: int) -> None:
@@ -74,6 +75,8 @@ class DecisionService:
         self.store = store
         self.clock = clock
         self._shared_revision = shared_revision
+        # COST: every request reads it; a cell is read without a call.
+        self._shared_cells = None if shared_revision is None else shared_revision.cells
         self._state = State()
         self._advancing = threading.Lock()
         self._writing = threading.Lock()
@@ -92,8 +95,8 @@ class DecisionService:
         """The state, if it is certainly the newest and compiled for `now`; no input or output."""
         state = self._state
         if (
-            self._shared_revision is not None
-            and self._shared_revision.value() == state.revision
+            self._shared_cells is not None
+            and self._shared_cells[0] == state.revision
             and state.covers(now)
         ):
             return state
@@ -104,11 +107,7 @@ class DecisionService:
 
         Raises `StaleRevision` where that is older than `at_least`, and `Unavailable`.
         """
-        newest = (
-            self.store.revision()
-            if self._shared_revision is None
-            else self._shared_revision.value()
-        )
+        newest = self.store.revision() if self._shared_cells is None else self._shared_cells[0]
         state = self._state
         if newest != state.revision or not state.covers(self.clock()):
             # What is caught up here is for all, not for the request that happened to need it.

@@ -19,7 +19,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store import SqlStore, open_store
 from lakewarden.store.writing import SqlWriting
 from tests.reliability.estate import ANA, REALM, SCHEMA, add_tables, build, check, put, table
-from tests.service.test_decision_service import Word
+from tests.service.test_decision_service import SharedCell
 from tests.service.test_state import same
 
 
@@ -47,7 +47,7 @@ def store(url: str) -> Iterator[SqlStore]:
         yield opened
 
 
-def opened(store: SqlStore, shared_revision: Word | None = None) -> DecisionService:
+def opened(store: SqlStore, shared_revision: SharedCell | None = None) -> DecisionService:
     service = DecisionService(store, shared_revision=shared_revision)
     service.open()
     return service
@@ -56,7 +56,7 @@ def opened(store: SqlStore, shared_revision: Word | None = None) -> DecisionServ
 def test_what_a_writer_left_that_died_before_it_raised_the_word_is_shown_by_all_or_none(
     store: SqlStore,
 ) -> None:
-    shared_revision = Word()
+    shared_revision = SharedCell()
     one, other = opened(store, shared_revision), opened(store, shared_revision)
     build(one)
     add_tables(one, table(0))

@@ -31,7 +31,7 @@ def faults(store: SqlStore, behind: DecisionService | None = None) -> list[str]:
     with store.reading() as reading:
         fault = first_fault(reading.audit(), reading.audit_head())
     if fault is not None:
-        found.append(f"audit row {fault.seq} {fault.what}")
+        found.append(f"audit row {fault.seq} {fault.reason}")
     if behind is not None and not same(behind.catch_up(), fresh.state):
         revisions = f"revision {behind.state.revision}, loaded anew {fresh.state.revision}"
         found.append(f"the change feed leads elsewhere than the stored rows: {revisions}")

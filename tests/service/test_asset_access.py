@@ -111,7 +111,7 @@ def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
         assert shown(found) == wanted
         assert found.left_out == (hidden,)
         assert found == asked(other, start, actor=ASKER)
-        assert all(by.told is explains for p in found.people for _, by in p.paths)
+        assert all(by.is_visible is explains for p in found.people for _, by in p.paths)
         named = asked(one, start, actor=ASKER, names=[*open_to, hidden])
         assert named == found
         alone = asked(one, start, actor=ASKER, names=[start.realm])

@@ -63,7 +63,7 @@ def test_a_removed_row_is_found(place: int) -> None:
     fault = first_fault(rows, head)
     assert fault is not None
     assert fault.seq == place + 1
-    assert "is missing" in fault.what
+    assert "is missing" in fault.reason
 
 
 @given(places=st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda p: p[0] < p[1]))

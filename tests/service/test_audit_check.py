@@ -88,7 +88,7 @@ def test_a_row_written_anew_with_all_that_follow_is_found_by_its_seal(at: int) -
         fault = look(rows).fault
         assert fault is not None
         assert fault.seq == at + 1
-        assert "rewritten" in fault.what
+        assert "rewritten" in fault.reason
 
 
 @pytest.mark.parametrize("at", range(8))
@@ -102,7 +102,7 @@ def test_a_trail_written_anew_without_seals_or_with_another_key_is_found(at: int
             assert "no row is sealed" in report.doubts[0]
         else:
             assert report.fault is not None
-            assert (report.fault.seq, said in report.fault.what) == (at + 1, True)
+            assert (report.fault.seq, said in report.fault.reason) == (at + 1, True)
         anchored = look(rows, anchors=anchors_of(TRUE, 8))
         assert anchored.fault is not None
 

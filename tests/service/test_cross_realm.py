@@ -126,12 +126,12 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
             estate, ROOT, answer.unit.realm, cross_realm.text_of_realm(words, answer.unit), NOW
         )
         assert not isinstance(alone, Denied)
-        assert answer.found == tuple(questions.users(alone))
+        assert answer.result == tuple(questions.users(alone))
     together = cross_realm.realms_by_person(estate, found)
     people = {
         (person(estate.realm(answer.unit.realm).system, user), answer.unit.realm)
         for answer in found.each
-        for user in answer.found
+        for user in answer.result
     }
     assert {(name, realm) for name, realms in together.items() for realm in realms} == people
     for name in list(together)[:2]:
@@ -139,7 +139,7 @@ def test_every_realm_answers_as_if_it_were_asked_alone(seed: int) -> None:
             estate, ROOT, QuestionText(name, "see", text), NOW, home=start.realm
         )
         assert isinstance(why, CrossRealmAnswers)
-        allowed = {one.unit.realm for one in why.each if one.found.found.decision.allow}
+        allowed = {one.unit.realm for one in why.each if one.result.explanation.decision.allow}
         # Beside those who are stored there, a realm may let in whoever comes.
         assert allowed >= set(together[name])
 
@@ -154,18 +154,18 @@ def test_a_list_is_that_of_each_realm_and_goes_on_where_it_is_told(seed: int) ->
     first = cross_realm.listing(estate, ROOT, words, NOW, size=1)
     assert isinstance(whole, CrossRealmAnswers)
     assert isinstance(first, CrossRealmAnswers)
-    entities = {(a.unit.realm, a.unit.operation): a.found.entities for a in whole.each}
+    entities = {(a.unit.realm, a.unit.operation): a.result.entities for a in whole.each}
     after = {
-        (a.unit.realm, a.unit.operation): f"{a.found.after.type}:{a.found.after.name}"
+        (a.unit.realm, a.unit.operation): f"{a.result.after.type}:{a.result.after.name}"
         for a in first.each
-        if a.found.after is not None
+        if a.result.after is not None
     }
     rest = cross_realm.listing(estate, ROOT, words, NOW, size=1_000, after=after)
     assert isinstance(rest, CrossRealmAnswers)
     assert {(a.unit.realm, a.unit.operation) for a in rest.each} == after.keys()
     for answer in rest.each:
         known = entities[answer.unit.realm, answer.unit.operation]
-        assert answer.found.entities == known[1:]
+        assert answer.result.entities == known[1:]
 
 
 def test_people_are_called_as_their_directory_calls_them() -> None:

@@ -83,7 +83,7 @@ def test_a_rule_that_changed_is_told_with_who_loses_what(service: DecisionServic
     before = service.state.revision
     found = planned(service, STRICTER)
     assert (found.was, found.now) == (GIVEN.digest, STRICTER.digest)
-    assert found.words["operations"].changed == ("document.read",)
+    assert found.terms["operations"].changed == ("document.read",)
     assert (found.orphans, found.orphaned) == ((), {})
     (lost,) = found.access.reached
     assert (lost.operations, lost.ways, lost.gained) == (("document.read",), ("read",), False)
@@ -110,7 +110,7 @@ def test_what_is_applied_is_what_was_planned_and_one_revision(service: DecisionS
 
 def test_a_privilege_that_goes_orphans_its_statements(service: DecisionService) -> None:
     found = planned(service, NO_READ)
-    assert found.words["privileges"].gone == ("READ",)
+    assert found.terms["privileges"].gone == ("READ",)
     assert [(one.kind, one.name) for one in found.orphans] == [("statement", "read")]
     assert "unknown privilege `READ`" in found.orphans[0].reason
     before = service.state.revision
@@ -126,7 +126,7 @@ def test_a_privilege_that_goes_orphans_its_statements(service: DecisionService) 
 
 def test_a_type_that_goes_takes_along_what_lies_below_it(service: DecisionService) -> None:
     found = planned(service, NO_FOLDERS)
-    assert found.words["types"].gone == ("folder",)
+    assert found.terms["types"].gone == ("folder",)
     assert found.orphans == (
         Orphan("entity", "folder:plans", "there is no type `folder`"),
         Orphan("entity", "document:inside", "folder:plans is removed"),

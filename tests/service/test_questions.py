@@ -138,7 +138,7 @@ def test_hidden_and_absent_answer_alike_for_who_does_not_see_the_realm(
         other = questions.check(put(service, actor, replace(LOAD, entity=ABSENT)))
         assert one == other
     told = [
-        reasons(service, STRANGER, replace(LOAD, entity=entity)).found
+        reasons(service, STRANGER, replace(LOAD, entity=entity)).explanation
         for entity in (SECRET, ABSENT)
     ]
     assert told[0] == told[1]
@@ -224,10 +224,10 @@ def test_one_who_is_explained_to_without_seeing_the_realm_hears_of_no_other_enti
     state(service, right, CONTROL)
     words = replace(LOAD, principal="ana", entity=SECRET)
     veiled = reasons(service, Actor("aud"), words)
-    assert (veiled.found.rule, veiled.statements) == (None, ())
+    assert (veiled.explanation.rule, veiled.statements) == (None, ())
     whole = reasons(service, ADMIN, words)
-    assert whole.found.rule is not None
-    assert whole.found.ways
+    assert whole.explanation.rule is not None
+    assert whole.explanation.ways
 
 
 def test_questions_to_the_control_realm_are_answered_with_the_caller_s_own_credential(

@@ -39,7 +39,7 @@ def found(store: SqlStore, query: str, realm: str = REALM) -> list[str]:
 
 def having(store: SqlStore, clauses: list[list[Term]], realm: str = REALM) -> list[str]:
     with store.reading() as reading:
-        ids = list(reading.found(realm, clauses))
+        ids = list(reading.matching_ids(realm, clauses))
         stored = dict(reading.stored(realm, ids))  # those of other realms fall away here
         names = dict(reading.shown_names(realm, list(stored)))
         assert set(names) == set(stored)

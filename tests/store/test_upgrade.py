@@ -216,11 +216,11 @@ def test_an_older_index_does_not_know_edges_until_it_is_brought_up(url: str) -> 
     with open_store(url) as store:
         with_realm(store, EntityAdded(chart, None), DocumentChanged(chart, kept))
         with store.reading() as reading:
-            known = list(reading.found("lake", asked))
+            known = list(reading.matching_ids("lake", asked))
             assert len(known) == 1
         upgrade.downgrade(store.engine, "0009")
         with store.engine.begin() as connection:
             search_engine.clear(connection, 1)
         upgrade.upgrade(store.engine)
         with store.reading() as reading:
-            assert list(reading.found("lake", asked)) == known
+            assert list(reading.matching_ids("lake", asked)) == known

@@ -267,7 +267,7 @@ def test_a_wrong_answer_is_told_with_file_case_user_and_both_answers() -> None:
         'allow = ["ana"]\ndeny = ["bob", "named"]'
     )
     failures = run(found, Fake(["bob"]))
-    assert [(f.title, f.user, f.expected, f.got) for f in failures] == [
+    assert [(f.title, f.user, f.expected, f.actual) for f in failures] == [
         ("who sees", "user:ana", "allow", "deny"),
         ("who sees", "user:bob", "deny", "allow"),
         ("who sees", "user:named", "deny", "error: unknown entity `lk:a`"),
@@ -282,7 +282,7 @@ def test_a_listing_is_compared_whole() -> None:
     )
     fake = Fake(["ana", "bob"])
     failures = run(found, fake)
-    assert [(f.user, f.expected, f.got) for f in failures] == [
+    assert [(f.user, f.expected, f.actual) for f in failures] == [
         ("user:bob", "[catalog:lk:a]", "[catalog:lk:a, catalog:lk:b]"),
         ("user:named", "[]", "error: unknown operation `catalog.see`"),
     ]

@@ -26,7 +26,7 @@ def secret_keys(settings: Settings) -> tuple[str, ...]:
     file = sqlite_file(settings.database)
     if configured or file is None:
         return configured
-    return (_kept(file.with_name(f"{file.name}-key")),)
+    return (_stored_keys(file.with_name(f"{file.name}-key")),)
 
 
 def keys_of(database: str) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def keys_of(database: str) -> tuple[str, ...]:
     return secret_keys(load(None, {"database": database}, environment))
 
 
-def _kept(path: Path) -> str:
+def _stored_keys(path: Path) -> str:
     """The key in the file, which is made if it is not there; of two makers one wins."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="ascii").strip()

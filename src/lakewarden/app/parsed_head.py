@@ -44,7 +44,7 @@ class ParsedHead:
     what it counts as.
     """
 
-    found: RouteMatch
+    match: RouteMatch
     headers: Mapping[str, str]
     credentials: Credentials
     query: Mapping[str, tuple[str, ...]]
@@ -99,7 +99,7 @@ class HeadCache:
         if isinstance(credentials, Nothing):
             credentials = self._session(method, match, head.headers)
         parsed = ParsedHead(
-            found=match,
+            match=match,
             headers=head.headers,
             credentials=credentials,
             query=fields,

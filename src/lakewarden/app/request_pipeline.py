@@ -149,7 +149,7 @@ class RequestPipeline:
             path, _, query = url.partition(b"?")
             context.raw_path = path
             parsed = self._known(context, query, headers)
-            if parsed is None or not parsed.found.route.inline or not parts.is_open:
+            if parsed is None or not parsed.match.route.inline or not parts.is_open:
                 return None
             if len(body) > parsed.body_limit or (body and not parsed.takes_body):
                 return None
@@ -190,7 +190,7 @@ class RequestPipeline:
         entered = self._entered(context, parsed, body, fresh, now)
         if isinstance(entered, Reply):
             return entered
-        if parsed.found.route.inline:
+        if parsed.match.route.inline:
             return _inline(context, parsed, entered)
         return await self._aside(context, parsed, entered, receive)
 
@@ -227,7 +227,7 @@ class RequestPipeline:
         self, context: RequestContext, parsed: ParsedHead, own: dict[bytes, bytes]
     ) -> None:
         """Notes what the head says; raises `Refused` where the headers are too large together."""
-        match = parsed.found
+        match = parsed.match
         context.dialect, context.realm = match.dialect, match.realm
         context.operation = match.route.operation
         context.rate_class = parsed.rate_class
@@ -268,14 +268,14 @@ class RequestPipeline:
         if isinstance(actor, Unauthenticated):
             return self._unauthenticated(context, parsed, actor)
         self._count(context, parsed, actor)
-        dialect = parsed.found.dialect
+        dialect = parsed.match.dialect
         if context.realm is None or (dialect.models and context.model not in dialect.models):
             return dialect.missing(context.method, context.path, ())
         context.actor = actor
         context.exchange = exchange = Exchange(
             method=context.method,
             path=parsed.path,
-            params=parsed.found.params,
+            params=parsed.match.params,
             query=parsed.query,
             headers=parsed.headers,
             body=body,
@@ -286,7 +286,7 @@ class RequestPipeline:
             service=self._parts.service,
             services=self._parts.services,
         )
-        if not parsed.found.route.inline:
+        if not parsed.match.route.inline:
             exchange.address = client_address(context.peer, context.forwarded, self._parts.proxies)
         return exchange
 
@@ -294,7 +294,7 @@ class RequestPipeline:
         self, context: RequestContext, parsed: ParsedHead, state: State, now: float
     ) -> Actor | Unauthenticated:
         """The caller, and which realm it reaches; both on the same state."""
-        match = parsed.found
+        match = parsed.match
         context.realm = name = match.realm or top_realm(match.dialect, state)
         realm = None if name is None else state.realms.get(name)
         context.model = "" if realm is None else realm.realm.model
@@ -343,7 +343,7 @@ class RequestPipeline:
         log.get().info(
             "not authenticated", why=no.why, detail=no.detail, request_id=context.request_id
         )
-        refusal = parsed.found.route.unauthenticated or parsed.found.dialect.unauthenticated
+        refusal = parsed.match.route.unauthenticated or parsed.match.dialect.unauthenticated
         return refusal(no.why)
 
     async def _aside(
@@ -351,7 +351,7 @@ class RequestPipeline:
     ) -> Reply:
         """What the handler answers, in a worker thread; given up when nobody waits any more."""
         cancellation = Cancellation()
-        handled = partial(_handled, parsed.found.route.handler, exchange, cancellation)
+        handled = partial(_handled, parsed.match.route.handler, exchange, cancellation)
         work = self._queue.submit(_queued_as(exchange), handled)
         disconnect = asyncio.ensure_future(disconnected(receive))
         both: set[asyncio.Future[Any]] = {work, disconnect}
@@ -410,7 +410,7 @@ class RequestPipeline:
 
 def _inline(context: RequestContext, parsed: ParsedHead, exchange: Exchange) -> Reply:
     """What the handler answers, on the event loop."""
-    reply = parsed.found.route.handler(exchange)
+    reply = parsed.match.route.handler(exchange)
     context.revision = exchange.state.revision
     return reply
 

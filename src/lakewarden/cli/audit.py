@@ -107,7 +107,7 @@ def _said(report: Report) -> dict[str, Any]:
         "whole": fault is None,
         "rows": report.rows,
         "row": None if fault is None else fault.seq,
-        "what": "" if fault is None else fault.what,
+        "what": "" if fault is None else fault.reason,
         "doubts": list(report.doubts),
     }
 

@@ -209,7 +209,7 @@ def _upgrade_lines(upgrade: Upgrade, *, applied: bool) -> Iterator[str]:
     done = "was upgraded" if applied else "would be upgraded"
     yield f"{upgrade.realm}: {done} from {upgrade.was[:12]} to {upgrade.now[:12]},"
     yield f"  at revision {upgrade.revision}"
-    for kind, words in upgrade.words.items():
+    for kind, words in upgrade.terms.items():
         signs = (("+", words.new), ("-", words.gone), ("~", words.changed))
         lines = [f"  {sign} {name}" for sign, names in signs for name in names]
         if lines:

@@ -42,7 +42,7 @@ def effective(settings: Settings) -> tuple[EffectiveSetting, ...]:
     rows = []
     for name, meaning, value in _leaves(settings):
         origin = settings.origins.get(name, DEFAULT)
-        masked = _shown(value)
+        masked = _masked(value)
         is_secret = _holds_secret(value) or (isinstance(masked, str) and masked.endswith(MASKED))
         rows.append(EffectiveSetting(name, meaning, masked, origin.source, origin.where, is_secret))
     return tuple(sorted(rows, key=lambda row: row.name))
@@ -63,7 +63,7 @@ def _holds_secret(value: object) -> bool:
     return isinstance(value, SecretStr)
 
 
-def _shown(value: object) -> object:
+def _masked(value: object) -> object:
     match value:
         case SecretStr():
             return MASKED
@@ -72,9 +72,9 @@ def _shown(value: object) -> object:
         case Path():
             return str(value)
         case Mapping():
-            return {str(key): _shown(item) for key, item in value.items()}
+            return {str(key): _masked(item) for key, item in value.items()}
         case tuple() | list():
-            return [_shown(item) for item in value]
+            return [_masked(item) for item in value]
         case _:
             return value
 

@@ -131,7 +131,9 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
         for side, (matrix, plan) in enumerate(zip(both, plans, strict=True))
     )
     members = [entities for _, entities in classes]
-    return _shown(_Whole(matrix, operation, entity_type, sets, members, grids), rows, columns)
+    return _within_limits(
+        _Whole(matrix, operation, entity_type, sets, members, grids), rows, columns
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def _grid(
     return grid
 
 
-def _shown(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
+def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
     """The largest rows and columns, alike ones beside each other."""
     grid = uncut.grids[0]
     sizes = np.array([len(ids) for ids in uncut.classes], dtype=np.int64)

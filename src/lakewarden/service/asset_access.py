@@ -56,14 +56,14 @@ class StatementGrant:
 
 @dataclass(frozen=True, slots=True)
 class PathGrants:
-    """By what a path is open: statements, and what else the rule found (`owner(self)`).
+    """What allows a path: statements, and other facts of the rule (`owner(self)`).
 
-    Not told to whoever may not have it explained: then `told` is False.
+    `is_visible` is False for a caller who may not read the explanation.
     """
 
     grants: tuple[StatementGrant, ...] = ()
     facts: tuple[str, ...] = ()
-    told: bool = True
+    is_visible: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class _PathExplainer:
             own = self._actor.principal(realm_state.realm, realm_state.system)
             is_own = principal == own and self._actor.is_good_in(realm_state.realm)
             if not is_own or rights.refused("explain.ask_own") is not None:
-                return PathGrants(told=False)
+                return PathGrants(is_visible=False)
         request = Request(principal, path.operation, path.asset.entity, self._now)
         text = QuestionText(operation=path.operation)
         question = AuthorizedQuestion(realm_state, text, request, rights.sees)
@@ -197,9 +197,9 @@ def _by(question: AuthorizedQuestion, reasons: Reasons) -> PathGrants:
     grants = tuple(
         StatementGrant(statement, _over(question, reasons, statement))
         for statement in reasons.statements
-        if statement.effect is Effect.ALLOW and statement.id in reasons.found.statements
+        if statement.effect is Effect.ALLOW and statement.id in reasons.explanation.statements
     )
-    rule = reasons.found.rule
+    rule = reasons.explanation.rule
     facts = [] if rule is None else list(_facts(rule))
     # That somebody is a member of the container opens nothing beside a statement that does.
     causes = (cause for cause, is_implied in facts if not (is_implied and grants))

@@ -61,7 +61,7 @@ class Fault(NamedTuple):
     """What is wrong with the trail, and at which row."""
 
     seq: int
-    what: str
+    reason: str
 
 
 def follow(

@@ -219,7 +219,7 @@ class RealmAnswer(Generic[T]):
     """What one realm answers to its part, and the remarks beside it."""
 
     unit: RealmQuestion
-    found: T
+    result: T
     notes: tuple[str, ...] = ()
 
 
@@ -284,7 +284,7 @@ def realms_by_person(
     realms: dict[str, set[str]] = {}
     for answer in answers.each:
         system = state.realm(answer.unit.realm).system
-        for principal in answer.found:
+        for principal in answer.result:
             realms.setdefault(person(system, principal), set()).add(answer.unit.realm)
     return {name: tuple(sorted(realms[name])) for name in sorted(realms)}
 

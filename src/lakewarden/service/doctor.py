@@ -153,7 +153,7 @@ def _audit_trail(subject: Subject) -> Iterator[Check]:
         yield Check("audit trail", "ok", f"complete: {report.rows:,} rows")
     else:
         fix = "compare it with a backup and with anchors: `lakewarden audit verify`"
-        result = f"row {report.fault.seq} {report.fault.what}"
+        result = f"row {report.fault.seq} {report.fault.reason}"
         yield Check("audit trail", "bad", result, fix)
 
 

@@ -58,7 +58,7 @@ class HistoryEntry:
     was: Any
     now: Any
     is_first: bool
-    words: tuple[Phrase, ...]
+    sentence: tuple[Phrase, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _entries(
             was=was,
             now=now,
             is_first=earlier is None,
-            words=tuple(sentences.of(row, now)),
+            sentence=tuple(sentences.of(row, now)),
         )
 
 

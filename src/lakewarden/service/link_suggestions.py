@@ -107,7 +107,7 @@ def suggestions(
         assets = [*_inside(ones, parts), *_inside(others, other_parts)]
         new_links = [
             pair
-            for pair in _made(name, patterns, assets)
+            for pair in _links_of_rule(name, patterns, assets)
             if linked.isdisjoint(pair) and _joins_once(state.links, pair)
         ]
         if len(new_links) < FEWEST:
@@ -168,7 +168,7 @@ def _rules(name: str, patterns: Mapping[str, str]) -> Rules:
     return Rules("suggested", (rule,))
 
 
-def _made(name: str, patterns: Mapping[str, str], assets: list[Asset]) -> list[Link]:
+def _links_of_rule(name: str, patterns: Mapping[str, str], assets: list[Asset]) -> list[Link]:
     """What the rule links, whatever the case of letters."""
     rules = _rules(name, patterns)
     loose = replace(rules, rules=tuple(replace(rule, ignore_case=True) for rule in rules.rules))

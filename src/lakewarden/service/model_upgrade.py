@@ -58,7 +58,7 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True)
 class TermChanges:
-    """The words of one kind that come, go, or mean something else under the new edition."""
+    """The names of one kind that the new version adds, removes or changes."""
 
     new: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class TermChanges:
 class Upgrade:
     """What another edition of a realm's model changes, at a revision.
 
-    `was` and `now` are the digests of both texts. `words` by `types`, `privileges` and
+    `was` and `now` are the digests of both texts. `terms` by `types`, `privileges` and
     `operations`. `orphans` are the first of what is orphaned, `orphaned` counts all by kind.
     """
 
@@ -77,7 +77,7 @@ class Upgrade:
     revision: int
     was: str
     now: str
-    words: Mapping[str, TermChanges]
+    terms: Mapping[str, TermChanges]
     orphans: tuple[Orphan, ...]
     orphaned: Mapping[str, int]
     access: Access = field(repr=False)
@@ -95,7 +95,7 @@ class Upgrade:
             "was": self.was,
             "now": self.now,
             "pending": not self.is_empty,
-            "words": {kind: asdict(terms) for kind, terms in self.words.items()},
+            "words": {kind: asdict(terms) for kind, terms in self.terms.items()},
             "orphans": [asdict(orphan) for orphan in self.orphans],
             "orphaned": dict(self.orphaned),
             "access": access_table(self.access),
@@ -110,7 +110,7 @@ def read_upgrade(table: Mapping[str, Any]) -> Upgrade:
         revision=table["revision"],
         was=table["was"],
         now=table["now"],
-        words={
+        terms={
             kind: TermChanges(**{k: tuple(v) for k, v in table_of_kind.items()})
             for kind, table_of_kind in terms
         },
@@ -202,7 +202,7 @@ class _Step:
             revision=self._revision,
             was="" if old is None else old.digest,
             now="" if self.realm.text is None else self.realm.text.digest,
-            words=_words(self.before.system.model, self.system.model),
+            terms=_term_changes(self.before.system.model, self.system.model),
             orphans=tuple(self.orphans[:MAX_ORPHANS]),
             orphaned=counts,
             access=access_under(self.before.matrix, self._matrix(now), now),
@@ -355,7 +355,7 @@ def _reason(error: WardenError) -> str:
     return error.message if isinstance(error, BadInput) else str(error)
 
 
-def _words(old: Model, new: Model) -> dict[str, TermChanges]:
+def _term_changes(old: Model, new: Model) -> dict[str, TermChanges]:
     kinds: dict[str, tuple[Mapping[str, object], Mapping[str, object]]] = {
         "types": (old.types, new.types),
         "privileges": (old.privileges, new.privileges),

@@ -54,7 +54,7 @@ class CaseOutcome:
     user: str
     is_ok: bool
     expected: str
-    got: str
+    actual: str
     reasons: Reasons | None
 
 
@@ -137,7 +137,7 @@ def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[Cas
     expected = [(user, "allow") for user in case.allow] + [(user, "deny") for user in case.deny]
     for user, decision in expected:
         failure = failed.get(principal_text(user))
-        actual = decision if failure is None else failure.got
+        actual = decision if failure is None else failure.actual
         reasons = _reasons(scenario, session, case, user) if case.operation else None
         rows.append(
             CaseOutcome(
@@ -147,7 +147,7 @@ def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[Cas
     for user in case.lists or {}:
         failure = failed.get(principal_text(user))
         listed = "as expected" if failure is None else failure.expected
-        actual = listed if failure is None else failure.got
+        actual = listed if failure is None else failure.actual
         is_ok = failure is None
         rows.append(CaseOutcome(case.title, principal_text(user), is_ok, listed, actual, None))
     return rows

@@ -109,7 +109,7 @@ def _as_yaml(value: object, depth: int) -> Iterator[str]:
     indent = "  " * depth
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _entry(f"{indent}{_word(str(key))}:", inner, depth)
+            yield from _entry(f"{indent}{_text(str(key))}:", inner, depth)
     elif isinstance(value, (list, tuple)):
         for item in value:
             if isinstance(item, Mapping) and item:
@@ -132,10 +132,10 @@ def _scalar(value: object) -> str:
         return "{}"
     if isinstance(value, (list, tuple)):
         return "[]"
-    return _word(value) if isinstance(value, str) else json.dumps(value)
+    return _text(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _word(text: str) -> str:
+def _text(text: str) -> str:
     """A word as it is where every reader of YAML takes it for one; else in quotes."""
     plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_./-]*", text) is not None
     reserved = text.lower() in {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}

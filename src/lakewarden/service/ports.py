@@ -130,7 +130,7 @@ class Reading(Protocol):
         """The ids of stored entities: 64 bits, never given twice, kept by a rename."""
         ...
 
-    def found(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
+    def matching_ids(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
         """The ids of entities that have of every clause one of the terms, in no order.
 
         Nothing has one of no terms. Ids may come twice, and some that are of no entity of the

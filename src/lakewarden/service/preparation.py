@@ -247,8 +247,8 @@ class Preparation:
     def ids(self, scope: str, entities: Sequence[Entity]) -> Mapping[Entity, int]:
         return self._committed().ids(scope, entities)
 
-    def found(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
-        return self._committed().found(scope, clauses)
+    def matching_ids(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
+        return self._committed().matching_ids(scope, clauses)
 
     def stored(self, scope: str, ids: Sequence[int] | None = None) -> Iterator[tuple[int, Entity]]:
         return self._committed().stored(scope, ids)

@@ -34,13 +34,13 @@ from lakewarden.service.statements import stored
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedQuestion:
-    """A question that its asker may put: of a realm, as words and as a request.
+    """A question that its asker may put: of a realm, as a text and as a request.
 
     `sees`: the asker may see all that is stored in the realm.
     """
 
     realm: RealmState
-    words: QuestionText
+    text: QuestionText
     request: Request
     sees: bool
 
@@ -48,7 +48,7 @@ class AuthorizedQuestion:
     def notes(self) -> tuple[str, ...]:
         """Remarks beside the answer, as far as the asker may know."""
         system, matrix = self.realm.system, self.realm.matrix
-        return question_text.remarks(self.words, self.request, system, matrix, stored=self.sees)
+        return question_text.remarks(self.text, self.request, system, matrix, stored=self.sees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Reasons:
     that is no operation of the model. `asker` is whom the question is about.
     """
 
-    found: Explanation
+    explanation: Explanation
     statements: tuple[Statement, ...]
     reaching: dict[str, tuple[Principal, ...]]
     notes: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ def ask(
 
     About oneself it is the operation `own`, and the groups of the caller's credential are
     added; about another it is `other`. A caller who names groups of its own asks about
-    somebody else. Raises `BadInput` and `Unknown` for what the words name.
+    somebody else. Raises `BadInput` and `Unknown` for unknown names.
     """
     return _ask(Rights(state, actor, realm, now), text, own, other)
 
@@ -147,7 +147,7 @@ def _ask(rights: Rights, text: QuestionText, own: str, other: str) -> Authorized
 
 
 def _own(rights: Rights, realm_state: RealmState, request: Request) -> Request:
-    """The question with what the server knows of the caller, whatever the words said."""
+    """The question with what the server knows of the caller, whatever the text states."""
     state, actor, now = rights.state, rights.actor, rights.now
     if rights.realm == CONTROL:
         own_request = control.request(state, actor, request.operation, request.target, now)

@@ -149,16 +149,18 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A case that a target answered otherwise; `expected` and `got` are words for people."""
+    """A case that a target answered otherwise; `expected` and `actual` are texts."""
 
     path: Path
     title: str
     user: str
     expected: str
-    got: str
+    actual: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.title}: {self.user}: expected {self.expected}, got {self.got}"
+        return (
+            f"{self.path}: {self.title}: {self.user}: expected {self.expected}, got {self.actual}"
+        )
 
 
 def find(folder: Path) -> list[Path]:

@@ -390,7 +390,7 @@ class SqlReading:
 
     # What is searched
 
-    def found(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
+    def matching_ids(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
         with translated_errors():
             return search_engine.find(self._connection, self._scope(scope), clauses)
 

@@ -216,7 +216,7 @@ def happened(exchange: Exchange) -> HandlerResult:
             was=row.was,
             now=row.now,
             first=row.is_first,
-            words=sentence_parts(row.words),
+            words=sentence_parts(row.sentence),
         )
         for row in page.rows
     ]
@@ -254,7 +254,7 @@ def verify(exchange: Exchange) -> HandlerResult:
     if report.fault is None:
         return AuditCheckResponse(whole=True, rows=report.rows, doubts=report.doubts)
     return AuditCheckResponse(
-        whole=False, rows=report.rows, row=report.fault.seq, what=report.fault.what
+        whole=False, rows=report.rows, row=report.fault.seq, what=report.fault.reason
     )
 
 

@@ -220,7 +220,7 @@ def users_response(
     """The response of `who`."""
     return CrossRealmUsers(
         realms=[
-            UsersPart(**_part(answer.unit, answer.notes), users=[p.name for p in answer.found])
+            UsersPart(**_part(answer.unit, answer.notes), users=[p.name for p in answer.result])
             for answer in answers.each
         ],
         union=[
@@ -253,13 +253,13 @@ def listing_response(answers: CrossRealmAnswers[Page]) -> CrossRealmListing:
         realms=[
             ListingPart(
                 **_part(answer.unit, answer.notes),
-                total=answer.found.total,
-                entities=[EntityName(type=e.type, name=e.name) for e in answer.found.entities],
-                after=None if answer.found.after is None else written(answer.found.after),
+                total=answer.result.total,
+                entities=[EntityName(type=e.type, name=e.name) for e in answer.result.entities],
+                after=None if answer.result.after is None else written(answer.result.after),
             )
             for answer in answers.each
         ],
-        total=sum(answer.found.total for answer in answers.each),
+        total=sum(answer.result.total for answer in answers.each),
         **_common_parts(answers.silent, answers.left_out),
     )
 
@@ -275,11 +275,11 @@ def explain(exchange: Exchange, body: CrossRealmExplainQuestion) -> HandlerResul
 def explanations_response(answers: CrossRealmAnswers[Reasons]) -> CrossRealmExplanations:
     """The response of `explain`."""
     return CrossRealmExplanations(
-        allow=any(answer.found.found.decision.allow for answer in answers.each),
+        allow=any(answer.result.explanation.decision.allow for answer in answers.each),
         realms=[
             ExplanationPart(
                 **_part(answer.unit, ()),
-                explanation=explanation_response(answer.found, answer.notes),
+                explanation=explanation_response(answer.result, answer.notes),
             )
             for answer in answers.each
         ],
@@ -353,7 +353,7 @@ def _person(access: PersonAccess) -> PersonWithAccess:
 def _by(path: AssetPath, by: PathGrants) -> GrantedPath:
     return GrantedPath(
         **_path(path),
-        told=by.told,
+        told=by.is_visible,
         statements=[statement_response(grant.statement) for grant in by.grants],
         reaching=[
             StatementPath(

@@ -65,7 +65,7 @@ def _case(case: CaseOutcome) -> CaseResponse:
         user=case.user,
         ok=case.is_ok,
         expected=case.expected,
-        got=case.got,
+        got=case.actual,
         explanation=None if case.reasons is None else explanation_response(case.reasons, ()),
     )
 

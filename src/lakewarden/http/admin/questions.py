@@ -213,7 +213,7 @@ def explain(exchange: Exchange, body: Question) -> HandlerResult:
 
 def explanation_response(reasons: Reasons, notes: Sequence[str]) -> ExplanationResponse:
     """The response body of an explanation."""
-    explanation = reasons.found
+    explanation = reasons.explanation
     return ExplanationResponse(
         allow=explanation.decision.allow,
         reason=explanation.decision.reason.value,

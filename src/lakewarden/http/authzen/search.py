@@ -55,7 +55,9 @@ class Search:
 
     def subjects(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/subject."""
-        return self._reply(exchange, "subject", _subjects, lambda s, page: s.subjects(page, _who))
+        return self._reply(
+            exchange, "subject", _subjects, lambda s, page: s.subjects(page, _users_page)
+        )
 
     def resources(self, exchange: Exchange) -> Reply:
         """POST /access/v1/search/resource."""
@@ -121,12 +123,12 @@ def _subjects(evaluator: Evaluator, question: Question, page: PageRequest, now: 
     realm.matrix.operation(question.action)
     trusted = evaluator.caller.may("decision.ask", name, now)
     request = request_context.with_parts(request, question, realm, trusted=trusted, groups=())
-    names = sorted(_who(realm, request))
+    names = sorted(_users_page(realm, request))
     notes = group_search_notes(question.kind)
     return _page_of(names, page, lambda name: {"type": question.kind, "id": name}, notes)
 
 
-def _who(realm: RealmState, request: Request) -> Iterator[str]:
+def _users_page(realm: RealmState, request: Request) -> Iterator[str]:
     """The names of the stored principals of the request's kind for whom the answer is yes."""
     kind = request.principal.kind
     if kind == USER and not request.groups and request.roles is None:

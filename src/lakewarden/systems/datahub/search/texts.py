@@ -51,7 +51,7 @@ class Texts:
         key = (self.reading.revision, tuple(map(tuple, clauses)))
         known = self.index.remembered.get(key)
         if known is None:
-            numbers = np.array(self.reading.found(self._realm, clauses), dtype=np.int64)
+            numbers = np.array(self.reading.matching_ids(self._realm, clauses), dtype=np.int64)
             known = BitMap(self._places(numbers).astype(np.uint32))
             self.index.remember(key, known)
         return known

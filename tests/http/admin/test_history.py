@@ -44,7 +44,7 @@ def test_rows_are_searched(lake: Api) -> None:
     )
     newest = rows(lake, order="newest")[0]
     assert newest["event"]["actor"] == "ben"
-    assert "".join(word["text"] for word in newest["words"]).startswith("ben was refused")
+    assert "".join(word["text"] for word in newest["words"]).startswith("ben was denied")
     assert {row["event"]["outcome"] for row in rows(lake, outcome="deny")} == {"deny"}
     assert {row["event"]["actor"] for row in rows(lake, actor="ben")} == {"ben"}
     assert all(

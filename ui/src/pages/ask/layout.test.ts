@@ -72,7 +72,7 @@ test("the columns are person, groups, roles, statements and what is needed", () 
   expect(column(`need USE_SCHEMA ${TABLE}`)).toBe(4);
 });
 
-test("the broken need, what breaks it, and what is beaten by it are marked", () => {
+test("the broken need, what breaks it, and what it overrides are marked", () => {
   expect(box(`need USE_SCHEMA ${TABLE}`).state).toBe("deny");
   expect(box("statement never").state).toBe("deny");
   expect(box("statement schema").state).toBe("beaten");
@@ -108,10 +108,10 @@ test("boxes of a column do not overlap, and all lie inside the picture", () => {
   }
 });
 
-test("a box says privilege and place; a beaten one says so", () => {
+test("a box says privilege and place; an overridden one says so", () => {
   expect(linesOf(box("statement schema"))).toEqual([
     "ALLOW USE_SCHEMA +1",
-    "on schema lake.sales, beaten",
+    "on schema lake.sales, overridden",
   ]);
   expect(linesOf(box(`need USE_SCHEMA ${TABLE}`))).toEqual(["USE_SCHEMA", "on schema lake.sales"]);
 });

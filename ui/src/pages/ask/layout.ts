@@ -186,7 +186,7 @@ export function linesOf(node: PathNode): [string, string] {
     const effect = statement.effect === "deny" ? t("DENY") : t("ALLOW");
     const where = statement.on ? t("on {entity}", { entity: typed(statement.on) }) : node.name;
     const first = `${effect} ${node.privilege ?? ""}${more > 0 ? ` +${String(more)}` : ""}`;
-    return [first, node.state === "beaten" ? t("{where}, beaten", { where }) : where];
+    return [first, node.state === "beaten" ? t("{where}, overridden", { where }) : where];
   }
   if (node.kind === "need") {
     const where = on ? t("on {entity}", { entity: typed(on) }) : "";

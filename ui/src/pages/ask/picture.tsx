@@ -149,7 +149,7 @@ function spoken(box: Box): string {
   const says = {
     allow: t("allows"),
     deny: t("denies"),
-    beaten: t("beaten by a DENY"),
+    beaten: t("overridden by a DENY"),
     missing: t("missing"),
     plain: "",
   };

@@ -23,7 +23,7 @@ export function Rules({ realm, entity }: { realm: string; entity: string }) {
   if (rows.error)
     return <ProblemView problem={problemOf(rows.error)} onRetry={() => void rows.refetch()} />;
   const all = rows.data.statements;
-  if (all.length === 0) return <Empty title={t("No statement that you may see bears on it.")} />;
+  if (all.length === 0) return <Empty title={t("No visible statement applies to it.")} />;
   const groups: [string, Row[]][] = [
     [t("On it"), all.filter((one) => one.direct)],
     [t("From above"), all.filter((one) => !one.direct && one.source)],
@@ -70,7 +70,7 @@ function Rule({ realm, one }: { realm: string; one: Row }) {
         )}
         {beaten.length > 0 && (
           <>
-            {t("a DENY goes before it, for whom both name:")}{" "}
+            {t("overridden by a DENY, for principals of both:")}{" "}
             {beaten.map((id, place) => (
               <span key={id}>
                 {place > 0 && ", "}

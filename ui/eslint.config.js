@@ -24,7 +24,7 @@ export default ts.config(
       ],
       "no-restricted-globals": [
         "error",
-        { name: "localStorage", message: "Use app/preferences: nothing of a session is stored." },
+        { name: "localStorage", message: "Use parts/preferences: nothing of a session is stored." },
       ],
     },
   },

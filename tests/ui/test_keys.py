@@ -6,6 +6,9 @@ import pytest
 
 from tests.app.serving import Served
 from tests.ui.browser import Tab, Visits
+from tests.ui.test_trials import steward
+
+__all__ = ["steward"]
 
 pytestmark = pytest.mark.browser
 
@@ -14,6 +17,7 @@ PLACES = {
     "o": "/ui/",
     "a": "/ui/ask",
     "s": "/ui/assets",
+    "e": "/ui/people",
     "p": "/ui/r/datahub/policies",
     # Of the realm that was shown.
     "m": "/ui/r/datahub/matrix",
@@ -34,6 +38,116 @@ def test_g_and_a_letter_lead_to_a_page(visit: Visits) -> None:
             found.page.keyboard.press(key)
             found.page.wait_for_url(f"**{path}")
             found.settle()
+
+
+def test_the_letter_after_g_does_nothing_else(visit: Visits, steward: str) -> None:
+    with visit(steward) as found:
+        found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
+        found.page.keyboard.press("e")
+        assert found.page.evaluate("document.activeElement.dataset.condition")
+        # Here it would allow the privilege of the cell.
+        found.page.keyboard.press("g")
+        found.page.keyboard.press("a")
+        found.page.wait_for_url("**/ui/ask")
+        found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
+        assert "not saved yet" not in found.text()
+
+
+def test_policies_are_made_edited_and_switched_by_key(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/datahub/policies", q="custodians")
+        page = found.page
+        dialog = page.get_by_role("dialog")
+        name = page.locator("tbody tr").first.get_by_role("link").first.inner_text()
+        page.keyboard.press("j")
+        page.keyboard.press("d")
+        assert name.split("\n")[0] in dialog.get_by_role("heading").first.inner_text()
+        page.keyboard.press("n")  # the dialog has the keyboard to itself
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+        page.keyboard.press("e")
+        page.wait_for_url("**/policy?**#edit")
+        field = page.get_by_label("Name", exact=True)
+        page.wait_for_function("() => document.activeElement?.labels?.[0].textContent === 'Name'")
+        was = field.input_value()
+        page.keyboard.type("de")
+        assert set(field.input_value()) >= {"d", "e"}
+        assert len(field.input_value()) == len(was) + 2
+        page.get_by_role("button", name="Discard changes").click()
+        page.keyboard.press("d")
+        dialog.wait_for()
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+        page.keyboard.press("g")
+        page.keyboard.press("p")
+        page.wait_for_url("**/policies")
+        found.settle()
+        page.keyboard.press("n")
+        page.wait_for_url("**/policy/new")
+        found.settle()
+
+
+def test_t_goes_from_tab_to_tab(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/asset", realm="gravitino", e=FORECASTS)
+        for tab in ("inside", "rules", "history"):
+            found.page.keyboard.press("t")
+            found.page.wait_for_url(f"**tab={tab}**")
+        found.page.keyboard.press("t")
+        found.page.wait_for_function("() => !location.search.includes('tab=')")
+        found.settle()
+
+
+def test_the_tree_of_assets_is_walked(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/assets", realm="gravitino")
+        page = found.page
+        here = "document.activeElement.textContent"
+        page.locator("main li a").first.focus()
+        top = page.evaluate(here)
+        page.keyboard.press("ArrowRight")
+        found.settle()
+        page.keyboard.press("ArrowRight")
+        first = page.evaluate(here)
+        assert first != top
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate(here) not in {top, first}
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate(here) == top
+        page.keyboard.press("ArrowLeft")
+        assert page.get_by_role("button", expanded=True).count() == 0
+        page.keyboard.press("*")
+        assert page.get_by_role("button", expanded=True).count() == 2
+
+
+def test_the_matrix_is_enlarged_and_its_cell_read(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/r/gravitino/matrix")
+        page = found.page
+        width = "document.querySelector('main canvas').clientWidth"
+        was = page.evaluate(width)
+        page.keyboard.press("+")
+        page.wait_for_function(f"() => {width} === {2 * was}")
+        page.get_by_role("application").focus()
+        for _ in range(200):
+            page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.scrollLeft") > 0
+        page.keyboard.press("-")
+        page.wait_for_function(f"() => {width} === {was}")
+        page.keyboard.press("Enter")
+        cell = "document.activeElement.closest('section').ariaLabel"
+        assert page.evaluate(cell) == "The chosen cell"
+        page.keyboard.press("Escape")
+        assert page.evaluate("document.activeElement.role") == "application"
+
+
+def test_rows_are_chosen(visit: Visits) -> None:
+    with visit("admin") as found:
+        found.open("/ui/links/suggestions", realm="gravitino", other="datahub")
+        page = found.page
+        for key in ("j", "x", "j", "x", "j", "x", "x"):
+            page.keyboard.press(key)
+        page.get_by_role("button", name="Link these 2").wait_for()
 
 
 def test_single_letters_do_nothing_in_a_field_or_when_switched_off(visit: Visits) -> None:
@@ -155,5 +269,6 @@ def test_the_sheet_lists_the_keys(visit: Visits) -> None:
         found.page.keyboard.press("?")
         sheet = found.page.get_by_role("dialog")
         listed = sheet.locator("dt").all_inner_texts()
-        assert {"/", "j", "k", "w", "c", "f", "z", ".", "F8", "?"} <= set(listed)
+        letters = {"/", "j", "k", "n", "e", "d", "x", "t", "w", "*", "c", "f", "z", ".", "F8", "?"}
+        assert letters <= set(listed)
         assert found.barriers("html") == []

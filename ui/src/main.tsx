@@ -11,7 +11,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-import { applyPreferences } from "./app/preferences";
+import { applyPreferences } from "./parts/preferences";
 import { router } from "./app/router";
 import { SessionGate } from "./app/session";
 import { problemOf } from "./api/client";

@@ -1,7 +1,7 @@
 import { Drawer } from "../parts/drawer";
 import { t } from "../words";
 import styles from "./key-sheet.module.css";
-import { preferences, setPreference } from "./preferences";
+import { preferences, setPreference } from "../parts/preferences";
 import { Check } from "../parts/fields";
 import { useState } from "react";
 
@@ -10,6 +10,7 @@ const KEYS: [string, string][] = [
   ["g o", "Overview"],
   ["g a", "Ask"],
   ["g s", "Assets"],
+  ["g e", "People"],
   ["g p", "Policies"],
   ["g m", "Matrix"],
   ["g f", "Findings"],
@@ -17,10 +18,18 @@ const KEYS: [string, string][] = [
   ["j", "Next row"],
   ["k", "Previous row"],
   ["Enter", "Open the row"],
+  ["x", "Choose the row"],
+  ["n", "New: policy, role, grant, token"],
+  ["e", "Edit: policy, role, owner"],
+  ["d", "Policy: deactivate or activate"],
+  ["t", "Next tab"],
   ["Ctrl Enter", "Ask, plan, run"],
   ["Esc", "Close"],
   ["1 2 3 4", "Overview: a card"],
   ["w", "Ask: who may do the same"],
+  ["← → ↑ ↓", "Ask, assets, matrix: walk"],
+  ["*", "Assets: open all of this level"],
+  ["+ -", "Matrix: larger, smaller"],
   ["c", "Person: compare with another"],
   ["a d Delete", "Role: allow, deny, neither"],
   ["f", "Finding: preview the fix"],

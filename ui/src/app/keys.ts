@@ -1,52 +1,45 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-import { preferences } from "./preferences";
+import { DIALOG, FIELD, isOff, useKeys } from "../parts/keys";
 
-function inField(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
-}
+const SOON_MS = 1_500;
 
-/** Single-letter keys of a page; never in a field, never with a modifier, off by preference. */
-export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
-  const current = useRef(keys);
-  useEffect(() => {
-    current.current = keys;
-  });
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return;
-      if (inField(event.target) || inField(event.composedPath()[0] ?? null)) return;
-      if (event.key.length === 1 && preferences().keys === "off") return;
-      current.current[event.key]?.(event);
-    };
-    document.addEventListener("keydown", pressed);
-    return () => {
-      document.removeEventListener("keydown", pressed);
-    };
-  }, []);
-}
-
-/** `g` and a letter, from anywhere; `places` may lack those that the server has no page for. */
+/**
+ * `g` and a letter, from anywhere; `places` may lack those that the server has no page for. The
+ * letter is taken before it reaches the page, where it may mean something else.
+ */
 export function usePlaceKeys(places: Record<string, string | undefined>): void {
   const navigate = useNavigate();
-  const armed = useRef(0);
-  const go = (to: string | undefined) => () => {
-    if (to !== undefined && Date.now() - armed.current < 1_500) void navigate({ to });
-    armed.current = 0;
-  };
-  useKeys({
-    g: () => {
-      armed.current = Date.now();
-    },
-    ...Object.fromEntries(Object.entries(places).map(([key, to]) => [key, go(to)])),
+  const current = useRef(places);
+  useEffect(() => {
+    current.current = places;
   });
+  useEffect(() => {
+    let armed = -SOON_MS;
+    const pressed = (event: KeyboardEvent) => {
+      if (isOff(event) || document.querySelector(DIALOG)) return;
+      const isArmed = event.timeStamp - armed < SOON_MS;
+      armed = event.key === "g" ? event.timeStamp : -SOON_MS;
+      if (!isArmed || !(event.key in current.current)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const to = current.current[event.key];
+      if (to !== undefined) void navigate({ to });
+    };
+    document.addEventListener("keydown", pressed, { capture: true });
+    return () => {
+      document.removeEventListener("keydown", pressed, { capture: true });
+    };
+  }, [navigate]);
 }
 
 const FOCUSABLE = "a[href], button:enabled, input:enabled, select:enabled";
 
-/** `j` and `k` go to the next and the previous row of a table; Enter opens what it begins with. */
+/**
+ * `j` and `k` go to the next and the previous row of a table, where Enter opens what the row begins
+ * with and `x` ticks its box.
+ */
 export function useRowKeys(): void {
   const step = (by: number) => () => {
     const rows = [...document.querySelectorAll<HTMLElement>("main tbody tr")].filter((row) =>
@@ -54,7 +47,31 @@ export function useRowKeys(): void {
     );
     const at = rows.findIndex((row) => row.contains(document.activeElement));
     const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : at + by];
-    next?.querySelector<HTMLElement>(FOCUSABLE)?.focus();
+    const first = next?.querySelector<HTMLElement>("a[href], button:enabled");
+    (first ?? next?.querySelector<HTMLElement>(FOCUSABLE))?.focus();
   };
-  useKeys({ j: step(1), k: step(-1) });
+  const tick = () => {
+    const row = document.activeElement?.closest("main tbody tr");
+    row?.querySelector<HTMLElement>("input[type=checkbox]:enabled")?.click();
+  };
+  useKeys({ j: step(1), k: step(-1), x: tick });
+}
+
+/**
+ * The keys of what a page offers: `n` and `d` press what names them in `aria-keyshortcuts`, or put
+ * the focus there where it is a field; `e` puts it on the first thing that can be edited.
+ */
+export function useOfferKeys(): void {
+  const offered = (event: KeyboardEvent) => {
+    const bearers = document.querySelectorAll<HTMLElement>(
+      `main [aria-keyshortcuts="${event.key}"]:not(:disabled)`,
+    );
+    const first = [...bearers].find((one) => one.checkVisibility());
+    if (!first) return;
+    // The letter would otherwise be typed into the field that has the focus now.
+    event.preventDefault();
+    if (event.key === "e" || first.matches(FIELD)) first.focus();
+    else first.click();
+  };
+  useKeys({ n: offered, e: offered, d: offered });
 }

@@ -6,7 +6,7 @@ import { $api, type Schemas } from "../api/client";
 import { Icon } from "../parts/icon";
 import { Name } from "../parts/name";
 import { t } from "../words";
-import { useKeys } from "./keys";
+import { useKeys } from "../parts/keys";
 import styles from "./search.module.css";
 
 type Hit = Schemas["SearchHit"];

@@ -1,7 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Menu } from "@base-ui/react/menu";
 import { Link, Outlet, useLocation, useParams } from "@tanstack/react-router";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 
 import { newestRevision } from "../api/client";
 import { governed, useRealms, useReadiness } from "../api/server";
@@ -11,8 +11,10 @@ import { MessageText } from "../parts/message-text";
 import { ToastRegion } from "../parts/toast";
 import { count, t } from "../words";
 import { KeySheet } from "./key-sheet";
-import { useKeys, usePlaceKeys, useRowKeys } from "./keys";
-import { preferences, setPreference, type Preferences } from "./preferences";
+import { useKeys } from "../parts/keys";
+import { useOfferKeys, usePlaceKeys, useRowKeys } from "./keys";
+import { preferences, setPreference, type Preferences } from "../parts/preferences";
+import { usePageFocus } from "./page-focus";
 import { Rail } from "./rail";
 import { Search } from "./search";
 import { useLogout, useSession } from "./session";
@@ -23,12 +25,13 @@ export function Shell() {
   const [keysShown, showKeys] = useState(false);
   usePlaceKeys(usePlaces());
   useRowKeys();
+  useOfferKeys();
   useKeys({
     "?": () => {
       showKeys(true);
     },
   });
-  useHeadingFocus();
+  usePageFocus();
   return (
     <div className={styles.app}>
       <a className={styles.skip} href="#main">
@@ -72,24 +75,12 @@ function usePlaces(): Record<string, string | undefined> {
     o: "/",
     a: "/ask",
     s: "/assets",
+    e: "/people",
     p: below(datahub?.name, "policies"),
     m: below(here?.name, "matrix"),
     f: "/findings",
     u: "/audit",
   };
-}
-
-/** A reader of the screen lands on the heading of the page that was opened. */
-function useHeadingFocus(): void {
-  const path = useLocation({ select: (location) => location.pathname });
-  const first = useRef(true);
-  useEffect(() => {
-    if (first.current) {
-      first.current = false;
-      return;
-    }
-    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
-  }, [path]);
 }
 
 function RailDrawer() {

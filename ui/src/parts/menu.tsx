@@ -1,5 +1,7 @@
 import { Menu } from "@base-ui/react/menu";
+import { useRef } from "react";
 
+import { useKeys } from "./keys";
 import { buttonClass } from "./button";
 import styles from "./menu.module.css";
 
@@ -9,13 +11,24 @@ export interface Act {
   onAct: () => void;
 }
 
-/** The acts on one row of a list, behind a button. */
-export function RowMenu({ label, acts }: { label: string; acts: Act[] }) {
+/** The acts on one row of a list, behind a button; `keys` do some of them while the row has the focus. */
+export function RowMenu({
+  label,
+  acts,
+  keys = {},
+}: {
+  label: string;
+  acts: Act[];
+  keys?: Record<string, () => void>;
+}) {
+  const button = useRef<HTMLButtonElement>(null);
+  useKeys(keys, button);
   return (
     <Menu.Root modal={false}>
       <Menu.Trigger
         className={`${buttonClass("quiet")} ${styles.trigger ?? ""}`}
         aria-label={label}
+        ref={button}
       >
         <span aria-hidden="true">⋯</span>
       </Menu.Trigger>

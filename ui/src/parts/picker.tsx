@@ -39,6 +39,7 @@ export function Picker({
   placeholder,
   before,
   autoFocus = false,
+  shortcut,
 }: {
   label: string;
   value: string;
@@ -49,6 +50,8 @@ export function Picker({
   placeholder?: string;
   before?: ReactNode;
   autoFocus?: boolean;
+  /** The key that leads here, from anywhere on the page. */
+  shortcut?: string;
 }) {
   const [open, setOpen] = useState(false);
   const choices = useChoices(source, value, suggest, open);
@@ -67,6 +70,7 @@ export function Picker({
         <Autocomplete.Input
           className={styles.input}
           aria-label={label}
+          aria-keyshortcuts={shortcut}
           placeholder={placeholder}
           autoFocus={autoFocus}
           spellCheck={false}

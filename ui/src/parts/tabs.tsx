@@ -1,11 +1,25 @@
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 
+import { useKeys } from "./keys";
 import styles from "./tabs.module.css";
 
-/** A row of links of which one is the page that is shown. The children are router links. */
+/**
+ * A row of links of which one is the page that is shown; `t` goes to the next. The children are
+ * router links.
+ */
 export function Tabs({ label, children }: { label: string; children: ReactNode }) {
+  const row = useRef<HTMLElement>(null);
+  useKeys({
+    t: () => {
+      const links = [...(row.current?.querySelectorAll("a") ?? [])];
+      const at = links.findIndex((one) => one.hasAttribute("aria-current"));
+      const next = links[(at + 1) % links.length];
+      next?.focus();
+      next?.click();
+    },
+  });
   return (
-    <nav className={styles.tabs} aria-label={label}>
+    <nav className={styles.tabs} aria-label={label} ref={row}>
       {children}
     </nav>
   );

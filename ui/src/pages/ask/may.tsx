@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 
 import { $api, problemOf } from "../../api/client";
 import { useMe } from "../../app/session";
-import { useKeys } from "../../app/keys";
+import { useKeys } from "../../parts/keys";
 import { CopyButton, CommandButton } from "../../parts/copy";
 import { Glyph } from "../../parts/glyph";
 import { bare } from "../../parts/name";

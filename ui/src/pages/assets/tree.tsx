@@ -1,8 +1,9 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useState, type KeyboardEvent } from "react";
 
 import { $api, problemOf } from "../../api/client";
 import { governed, useRealms } from "../../api/server";
+import { preferences } from "../../parts/preferences";
 import { Button } from "../../parts/button";
 import { Filters, SelectField, TextField } from "../../parts/fields";
 import { Icon } from "../../parts/icon";
@@ -43,13 +44,46 @@ export default function Assets() {
       </Filters>
       {realm && (
         <Card label={t("Tree of {realm}", { realm })}>
-          <ul className={styles.tree}>
+          <ul className={styles.tree} onKeyDown={walk}>
             <Level key={`${realm} ${text}`} realm={realm} text={text} />
           </ul>
         </Card>
       )}
     </Page>
   );
+}
+
+const ROW = "[data-tree-row]";
+const TWIST = "button[aria-expanded]";
+
+/**
+ * Arrow keys walk the tree: down and up over the rows, right opens or goes into, left closes or
+ * goes out; `*` opens all rows of the level.
+ */
+function walk(event: KeyboardEvent<HTMLElement>): void {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const row = (event.target as HTMLElement).closest(ROW);
+  const item = row?.parentElement;
+  if (!row || !item) return;
+  const rows = [...event.currentTarget.querySelectorAll(ROW)];
+  const focus = (to: Element | null | undefined) => to?.querySelector("a")?.focus();
+  const twist = row.querySelector<HTMLElement>(TWIST);
+  const isOpen = twist?.ariaExpanded === "true";
+  if (event.key === "ArrowDown") focus(rows[rows.indexOf(row) + 1]);
+  else if (event.key === "ArrowUp") focus(rows[rows.indexOf(row) - 1]);
+  else if (event.key === "ArrowRight") {
+    if (isOpen) focus(item.querySelector(`:scope > ul ${ROW}`));
+    else twist?.click();
+  } else if (event.key === "ArrowLeft") {
+    if (isOpen) twist?.click();
+    else focus(item.parentElement?.closest("li")?.querySelector(ROW));
+  } else if (event.key === "*" && preferences().keys === "on") {
+    for (const one of item.parentElement?.querySelectorAll<HTMLElement>(
+      `:scope > li > ${ROW} > ${TWIST}[aria-expanded=false]`,
+    ) ?? [])
+      one.click();
+  } else return;
+  event.preventDefault();
 }
 
 function Level({ realm, of, text = "" }: { realm: string; of?: string; text?: string }) {
@@ -105,7 +139,7 @@ function Item({ realm, child }: { realm: string; child: Child }) {
   const [open, setOpen] = useState(false);
   return (
     <li>
-      <div className={styles.row}>
+      <div className={styles.row} data-tree-row>
         {child.children > 0 ? (
           <button
             type="button"

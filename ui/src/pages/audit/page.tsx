@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Schemas } from "../../api/client";
 import { getRouteApi } from "@tanstack/react-router";
-import { useKeys } from "../../app/keys";
+import { useKeys } from "../../parts/keys";
 import { useRights } from "../../api/rights";
 import { useRealms } from "../../api/server";
 import { Button } from "../../parts/button";

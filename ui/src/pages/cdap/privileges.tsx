@@ -66,6 +66,7 @@ export default function Privileges() {
       acts={
         <Button
           look="main"
+          aria-keyshortcuts="n"
           onClick={() => {
             setOpen({ principal: to, anchor: on, held: [], ids: [], fixed: false });
           }}

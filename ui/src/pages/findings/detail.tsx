@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 
 import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
-import { useKeys } from "../../app/keys";
+import { useKeys } from "../../parts/keys";
 import { Button } from "../../parts/button";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { TextField } from "../../parts/fields";
@@ -34,15 +34,18 @@ export function Detail({
   const queries = useQueryClient();
   const removed = finding.edit?.remove ?? [];
   const box = useRef<HTMLDivElement>(null);
-  useKeys({
-    f: () => {
-      if (removed.length > 0) setFixing(true);
+  useKeys(
+    {
+      f: () => {
+        if (removed.length > 0) setFixing(true);
+      },
+      z: (event) => {
+        event.preventDefault();
+        box.current?.querySelector<HTMLInputElement>("form input")?.focus();
+      },
     },
-    z: (event) => {
-      event.preventDefault();
-      box.current?.querySelector<HTMLInputElement>("form input")?.focus();
-    },
-  });
+    "dialog",
+  );
   const effect = useEffectOf(realm, fixing ? { remove: removed } : null, 0);
   const done = async (said: string) => {
     await queries.invalidateQueries();

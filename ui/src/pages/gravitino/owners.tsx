@@ -127,6 +127,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
         >
           <Picker
             label={t("New owner")}
+            shortcut="e"
             placeholder={t("a user, or a group")}
             value={who}
             onChange={setWho}

@@ -261,7 +261,7 @@ function ObjectCard({
       }
     >
       <ul className={styles.cells}>
-        {privileges.map((one) => {
+        {privileges.map((one, place) => {
           const condition = held[one.name] ?? null;
           return (
             <li key={one.name}>
@@ -269,6 +269,7 @@ function ObjectCard({
                 type="button"
                 className={styles.cell}
                 data-condition={condition ?? "none"}
+                aria-keyshortcuts={place === 0 ? "e" : undefined}
                 disabled={fixed}
                 onClick={() => {
                   onSet(one.name, NEXT[condition ?? ""] ?? null);

@@ -175,6 +175,7 @@ function Create({ realm, known }: { realm: string; known: Row[] }) {
     <>
       <Button
         look="main"
+        aria-keyshortcuts="n"
         onClick={() => {
           setProblem(null);
           setOpen(true);

@@ -1,5 +1,7 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 
+import { Button } from "../../parts/button";
+import { useKeys } from "../../parts/keys";
 import { bare } from "../../parts/name";
 import { t } from "../../words";
 import styles from "./matrix.module.css";
@@ -9,6 +11,8 @@ import { runs } from "./runs";
 const WIDTH = 860;
 const GAP = 1;
 const LEAST = 2;
+const LARGEST = 4;
+const MARGIN = 16;
 
 const MOVES: Record<string, [number, number]> = {
   ArrowUp: [-1, 0],
@@ -32,28 +36,41 @@ export function layout(sizes: number[], whole: number): { at: number; size: numb
 }
 
 /**
- * The matrix as rectangles on a canvas, one for each role set and class; arrow keys choose a cell.
- * What is chosen is told in words beside it.
+ * The matrix as rectangles on a canvas, one for each role set and class; arrow keys choose a cell,
+ * `+` and `-` make it larger and smaller. What is chosen is told in words beside it.
  */
 export function Grid({
   matrix,
   cell,
   onCell,
+  onOpen,
 }: {
   matrix: Matrix;
   cell: Cell;
   onCell: (cell: Cell) => void;
+  /** Leads to what is told about the chosen cell. */
+  onOpen: () => void;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const frame = useRef<HTMLDivElement>(null);
   const [hover, setHover] = useState<Cell | null>(null);
-  const height = Math.min(620, Math.max(160, matrix.rows.length * 16));
+  const [zoom, setZoom] = useState(1);
+  const larger = () => {
+    setZoom((before) => Math.min(LARGEST, before * 2));
+  };
+  const smaller = () => {
+    setZoom((before) => Math.max(1, before / 2));
+  };
+  useKeys({ "+": larger, "-": smaller });
+  const shown = Math.min(620, Math.max(160, matrix.rows.length * 16));
+  const [width, height] = [WIDTH * zoom, shown * zoom];
   const columns = useMemo(
     () =>
       layout(
         matrix.columns.map((one) => one.entities),
-        WIDTH,
+        width,
       ),
-    [matrix],
+    [matrix, width],
   );
   const rows = useMemo(
     () =>
@@ -66,16 +83,28 @@ export function Grid({
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context || !canvas.current) return;
-    draw(context, getComputedStyle(canvas.current), matrix, rows, columns, cell, height);
-  }, [matrix, rows, columns, cell, height]);
+    draw(context, getComputedStyle(canvas.current), { matrix, rows, columns, cell, width, height });
+  }, [matrix, rows, columns, cell, width, height]);
+  useEffect(() => {
+    const [box, row, column] = [frame.current, rows[cell.row], columns[cell.column]];
+    if (!box || !row || !column) return;
+    const scale = box.scrollWidth / width;
+    scrollTo(box, "Left", column, scale, box.clientWidth);
+    scrollTo(box, "Top", row, scale, box.clientHeight);
+  }, [rows, columns, cell, width]);
   const under = (x: number, y: number): Cell | null => {
     const box = canvas.current?.getBoundingClientRect();
     if (!box) return null;
     const row = place(rows, ((y - box.top) * height) / box.height);
-    const column = place(columns, ((x - box.left) * WIDTH) / box.width);
+    const column = place(columns, ((x - box.left) * width) / box.width);
     return row < 0 || column < 0 ? null : { row, column };
   };
   const pressed = (event: KeyboardEvent) => {
+    if (event.key === "Enter") {
+      event.preventDefault();
+      onOpen();
+      return;
+    }
     const move = MOVES[event.key];
     if (!move) return;
     event.preventDefault();
@@ -88,15 +117,20 @@ export function Grid({
     <>
       <div
         className={styles.grid}
+        ref={frame}
         role="application"
         tabIndex={0}
-        aria-label={t("Matrix: arrow keys choose a cell. {cell}", { cell: told(matrix, cell) })}
+        aria-label={t(
+          "Matrix: arrow keys choose a cell, Enter leads to what is said about it. {cell}",
+          { cell: told(matrix, cell) },
+        )}
         onKeyDown={pressed}
       >
         <canvas
           ref={canvas}
-          width={WIDTH * 2}
-          height={height * 2}
+          width={width * sharpness(zoom)}
+          height={height * sharpness(zoom)}
+          style={{ inlineSize: `${String(zoom * 100)}%` }}
           aria-hidden="true"
           onMouseMove={(event) => {
             setHover(under(event.clientX, event.clientY));
@@ -110,9 +144,36 @@ export function Grid({
           }}
         />
       </div>
-      <p className={styles.hover}>{told(matrix, hover ?? cell)}</p>
+      <div className={styles.below}>
+        <p className={styles.hover}>{told(matrix, hover ?? cell)}</p>
+        <Button look="quiet" onClick={smaller} disabled={zoom === 1} aria-keyshortcuts="-">
+          {t("Smaller")}
+        </Button>
+        <Button look="quiet" onClick={larger} disabled={zoom === LARGEST} aria-keyshortcuts="+">
+          {t("Larger")}
+        </Button>
+      </div>
     </>
   );
+}
+
+/** Pixels of the canvas for one of the page's: what is large is no sharper than the screen. */
+function sharpness(zoom: number): number {
+  return zoom === 1 ? 2 : 1;
+}
+
+/** Scrolls the frame so that the row or column of the chosen cell is in sight. */
+function scrollTo(
+  frame: HTMLElement,
+  side: "Left" | "Top",
+  { at, size }: { at: number; size: number },
+  scale: number,
+  room: number,
+): void {
+  const [first, last] = [at * scale, (at + size) * scale];
+  const now = frame[`scroll${side}`];
+  if (first < now) frame[`scroll${side}`] = first - MARGIN;
+  else if (last > now + room) frame[`scroll${side}`] = last - room + MARGIN;
 }
 
 function place(of: { at: number; size: number }[], where: number): number {
@@ -142,19 +203,30 @@ function told(matrix: Matrix, { row, column }: Cell): string {
 function draw(
   context: CanvasRenderingContext2D,
   style: CSSStyleDeclaration,
-  matrix: Matrix,
-  rows: { at: number; size: number }[],
-  columns: { at: number; size: number }[],
-  cell: Cell,
-  height: number,
+  {
+    matrix,
+    rows,
+    columns,
+    cell,
+    width,
+    height,
+  }: {
+    matrix: Matrix;
+    rows: { at: number; size: number }[];
+    columns: { at: number; size: number }[];
+    cell: Cell;
+    width: number;
+    height: number;
+  },
 ): void {
   const colour = (name: string) => style.getPropertyValue(name);
   const colours: Record<string, string> = {
     a: colour("--allow"),
     "?": colour("--partial-line"),
   };
-  context.setTransform(2, 0, 0, 2, 0, 0);
-  context.clearRect(0, 0, WIDTH, height);
+  const scale = context.canvas.width / width;
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  context.clearRect(0, 0, width, height);
   // Most cells are denied: these are the ground, and what differs is drawn on it in runs.
   context.fillStyle = colour("--sunk");
   context.fillRect(0, 0, end(columns), end(rows));
@@ -167,7 +239,7 @@ function draw(
     }
   });
   for (const one of columns) context.clearRect(one.at + one.size, 0, GAP, height);
-  for (const one of rows) context.clearRect(0, one.at + one.size, WIDTH, GAP);
+  for (const one of rows) context.clearRect(0, one.at + one.size, width, GAP);
   rows.forEach((row, at) => {
     const cells = matrix.cells[at] ?? "";
     columns.forEach((column, place) => {

@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { governed, useRealms } from "../../api/server";
@@ -126,6 +126,8 @@ function Answer({
   );
   const [cell, setCell] = useState<Cell>({ row: 0, column: 0 });
   const [shape, setShape] = useState<"picture" | "table">("picture");
+  const told = useRef<HTMLDivElement>(null);
+  const picture = useRef<HTMLDivElement>(null);
   const matrix = asked.data;
   const allowed = useMemo(() => (matrix ? sum(matrix) : 0), [matrix]);
   if (asked.isPending) return <Loading rows={10} />;
@@ -138,7 +140,18 @@ function Answer({
     column: Math.min(cell.column, matrix.columns.length - 1),
   };
   return (
-    <Beside side={<Chosen realm={realm} matrix={matrix} cell={at} ask={ask} />}>
+    <Beside
+      side={
+        <div
+          ref={told}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") focusIn(picture.current);
+          }}
+        >
+          <Chosen realm={realm} matrix={matrix} cell={at} ask={ask} />
+        </div>
+      }
+    >
       <Card
         title={t("{rows} role sets × {columns} classes", {
           rows: count(matrix.rows.length),
@@ -158,7 +171,16 @@ function Answer({
           />
         </div>
         {shape === "picture" ? (
-          <Grid matrix={matrix} cell={at} onCell={setCell} />
+          <div ref={picture}>
+            <Grid
+              matrix={matrix}
+              cell={at}
+              onCell={setCell}
+              onOpen={() => {
+                focusIn(told.current);
+              }}
+            />
+          </div>
         ) : (
           <AsTable matrix={matrix} />
         )}
@@ -166,6 +188,11 @@ function Answer({
       </Card>
     </Beside>
   );
+}
+
+/** Puts the focus on the first thing that can have it; in the picture, on the matrix itself. */
+function focusIn(part: HTMLElement | null): void {
+  part?.querySelector<HTMLElement>("[role=application], a[href]")?.focus();
 }
 
 /** Pairs of user and entity that are allowed, ownership aside. */

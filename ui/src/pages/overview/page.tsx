@@ -4,7 +4,7 @@ import { useRef } from "react";
 import { $api, problemOf } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { governed, useRealms, type Realm } from "../../api/server";
-import { useKeys } from "../../app/keys";
+import { useKeys } from "../../parts/keys";
 import { useMe } from "../../app/session";
 import { Card, Page } from "../../parts/page";
 import { Loading, ProblemView, Empty } from "../../parts/states";

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
-import { useKeys } from "../../app/keys";
+import { useKeys } from "../../parts/keys";
 import { Button, buttonClass } from "../../parts/button";
 import { Drawer } from "../../parts/drawer";
 import { EffectCard, useEffectOf } from "../../parts/effect";

@@ -1,3 +1,4 @@
+import { useLocation } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 import { TextField } from "../../parts/fields";
@@ -137,6 +138,7 @@ function Naming({
   onChange,
   disabled,
 }: Pick<EditorProps, "info" | "isNew" | "onChange" | "disabled">) {
+  const isEdited = useLocation({ select: (location) => location.hash === "edit" });
   return (
     <fieldset className={styles.section}>
       <legend className="visually-hidden">{t("Name and type")}</legend>
@@ -145,6 +147,8 @@ function Naming({
           label={t("Name")}
           value={info.displayName}
           required
+          aria-keyshortcuts="e"
+          autoFocus={isEdited}
           disabled={disabled}
           onChange={(event) => {
             onChange({ ...info, displayName: event.target.value });

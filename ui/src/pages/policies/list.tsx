@@ -42,7 +42,12 @@ export default function Policies() {
       title={t("Policies")}
       acts={
         manages.data && (
-          <Link className={buttonClass("main")} to="/r/$realm/policy/new" params={{ realm }}>
+          <Link
+            className={buttonClass("main")}
+            to="/r/$realm/policy/new"
+            params={{ realm }}
+            aria-keyshortcuts="n"
+          >
             {t("New policy")}
           </Link>
         )

@@ -56,9 +56,16 @@ export function RowActs({ realm, one }: { realm: string; one: Row }) {
         ]
       : []),
   ];
+  const keys = {
+    e: () =>
+      void navigate({ to: "/r/$realm/policy", ...at, search: { urn: one.urn }, hash: "edit" }),
+    d: () => {
+      if (one.isEditable) setAsked("switch");
+    },
+  };
   return (
     <>
-      <RowMenu label={t("Acts on {name}", { name: one.name })} acts={acts} />
+      <RowMenu label={t("Acts on {name}", { name: one.name })} acts={acts} keys={keys} />
       {asked && (
         <Dialogs
           realm={realm}

@@ -42,6 +42,7 @@ export function Switches({ realm, urn, stored, busy, store }: SwitchesProps) {
         <>
           <Button
             disabled={busy}
+            aria-keyshortcuts="d"
             onClick={() => {
               setAsked("switch");
             }}

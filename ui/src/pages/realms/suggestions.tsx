@@ -22,7 +22,7 @@ type Rule = Schemas["LinkRuleResponse"];
 const route = getRouteApi("/links/suggestions");
 const PAGE = 25;
 
-/** Links between two realms that rules about names would make: put one, or all of the page. */
+/** Links between two realms that rules about names would make: put one, those chosen, or all of the page. */
 export default function Suggestions() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -41,6 +41,7 @@ export default function Suggestions() {
   );
   const [problem, setProblem] = useState<Problem | null>(null);
   const [left, setLeft] = useState(0);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const put = async (pairs: Suggestion[]) => {
     setProblem(null);
     let made = 0;
@@ -56,11 +57,22 @@ export default function Suggestions() {
       made += 1;
     }
     setLeft(0);
+    setChosen(new Set());
     if (made > 0) say(t("{made, plural, one {# link} other {# links}} made", { made }));
     await suggested.refetch();
   };
   const options = realms.map((one) => [one.name, one.title || one.name] as const);
   const rows = suggested.data?.suggestions ?? [];
+  const picked = rows.filter((one) => chosen.has(keyOf(one)));
+  const wanted = picked.length > 0 ? picked : rows;
+  const choose = (key: string, isChosen: boolean) => {
+    setChosen((before) => {
+      const next = new Set(before);
+      if (isChosen) next.add(key);
+      else next.delete(key);
+      return next;
+    });
+  };
   return (
     <RealmsFrame>
       <Filters>
@@ -102,10 +114,10 @@ export default function Suggestions() {
             })}
             note={
               may && (
-                <Button disabled={left > 0} onClick={() => void put(rows)}>
+                <Button disabled={left > 0} onClick={() => void put(wanted)}>
                   {left > 0
                     ? t("{left} to go", { left })
-                    : t("Link {n, plural, one {this one} other {these #}}", { n: rows.length })}
+                    : t("Link {n, plural, one {this one} other {these #}}", { n: wanted.length })}
                 </Button>
               )
             }
@@ -115,8 +127,27 @@ export default function Suggestions() {
               label={t("Suggested links")}
               rows={rows}
               total={suggested.data.total}
-              rowKey={(one) => JSON.stringify(one)}
+              rowKey={keyOf}
               columns={[
+                ...(may
+                  ? [
+                      {
+                        key: "choose",
+                        title: "",
+                        label: t("Choose"),
+                        cell: (one: Suggestion) => (
+                          <input
+                            type="checkbox"
+                            aria-label={t("Choose {entity}", { entity: one.one.entity })}
+                            checked={chosen.has(keyOf(one))}
+                            onChange={(event) => {
+                              choose(keyOf(one), event.target.checked);
+                            }}
+                          />
+                        ),
+                      },
+                    ]
+                  : []),
                 { key: "one", title: t("One"), cell: (one) => <EndLink end={one.one} /> },
                 { key: "other", title: t("Other"), cell: (one) => <EndLink end={one.other} /> },
                 { key: "rule", title: t("Rule"), minor: true, cell: (one) => one.rule },
@@ -141,6 +172,8 @@ export default function Suggestions() {
     </RealmsFrame>
   );
 }
+
+const keyOf = (one: Suggestion): string => JSON.stringify(one);
 
 function Rules({ rules, keeper }: { rules: Rule[]; keeper: string }) {
   return (

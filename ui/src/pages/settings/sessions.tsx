@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { $api, api, problemOf } from "../../api/client";
-import { preferences, setPreference } from "../../app/preferences";
+import { preferences, setPreference } from "../../parts/preferences";
 import { useSession } from "../../app/session";
 import { Button } from "../../parts/button";
 import { Check } from "../../parts/fields";

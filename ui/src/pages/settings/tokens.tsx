@@ -54,6 +54,7 @@ function Tokens() {
           label={t("What the token is for")}
           value={title}
           maxLength={200}
+          aria-keyshortcuts="n"
           onChange={(event) => {
             setTitle(event.target.value);
           }}

@@ -1,0 +1,64 @@
+import { useRouter } from "@tanstack/react-router";
+import { useEffect } from "react";
+
+const PATIENCE_MS = 5_000;
+
+/**
+ * Who opens a page lands on its heading; who goes back, on the link by which the page was left. A
+ * page that only changed a part of itself keeps the focus, unless what had it is gone.
+ */
+export function usePageFocus(): void {
+  const router = useRouter();
+  useEffect(() => {
+    const left = new Map<string, string>();
+    let stop = () => {};
+    let before: Element | null = null;
+    const leaves = router.subscribe("onBeforeNavigate", ({ fromLocation }) => {
+      before = document.activeElement;
+      const link = before?.closest("main a[href]")?.getAttribute("href");
+      const from = fromLocation?.state.__TSR_key;
+      if (from && link) left.set(from, link);
+    });
+    const arrives = router.subscribe("onRendered", ({ toLocation, hrefChanged, pathChanged }) => {
+      stop();
+      if (!hrefChanged) return;
+      // A page may have put the focus somewhere itself.
+      const now = document.activeElement;
+      if (now === document.body || (pathChanged && now === before))
+        document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+      const link = left.get(toLocation.state.__TSR_key ?? "");
+      if (link !== undefined) stop = focusOnce(link);
+    });
+    return () => {
+      stop();
+      leaves();
+      arrives();
+    };
+  }, [router]);
+}
+
+/** Puts the focus on the link as soon as it is there, unless the reader did something before. */
+function focusOnce(link: string): () => void {
+  const attempt = () => {
+    const links = document.querySelectorAll<HTMLElement>("main a[href]");
+    const found = [...links].find((one) => one.getAttribute("href") === link);
+    if (!found) return;
+    stop();
+    found.focus();
+  };
+  const seen = new MutationObserver(attempt);
+  const patience = setTimeout(() => {
+    stop();
+  }, PATIENCE_MS);
+  const stop = () => {
+    seen.disconnect();
+    clearTimeout(patience);
+    document.removeEventListener("keydown", stop);
+    document.removeEventListener("pointerdown", stop);
+  };
+  document.addEventListener("keydown", stop);
+  document.addEventListener("pointerdown", stop);
+  seen.observe(document.querySelector("main") ?? document.body, { childList: true, subtree: true });
+  attempt();
+  return stop;
+}

@@ -56,6 +56,7 @@ class SystemDefinition:
       the place for errors, that returns the statement that it states, as a file has it
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
+    - `engines`: the files that say what the acts of an engine require, by the engines' names
 
     `single_headers` are the request headers, in lower case, that decide something, so that no
     request may have two of them. `internal_users` are accounts of the system itself, which nobody
@@ -81,6 +82,7 @@ class SystemDefinition:
     passwords: str = ""
     policies: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    engines: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()
     internal_users: frozenset[str] = frozenset()
     operator_users: frozenset[str] = frozenset()
@@ -102,7 +104,11 @@ class SystemDefinition:
 
     def model_text(self, model: str) -> str:
         """The text of a model file."""
-        return resources.files(self.package).joinpath(self.models[model]).read_text("utf-8")
+        return self.text(self.models[model])
+
+    def text(self, file: str) -> str:
+        """The text of a file of its package."""
+        return resources.files(self.package).joinpath(file).read_text("utf-8")
 
     def references(self) -> Iterator[str]:
         """Everything that it refers to."""

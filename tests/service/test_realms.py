@@ -124,7 +124,7 @@ def test_a_dropped_realm_takes_its_tokens_and_rights_along_and_comes_back_empty(
 ) -> None:
     right = {"id": "r", "privileges": ["MANAGE_REALM"], "to": ["user:eve"], "on": f"realm:{LAKE}"}
     service.write(ADMIN, lambda d: statements.put(d, CONTROL, right))
-    service.write(EVE, lambda d: token.create(d, "eve", realm=LAKE))
+    service.write(EVE, lambda d: token.create(d, "eve", terms=token.Terms(realm=LAKE)))
     service.write(EVE, lambda d: token.create(d, "eve"))
     assert service.write(ADMIN, lambda d: realms.drop(d, LAKE)) is None
     assert [one.realm for one in service.state.tokens.values()] == [None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from lakewarden.service import realms, token
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.realm import Realm
+from lakewarden.service.realm import DIRECTORY, Realm
 from lakewarden.service.token import DAY, LONGEST, PREFIX, Issued, digest
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, EVE, LAKE, opened
@@ -25,8 +26,17 @@ def service(tmp_path: Path) -> Iterator[DecisionService]:
         yield service
 
 
-def made(service: DecisionService, actor: Actor, user: str, **how: object) -> Issued:
-    found = service.write(actor, lambda transaction: token.create(transaction, user, **how))  # type: ignore[arg-type]
+def made(
+    service: DecisionService,
+    actor: Actor,
+    user: str,
+    directory: str = DIRECTORY,
+    **terms: Any,
+) -> Issued:
+    found = service.write(
+        actor,
+        lambda transaction: token.create(transaction, user, directory, token.Terms(**terms)),
+    )
     assert isinstance(found, Issued)
     return found
 

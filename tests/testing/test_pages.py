@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden import models
+from lakewarden.engines import mapping
 from lakewarden.kernel.errors import BadInput
 from lakewarden.testing import pages
 
@@ -323,7 +324,8 @@ def test_what_is_no_model_has_no_page() -> None:
 
 def test_every_model_has_a_page_and_it_is_always_the_same() -> None:
     first = pages.pages()
-    assert sorted(first) == [f"{name}.md" for name in models.names()]
+    engines = [f"{name}-{one}.md" for name in models.names() for one in mapping.of_model(name)]
+    assert sorted(first) == sorted([*engines, *(f"{name}.md" for name in models.names())])
     assert first == pages.pages()
 
 

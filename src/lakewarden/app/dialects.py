@@ -11,6 +11,7 @@ from lakewarden.config.settings import Settings
 from lakewarden.http.admin.dialect import Admin
 from lakewarden.http.authzen.dialect import AuthZen
 from lakewarden.http.exchange import Dialect
+from lakewarden.http.opa.dialect import Opa
 from lakewarden.registry import SystemDefinition, registry
 from lakewarden.ui.pages import Pages
 
@@ -29,7 +30,7 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
         for system, dialect in systems_registry.having("dialect")
     ]
     own = [dialect for system, dialect in spoken if system.is_own]
-    dialects: list[Dialect] = [*own, AuthZen(), Admin()]
+    dialects: list[Dialect] = [*own, Opa(server.trino), AuthZen(), Admin()]
     if server.ui.enabled:
         dialects.append(Pages())
     for system, dialect in spoken:

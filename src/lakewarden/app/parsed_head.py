@@ -18,7 +18,14 @@ from lakewarden.app.http_head import Pair
 from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import NoRoute, RouteMatch, Table
 from lakewarden.authn import cookie, header
-from lakewarden.authn.header import Credentials, Nothing, Session
+from lakewarden.authn.header import (
+    Bearer,
+    Credentials,
+    EngineToken,
+    Nothing,
+    Session,
+    Unreadable,
+)
 from lakewarden.config.settings import Limits
 from lakewarden.http.exchange import Refused
 from lakewarden.kernel.errors import BadInput
@@ -96,7 +103,9 @@ class HeadCache:
         heads.check_encoding(head.headers)
         fields = heads.query_of(query)
         credentials = header.read(head.authorization)
-        if isinstance(credentials, Nothing):
+        if match.route.engine:
+            credentials = _of_engine(credentials, fields)
+        elif isinstance(credentials, Nothing):
             credentials = self._session(method, match, head.headers)
         parsed = ParsedHead(
             match=match,
@@ -149,6 +158,18 @@ class HeadCache:
             if isinstance(match, RouteMatch) and match.route.encoded_slash:
                 return match
             raise
+
+
+def _of_engine(credentials: Credentials, query: Mapping[str, tuple[str, ...]]) -> Credentials:
+    """The token of an engine: that of the header, or the query's where there is no header."""
+    if isinstance(credentials, Bearer):
+        return EngineToken(credentials.text)
+    tokens = query.get("token", ())
+    if not isinstance(credentials, Nothing) or not tokens:
+        return credentials
+    if len(tokens) > 1:
+        return Unreadable("more than one `token` in the query", doubled=True)
+    return EngineToken(tokens[0], in_query=True)
 
 
 def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Consistency:

@@ -27,6 +27,7 @@ from lakewarden.authn.header import (
     Bearer,
     Certified,
     Credentials,
+    EngineToken,
     Nothing,
     Session,
     Unreadable,
@@ -40,7 +41,7 @@ from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.realm import DIRECTORY, Realm, Token
 from lakewarden.service.session import CREDENTIAL, is_session
 from lakewarden.service.state import State
-from lakewarden.service.token import PREFIX, digest
+from lakewarden.service.token import PREFIX, digest, is_for_engines
 
 NOT_GOOD_HERE: Final = "these credentials are not valid in this realm"
 """Said alike of a realm that is not there."""
@@ -136,6 +137,8 @@ class Authenticator:
         match credentials:
             case Bearer(text):
                 return self._bearer(text, state, now)
+            case EngineToken(text, in_query):
+                return self._engine(text, state, now, in_query=in_query)
             case Session(text):
                 return self._session(text, state, now)
             case Certified(user):
@@ -161,7 +164,7 @@ class Authenticator:
             return Actor(self.admin, credential="root", unproven=self._simple)
         # Looked up by digest: how far a guess agrees with a token cannot be measured.
         token = state.tokens.get(digest(text))
-        if token is not None and not is_session(token):
+        if token is not None and not is_session(token) and not is_for_engines(token):
             if not _is_good(token, now):
                 return Unauthenticated("the token has expired")
             if not self._is_accepted(token):
@@ -170,6 +173,19 @@ class Authenticator:
         if self.verifier is not None and not text.startswith(PREFIX):
             return self._vouched(self.verifier, text)
         return Unauthenticated("the token is not valid")
+
+    def _engine(
+        self, text: str, state: State, now: float, *, in_query: bool
+    ) -> Actor | Unauthenticated:
+        """A token made for engines is good where they ask; another one only in the header."""
+        token = state.tokens.get(digest(text))
+        if token is not None and is_for_engines(token):
+            if not _is_good(token, now) or not self._is_accepted(token):
+                return Unauthenticated("the token has expired")
+            return self._holder(token, f"token:{token.id}")
+        if in_query:
+            return Unauthenticated("expected a token that was created with `--engine`")
+        return self._bearer(text, state, now)
 
     def _session(self, text: str, state: State, now: float) -> Actor | Unauthenticated:
         token = state.tokens.get(digest(text))

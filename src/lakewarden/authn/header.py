@@ -39,6 +39,14 @@ class Bearer:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineToken:
+    """A token on an address that engines ask; in the query only those made for engines count."""
+
+    text: str
+    in_query: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """The cookie of a session, as it was sent."""
 
@@ -67,7 +75,7 @@ class Unreadable:
     doubled: bool = False
 
 
-Credentials = Nothing | Basic | Bearer | Session | Vouched | Certified | Unreadable
+Credentials = Nothing | Basic | Bearer | EngineToken | Session | Vouched | Certified | Unreadable
 
 _NOTHING = Nothing()
 

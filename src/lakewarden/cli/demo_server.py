@@ -77,7 +77,9 @@ def _token(service: DecisionService, person: str) -> str:
 
     made = service.write(
         operator(service),
-        lambda transaction: token.create(transaction, person, title="demo of the sample estate"),
+        lambda transaction: token.create(
+            transaction, person, terms=token.Terms(title="demo of the sample estate")
+        ),
     )
     return done(made).text
 

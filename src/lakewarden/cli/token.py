@@ -17,7 +17,7 @@ from lakewarden.names.control import HOME
 Directory = Annotated[str, Parameter(help="Directory of the users.")]
 
 
-def create(
+def create(  # noqa: PLR0913 — one for each option
     user: Annotated[str, Parameter(help="Name of the user in the directory.")],
     /,
     *,
@@ -30,6 +30,12 @@ def create(
     title: Annotated[str, Parameter(help="Purpose of the token.")] = "",
     new: Annotated[
         bool, Parameter(help="Accept a user who is not stored.", show_default=False)
+    ] = False,
+    engine: Annotated[
+        bool,
+        Parameter(
+            help="Valid only where engines ask, also in their `?token=`.", show_default=False
+        ),
     ] = False,
     at: At = NOWHERE,
 ) -> int:
@@ -45,7 +51,7 @@ def create(
     remote = at.remote()
     if remote is not None:
         body = {"user": user, "directory": directory, "seconds": length, "title": title}
-        body["new"] = new
+        body |= {"new": new, "engine": engine}
         answer = remote.ask("POST", "/tokens", {**body, **({"realm": realm} if realm else {})})
         show(answer["token"])
         return YES
@@ -55,7 +61,7 @@ def create(
         made = service.write(
             operator(service),
             lambda transaction: token.create(
-                transaction, user, directory, seconds=length, realm=realm, title=title, new=new
+                transaction, user, directory, token.Terms(length, realm, title, engine), new=new
             ),
         )
         show(done(made).text)

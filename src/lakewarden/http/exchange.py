@@ -199,7 +199,8 @@ class Route:
     encoded slash; a `public` route answers without credentials as well (its actor is then
     `anonymous`). Where there is no `Authorization` header, a route may take the cookie of a
     `session`; `unauthenticated` says 401 there in place of the dialect. `body_limit`, in bytes,
-    replaces the limit of 1 MiB; `accepts` are the content types of a body beside JSON ones,
+    replaces the limit of 1 MiB; an `engine` route takes tokens made for engines, also as the
+    query's `token`; `accepts` are the content types of a body beside JSON ones,
     `*/*` for all. Requests count for the limit of the `rate_class`, which follows from the rest
     unless it is said.
     """
@@ -217,6 +218,7 @@ class Route:
     session: bool = False
     unauthenticated: Callable[[str], Reply] | None = None
     rate_class: str = ""
+    engine: bool = False
 
     @property
     def counts_as(self) -> str:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.model_file import read
+from lakewarden.models.engines import with_engines
 from lakewarden.registry import registry
 
 _SUFFIX = ".toml"
@@ -40,15 +41,19 @@ def load(name: str, settings: Mapping[str, str] | None = None) -> Model:
 @lru_cache(maxsize=64)
 def _shipped(name: str, settings: tuple[tuple[str, str], ...]) -> Model:
     """A shipped model; it never changes, so each choice of settings is read once."""
-    return loads(text(name), f"{name}{_SUFFIX}", dict(settings))
+    data, where = _parsed(text(name), f"{name}{_SUFFIX}"), f"{name}{_SUFFIX}"
+    return with_engines(data, where, name, dict(settings))
 
 
 def loads(text: str, where: str, settings: Mapping[str, str] | None = None) -> Model:
     """The model that TOML `text` declares; `where` names it in refusals (`BadInput`)."""
+    return read(_parsed(text, where), where, settings)
+
+
+def _parsed(text: str, where: str) -> dict[str, object]:
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(str(error).lower(), where=where) from None
     except RecursionError:
         raise BadInput("nested too deep", where=where) from None
-    return read(data, where, settings)

@@ -32,10 +32,13 @@ MAX_TITLE: Final = 200
 SESSIONS: Final = "s"
 """What the ids begin with of tokens that cookies carry: see `service.session`."""
 
+ENGINES: Final = "e"
+"""What the ids begin with of tokens that are good only where engines ask."""
+
 PREFIX: Final = "lw_"
 """What every token begins with, so that one left lying about is recognized."""
 
-_ID = re.compile("t[0-9a-f]{24}")
+_ID = re.compile("[te][0-9a-f]{24}")
 _SECRET_BYTES = 32
 
 
@@ -47,10 +50,28 @@ class Issued:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a token is valid, in seconds, and where; `title` is its purpose.
+
+    With `realm` it is valid there alone, with `engine` only on the addresses that engines ask.
+    """
+
+    seconds: float = DAY
+    realm: str | None = None
+    title: str = ""
+    engine: bool = False
+
+
 def new_text() -> str:
     """The text of a new token: 256 random bits."""
     secret = urlsafe_b64encode(secrets.token_bytes(_SECRET_BYTES)).decode("ascii")
     return PREFIX + secret.rstrip("=")
+
+
+def is_for_engines(token: Token) -> bool:
+    """Whether it is good only on the addresses that engines ask."""
+    return token.id.startswith(ENGINES)
 
 
 def digest(text: str) -> str:
@@ -66,21 +87,19 @@ def create(
     transaction: WriteTransaction,
     user: str,
     directory: str = DIRECTORY,
+    terms: Terms = Terms(),
     *,
-    seconds: float = DAY,
-    realm: str | None = None,
-    title: str = "",
     new: bool = True,
 ) -> Issued | Denied:
-    """A token of the user, good from now on for so many seconds.
+    """A token of the user, valid from now on.
 
-    With `realm` it is good there alone. Raises `BadInput` for a malformed name or time,
-    `LimitExceeded` for more than `LONGEST`, `Unknown` for somebody who is stored nowhere, unless
-    the user may be `new`.
+    Raises `BadInput` for a malformed name or time, `LimitExceeded` for more than `LONGEST`,
+    `Unknown` for somebody who is stored nowhere, unless the user may be `new`.
     """
     check_realm_name(directory)
-    _check(user, seconds, title)
-    id = _new_id(user, directory)
+    _check(user, terms)
+    id = _new_id(user, directory, ENGINES if terms.engine else "t")
+    realm = terms.realm
     details = {"token": id, "user": user, "directory": directory, "good_in": realm or ""}
     refused = control.refused(
         transaction,
@@ -95,7 +114,7 @@ def create(
         raise Unknown("user", user, hint)
     if realm is not None and transaction.realm(realm).realm.directory != directory:
         raise BadInput(f"the people of realm `{realm}` are in another directory than `{directory}`")
-    return _issued(transaction, id, user, directory, seconds=seconds, realm=realm, title=title)
+    return _issued(transaction, id, user, directory, terms)
 
 
 def is_stored(state: State, user: str, directory: str) -> bool:
@@ -118,21 +137,15 @@ def issue(
 
     Raises `BadInput` and `LimitExceeded` as `create` does.
     """
-    _check(user, seconds, title)
+    terms = Terms(seconds, realm, title)
+    _check(user, terms)
     directory = transaction.realm(realm).realm.directory
     id = _new_id(user, directory)
-    return _issued(transaction, id, user, directory, seconds=seconds, realm=realm, title=title)
+    return _issued(transaction, id, user, directory, terms)
 
 
 def _issued(
-    transaction: WriteTransaction,
-    id: str,
-    user: str,
-    directory: str,
-    *,
-    seconds: float,
-    realm: str | None,
-    title: str,
+    transaction: WriteTransaction, id: str, user: str, directory: str, terms: Terms
 ) -> Issued:
     text = new_text()
     token = Token(
@@ -140,17 +153,18 @@ def _issued(
         digest=digest(text),
         user=user,
         created=transaction.now,
-        expires=transaction.now + seconds,
+        expires=transaction.now + terms.seconds,
         directory=directory,
-        realm=realm,
-        title=title,
+        realm=terms.realm,
+        title=terms.title,
         unproven=transaction.actor.unproven or None,
     )
     transaction.change(people_of(directory), TokenChanged(id, token))
     return Issued(token, text)
 
 
-def _check(user: str, seconds: float, title: str) -> None:
+def _check(user: str, terms: Terms) -> None:
+    seconds, title = terms.seconds, terms.title
     check_user_name(user)
     if title:
         check_text(title, "the title")
@@ -164,9 +178,9 @@ def _check(user: str, seconds: float, title: str) -> None:
         raise LimitExceeded(f"a token is valid for at most {LONGEST / DAY:.0f} days")
 
 
-def _new_id(user: str, directory: str) -> str:
+def _new_id(user: str, directory: str, kind: str = "t") -> str:
     """A new id. It ends in a mark of whose the token is, known when the token is long gone."""
-    start = f"t{secrets.token_hex(8)}"
+    start = f"{kind}{secrets.token_hex(8)}"
     return start + _mark(start, user, directory)
 
 

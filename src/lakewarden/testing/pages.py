@@ -22,6 +22,9 @@ from functools import cache
 from pathlib import Path
 
 from lakewarden import models
+from lakewarden.engines import mapping
+from lakewarden.engines.engine import Act
+from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.kernel.model import ANY, NONE, Model, Operation, Privilege, Table
 from lakewarden.kernel.model_file import EFFECTS
 
@@ -64,8 +67,50 @@ def page(text: str, where: str) -> str:
 
 
 def pages() -> dict[str, str]:
-    """The pages of all shipped models, by file name."""
-    return {f"{name}.md": _shipped(name) for name in models.names()}
+    """The pages of all shipped models and of the engines that they answer, by file name."""
+    engines = {
+        f"{name}-{engine}.md": _of_engine(name, one)
+        for name in models.names()
+        for engine, one in mapping.of_model(name).items()
+    }
+    return {f"{name}.md": _shipped(name) for name in models.names()} | engines
+
+
+def _of_engine(name: str, answered: EngineMapping) -> str:
+    """What each act of an engine requires in a model."""
+    engine = answered.engine
+    model = models.load(name, {engine.name: ON})
+    columns = ("operation", "what", "requires", "remarks")
+    rows = {
+        act.name: (
+            _code(act.name),
+            _text(act.title),
+            _rules(model.operations[answered.operation(act.name)]),
+            _join(_act_remarks(act, model.operations[answered.operation(act.name)])),
+        )
+        for act in engine.acts.values()
+    }
+    intro = (
+        f"Rules are those of `{name}.md`, in the same language; `explain` knows each operation as"
+    )
+    intro = f"{intro} `{engine.name}.OPERATION`."
+    names = {type: (_code(type), _code(one)) for type, one in answered.names.items()}
+    blocks = [f"# {engine.title} on {_text(model.title)}", MARK]
+    blocks += [f"{engine.title} {_text(engine.version)}. Source: {_text(engine.source)}."]
+    blocks += _table(_Part("Operations", intro, columns, rows))
+    blocks += _table(_Part("Names", "", ("type", "name"), names))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _act_remarks(act: Act, operation: Operation) -> Iterator[str]:
+    if operation.note:
+        yield _text(operation.note)
+    if act.own:
+        yield "always allowed on oneself"
+    if act.declared:
+        yield "allowed on what every client reads"
+    if not act.recorded:
+        yield "not recorded from a running engine"
 
 
 @cache

@@ -294,7 +294,8 @@ class Sessions(ResponseBody, kw_only=True):
 class NewToken(RequestBody, kw_only=True):
     """A token to create, valid for `seconds`. Without `user` it is a token of the caller.
 
-    If `new` is false, the user must be stored in the directory or in one of its realms.
+    If `new` is false, the user must be stored in the directory or in one of its realms. If
+    `engine` is true, the token is valid only where engines ask, also in their `?token=`.
     """
 
     user: str | None = None
@@ -303,6 +304,7 @@ class NewToken(RequestBody, kw_only=True):
     seconds: Annotated[float, described(exclusiveMinimum=0, maximum=LONGEST)] = DAY
     title: Annotated[str, described(maxLength=MAX_TITLE, pattern=READABLE)] = ""
     new: bool = True
+    engine: bool = False
 
 
 class TokenResponse(ResponseBody, kw_only=True):

@@ -27,9 +27,7 @@ def create(exchange: Exchange, body: NewToken) -> HandlerResult:
             transaction,
             actor.user if body.user is None else body.user,
             actor.directory if body.directory is None else body.directory,
-            seconds=body.seconds,
-            realm=body.realm,
-            title=body.title,
+            token.Terms(body.seconds, body.realm, body.title, body.engine),
             new=body.new,
         )
     )

@@ -1,0 +1,112 @@
+"""A batched question of Trino: which of 20,000 tables may be listed.
+
+    python -m bench.trino [--tables N]
+
+Prints milliseconds of processor from the body of the request to that of the answer, without HTTP;
+the asker may see the tables of each second schema. The answer is compared with single questions
+first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+from bench.result import machine, rounded
+from bench.timing import median, settle
+from lakewarden.config.engines import TrinoRealm
+from lakewarden.engines import mapping
+from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.question import read
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import ROLE, Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+
+SETTINGS = {"trino": "on"}
+SCHEMAS = 100
+SINGLE = 1_000
+ROUNDS = 15
+GOAL_MS = 20.0
+"""P10."""
+
+
+def estate(tables: int) -> RealmState:
+    """Tables in a hundred schemas; `ana` may read each second schema."""
+    system = load_system("gravitino", SETTINGS)
+    names = ["metalake:lk", "catalog:lk:c", *(f"schema:lk:c.s{n}" for n in range(SCHEMAS))]
+    names += [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(tables)]
+    entities = [system.entity(name) for name in names]
+    ana, reader = system.principal("ana"), Principal(ROLE, "lk:reader")
+    grants = [("USE_CATALOG", "catalog:lk:c"), ("USE_SCHEMA", "catalog:lk:c")]
+    grants += [("SELECT_TABLE", f"schema:lk:c.s{n}") for n in range(0, SCHEMAS, 2)]
+    statements = [
+        {"id": f"{n}", "privileges": [privilege], "on": on, "to": ["role:lk:reader"]}
+        for n, (privilege, on) in enumerate(grants)
+    ]
+    facts = Facts(
+        entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
+        principals=[ana, reader],
+        memberships=[MembershipRow(ana, members_of("lk")), MembershipRow(ana, reader)],
+        statements=read_statements(statements, system.model, system.spelling, "statements"),
+    )
+    matrix = Matrix(compile(facts, system.model, system.spelling))
+    return RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
+
+
+def _body(action: dict[str, object]) -> bytes:
+    context = {"identity": {"user": "ana", "groups": []}}
+    return json.dumps({"input": {"context": context, "action": action}}).encode()
+
+
+def _table(number: int) -> dict[str, object]:
+    name = {"schemaName": f"s{number % SCHEMAS}", "tableName": f"t{number}"}
+    return {"table": {"catalogName": "c", **name}}
+
+
+def _evaluator(realm: RealmState, body: bytes) -> Evaluator:
+    trino = mapping.of_model("gravitino")["trino"]
+    return Evaluator(realm, trino, TrinoRealm(metalake="lk"), read(body), 0.0)
+
+
+def measured(tables: int) -> dict[str, Any]:
+    """The figures; raises where the batch and single questions differ."""
+    realm = estate(tables)
+    resources = [_table(number) for number in range(tables)]
+    body = _body({"operation": "FilterTables", "filterResources": resources})
+    allowed = set(_evaluator(realm, body).allowed_indices())
+    for number in range(0, tables, max(1, tables // SINGLE)):
+        single = _body({"operation": "FilterTables", "resource": resources[number]})
+        if _evaluator(realm, single).allows() is not (number in allowed):
+            raise RuntimeError(f"the batch and the single question differ on table {number}")
+    settle()
+    taken = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        msgspec.json.encode({"result": _evaluator(realm, body).allowed_indices()})
+        taken.append((time.process_time() - start) * 1e3)
+    batch = median(taken)
+    return {"tables": tables, "batch_ms": batch, "goal_ms": GOAL_MS, "met": batch <= GOAL_MS}
+
+
+def main() -> int:
+    """Prints the result as JSON."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=20_000)
+    given = parser.parse_args()
+    print(json.dumps(rounded({**machine(), **measured(given.tables)}), indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

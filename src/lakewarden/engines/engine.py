@@ -1,0 +1,119 @@
+"""An engine as its own file declares it: its acts, and what it reads that no realm holds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.toml_section import Section
+
+NAMES: Final = ("trino",)
+"""The engines there are."""
+
+_SUFFIX: Final = ".toml"
+_RESOURCES: Final = frozenset(
+    {
+        *("none", "user", "systemSessionProperty", "catalogSessionProperty"),
+        *("catalog", "schema", "table", "column", "function"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One operation of an engine.
+
+    `resource` is the member of a request that says what it is about, or `none`. An act that is
+    `own` is allowed to everybody on themselves. `declared`: it may be done to what the engine
+    declares. `recorded`: it was seen in requests of a real engine.
+    """
+
+    name: str
+    title: str
+    resource: str
+    own: bool = False
+    declared: bool = False
+    recorded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine, its acts by name, and what every client of it reads though no realm holds it.
+
+    These are schemas (`schemas`) of every catalog, readable for whoever may use the catalog, and
+    tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for everybody.
+    """
+
+    name: str
+    title: str
+    version: str
+    source: str
+    acts: Mapping[str, Act]
+    schemas: frozenset[str]
+    catalogs: Mapping[str, tuple[str, ...]]
+
+    def declares(self, catalog: str, schema: str = "", table: str = "") -> bool:
+        """Whether the catalog, the schema in it or the table is one that everybody may read.
+
+        >>> load("trino").declares("system", "runtime", "queries")
+        True
+        >>> load("trino").declares("system", "runtime", "nodes")
+        False
+        """
+        patterns = self.catalogs.get(catalog, ())
+        if not schema:
+            return bool(patterns)
+        if not table:
+            return any(fnmatchcase(schema, one.partition(".")[0]) for one in patterns)
+        return any(fnmatchcase(f"{schema}.{table}", one) for one in patterns)
+
+
+@cache
+def load(name: str) -> Engine:
+    """The engine of that name; raises `Unknown`, and `BadInput` for a file that is malformed."""
+    if name not in NAMES:
+        raise Unknown("engine", name, f"expected one of: {', '.join(NAMES)}")
+    text = resources.files("lakewarden.engines").joinpath(name + _SUFFIX).read_text("utf-8")
+    return read(text, name + _SUFFIX)
+
+
+def read(text: str, where: str) -> Engine:
+    """The engine that TOML `text` declares; `BadInput` names the file and the field."""
+    try:
+        file = Section(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(str(error).lower(), where=where) from None
+    head = Section(file.take("engine"), file.at("engine"))
+    declared = Section(file.take("declared") or {}, file.at("declared"))
+    catalogs = Section(declared.take("catalogs") or {}, declared.at("catalogs"))
+    engine = Engine(
+        name=head.text("name"),
+        title=head.text("title"),
+        version=head.text("version"),
+        source=head.text("source"),
+        acts={name: _act(name, section) for name, section in file.named("acts").items()},
+        schemas=frozenset(declared.texts("schemas")),
+        catalogs={name: catalogs.texts(name) for name in catalogs.names()},
+    )
+    for section in (head, declared, file):
+        section.close()
+    return engine
+
+
+def _act(name: str, section: Section) -> Act:
+    act = Act(
+        name=name,
+        title=section.text("title"),
+        resource=section.choice("resource", dict.fromkeys(_RESOURCES)),
+        own=section.flag("own"),
+        declared=section.flag("declared"),
+        recorded=section.flag("recorded", default=True),
+    )
+    section.close()
+    return act

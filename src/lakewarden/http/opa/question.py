@@ -1,0 +1,179 @@
+"""A request of Trino as it is read: who asks, for which operation, about what.
+
+Members that are not known are ignored, as newer releases send more; what is read has to have its
+type, and a name that is missing is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import check_text
+
+MOST_RESOURCES: Final = 100_000
+"""How many resources one question may have."""
+
+
+class Catalog(Struct, rename="camel", gc=False):
+    """`catalog`: a catalog by its name."""
+
+    name: str
+
+
+class Schema(Struct, rename="camel", gc=False):
+    """`schema`: a schema of a catalog."""
+
+    catalog_name: str
+    schema_name: str
+
+
+class Table(Struct, rename="camel", gc=False):
+    """`table`: a table or a view; `columns` where single ones are meant."""
+
+    catalog_name: str
+    schema_name: str
+    table_name: str
+    columns: list[str] | None = None
+
+
+class Column(Struct, rename="camel", gc=False):
+    """`column`: one column of a table or a view."""
+
+    catalog_name: str
+    schema_name: str
+    table_name: str
+    column_name: str
+    column_type: str = ""
+
+
+class Function(Struct, rename="camel", gc=False):
+    """`function`: a function of a schema; for a procedure on a table its name alone."""
+
+    function_name: str
+    catalog_name: str = ""
+    schema_name: str = ""
+
+
+class User(Struct, rename="camel", gc=False):
+    """`user`: the user whose queries are meant, or as whom one acts."""
+
+    user: str
+
+
+class SystemProperty(Struct, rename="camel", gc=False):
+    """`systemSessionProperty`: a session property."""
+
+    name: str
+
+
+class CatalogProperty(Struct, rename="camel", gc=False):
+    """`catalogSessionProperty`: a session property of a catalog."""
+
+    catalog_name: str
+    property_name: str = ""
+
+
+class Resource(Struct, rename="camel", gc=False):
+    """What an operation is about: one of its members is there."""
+
+    catalog: Catalog | None = None
+    schema: Schema | None = None
+    table: Table | None = None
+    column: Column | None = None
+    function: Function | None = None
+    user: User | None = None
+    system_session_property: SystemProperty | None = None
+    catalog_session_property: CatalogProperty | None = None
+
+
+class Action(Struct, rename="camel", gc=False):
+    """The operation and what it is about; `filterResources` are those of a list."""
+
+    operation: str
+    resource: Resource | None = None
+    target_resource: Resource | None = None
+    filter_resources: list[Resource] | None = None
+
+
+class Identity(Struct, rename="camel", gc=False):
+    """Who asks, and the groups that Trino knows of."""
+
+    user: str
+    groups: list[str] = []
+
+
+class Context(Struct, rename="camel", gc=False):
+    """What comes along with a question."""
+
+    identity: Identity
+    query_id: str = ""
+
+
+class Question(Struct, rename="camel", gc=False):
+    """One question."""
+
+    context: Context
+    action: Action
+
+
+class _Body(Struct, rename="camel", gc=False):
+    input: Question
+
+
+_MEMBERS: Final = {one.encode_name: one.name for one in msgspec.structs.fields(Resource)}
+_DECODER: Final = msgspec.json.Decoder(_Body)
+
+
+def read(body: bytes) -> Question:
+    """The question of a body; raises `BadInput` that names the member."""
+    try:
+        question = _DECODER.decode(body).input
+    except msgspec.ValidationError as error:
+        said, _, where = str(error).partition(" - at `$")
+        raise BadInput(said[:1].lower() + said[1:], where=where.strip("`.") or "body") from None
+    except (msgspec.DecodeError, RecursionError):
+        raise BadInput("expected a JSON object", where="body") from None
+    check_text(question.context.identity.user, "the user name")
+    resources = question.action.filter_resources or ()
+    if len(resources) > MOST_RESOURCES:
+        message = f"{len(resources):,} resources, at most {MOST_RESOURCES:,} are allowed"
+        raise BadInput(message, where="input.action.filterResources")
+    return question
+
+
+def member(resource: Resource, name: str) -> Struct | None:
+    """The member of a resource that goes by this name in JSON."""
+    value: Struct | None = getattr(resource, _MEMBERS[name])
+    return value
+
+
+def parts(resource: Resource) -> Mapping[str, str]:
+    """The names that a resource gives: `catalog`, `schema`, `table`, `function`."""
+    if resource.table is not None:
+        return _of_table(resource.table)
+    if resource.column is not None:
+        return _of_table(resource.column)
+    if resource.schema is not None:
+        one = resource.schema
+        return {"catalog": one.catalog_name, "schema": one.schema_name}
+    if resource.catalog is not None:
+        return {"catalog": resource.catalog.name}
+    if resource.function is not None:
+        function = resource.function
+        return {
+            "catalog": function.catalog_name,
+            "schema": function.schema_name,
+            "function": function.function_name,
+        }
+    if resource.catalog_session_property is not None:
+        return {"catalog": resource.catalog_session_property.catalog_name}
+    return {}
+
+
+def _of_table(one: Table | Column) -> Mapping[str, str]:
+    return {"catalog": one.catalog_name, "schema": one.schema_name, "table": one.table_name}

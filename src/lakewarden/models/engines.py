@@ -1,0 +1,53 @@
+"""A model with the acts of the engines that a realm of it serves.
+
+A realm serves an engine by a setting of the engine's name (`trino = "on"`). Without it the model,
+and its digest, are those of its file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lakewarden.engines import mapping
+from lakewarden.engines.mapping import OFF, ON
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model, Setting
+from lakewarden.kernel.model_file import read
+
+
+def with_engines(
+    data: dict[str, object], where: str, name: str, settings: Mapping[str, str]
+) -> Model:
+    """The model of a parsed file under `settings`, with the operations of engines that are `on`.
+
+    Raises `BadInput` as `model_file.read` does, also for what is wrong with a mapping.
+    """
+    mappings = mapping.of_model(name)
+    own = {key: value for key, value in settings.items() if key not in mappings}
+    chosen = {engine: settings.get(engine, OFF) for engine in mappings}
+    for engine, value in chosen.items():
+        if value not in (OFF, ON):
+            message = f"setting `{engine}` is `{value}`; expected one of: {OFF}, {ON}"
+            raise BadInput(message, where=where)
+        if value == ON:
+            data = _extended(data, mappings[engine].operations)
+    model = read(data, where, own)
+    return replace(
+        model,
+        declared_settings={**model.declared_settings, **{e: _setting(e) for e in mappings}},
+        settings={**model.settings, **chosen},
+    )
+
+
+def _extended(
+    data: Mapping[str, object], operations: Mapping[str, Mapping[str, object]]
+) -> dict[str, object]:
+    declared = data.get("operations")
+    own = declared if isinstance(declared, Mapping) else {}
+    return {**data, "operations": {**own, **operations}}
+
+
+def _setting(engine: str) -> Setting:
+    title = f"whether the realm answers {engine.title()}"
+    return Setting(engine, title, (OFF, ON), enforces=True)

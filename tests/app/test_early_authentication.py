@@ -40,6 +40,7 @@ def elsewhere(
     if request.param != "shared revision":
         for service in (opened.service, asked.service):
             monkeypatch.setattr(service, "_shared_revision", None)
+            monkeypatch.setattr(service, "_shared_cells", None)
     opened.service.open()
     yield opened
     opened.close()

@@ -289,7 +289,7 @@ def test_every_recorded_request_is_answered_in_the_form_of_its_address(trino: Tr
             assert answer.status == 200, (operation, answer.body)
             value = answer.json()
             assert isinstance(value, dict)
-            kinds = {"allow": bool, "column-masks": type(None)}
+            kinds: dict[str, type] = {"allow": bool, "column-masks": type(None)}
             assert isinstance(value["result"], kinds.get(path, list)), operation
             seen.add(path)
     assert seen == set(names.values())
@@ -309,7 +309,7 @@ def test_a_token_for_engines_is_good_where_engines_ask_and_nowhere_else(trino: T
     assert trino.post("allow", question, f"?token={trino.stranger}").status == 403
     for path in ("/api/v1/whoami", "/api/metalakes", "/access/v1/evaluation"):
         method = "POST" if "access" in path else "GET"
-        body = {} if method == "POST" else None
+        body: object = {} if method == "POST" else None
         assert trino.served.ask(method, path, body, token=trino.engine).status == 401
         assert trino.served.ask(method, f"{path}?token={trino.engine}", body).status == 401
 

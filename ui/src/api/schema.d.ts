@@ -2323,7 +2323,8 @@ export interface components {
          * NewToken
          * @description A token to create, valid for `seconds`. Without `user` it is a token of the caller.
          *
-         *         If `new` is false, the user must be stored in the directory or in one of its realms.
+         *         If `new` is false, the user must be stored in the directory or in one of its realms. If
+         *         `engine` is true, the token is valid only where engines ask, also in their `?token=`.
          */
         NewToken: {
             /** @default null */
@@ -2338,6 +2339,8 @@ export interface components {
             title?: string;
             /** @default true */
             new?: boolean;
+            /** @default false */
+            engine?: boolean;
         };
         /**
          * PasswordRequest

@@ -157,7 +157,7 @@ class Registry:
 
     def shipping(self, model: str) -> SystemDefinition | None:
         """The system that ships a model; None for a model of one's own."""
-        return next((one for one in self.systems.values() if model in one.models), None)
+        return next((system for system in self.systems.values() if model in system.models), None)
 
     def of_model(self, model: str) -> SystemDefinition:
         """The system that ships a model; raises `Unknown`."""
@@ -197,10 +197,12 @@ def found(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Reg
         for claim in system.claims():
             owners.setdefault(claim, []).append(system.name)
     for system in loaded:
-        for (what, name), claimed_by in owners.items():
-            if (what, name) in system.claims() and len(claimed_by) > 1:
-                problems[system.name] = f"the {what} `{name}` is claimed by several systems"
-    accepted = {one.name: one for one in sorted(loaded, key=_order) if one.name not in problems}
+        for (kind, name), claimed_by in owners.items():
+            if (kind, name) in system.claims() and len(claimed_by) > 1:
+                problems[system.name] = f"the {kind} `{name}` is claimed by several systems"
+    accepted = {
+        system.name: system for system in sorted(loaded, key=_order) if system.name not in problems
+    }
     return Registry(MappingProxyType({**systems, **accepted}), problems)
 
 
@@ -222,7 +224,7 @@ def _loaded(
 ) -> tuple[list[SystemDefinition], dict[str, str]]:
     """The definitions of other packages, and what is wrong with those that are none."""
     systems, problems = list[SystemDefinition](), dict[str, str]()
-    for plugin in sorted(plugins, key=lambda one: (one.name, one.value)):
+    for plugin in sorted(plugins, key=lambda plugin: (plugin.name, plugin.value)):
         try:
             system = plugin.load()
         except Exception as error:  # noqa: BLE001 — whatever it raises, the others go on

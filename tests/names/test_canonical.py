@@ -92,7 +92,7 @@ def test_the_longest_name_is_counted_in_bytes() -> None:
 )
 def test_new_names_are_refused_for_what_a_reader_cannot_see(name: str, message: str) -> None:
     with pytest.raises(BadInput) as refusal:
-        check_identifier(name, what="the role name", limit=64)
+        check_identifier(name, label="the role name", limit=64)
     assert str(refusal.value) == message
 
 
@@ -114,15 +114,15 @@ INVISIBLE = [
 def test_fillers_joiners_and_variation_selectors_count_as_invisible(first: int, last: int) -> None:
     for code in (first, last):
         with pytest.raises(BadInput, match="invisible character"):
-            check_identifier(f"a{chr(code)}b", what="the name", limit=64)
+            check_identifier(f"a{chr(code)}b", label="the name", limit=64)
     for code in (first - 1, last + 1):
         if chr(code).isprintable():
-            check_identifier(f"a{chr(code)}b", what="the name", limit=64)
+            check_identifier(f"a{chr(code)}b", label="the name", limit=64)
 
 
 def test_a_new_name_may_be_in_any_script_and_hold_spaces_inside() -> None:
-    check_identifier("Zoë 山田", what="the name", limit=64)
-    check_identifier("x" * 64, what="the name", limit=64)
+    check_identifier("Zoë 山田", label="the name", limit=64)
+    check_identifier("x" * 64, label="the name", limit=64)
 
 
 @pytest.mark.parametrize(

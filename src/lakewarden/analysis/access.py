@@ -292,10 +292,14 @@ class _Listings:
     def summary(self, held: tuple[Held, ...]) -> Access:
         """All differences."""
         reached = tuple(sorted(self._reached(), key=_order))
-        users = {user for one in reached for user in one.users}
+        users = {user for change in reached for user in change.users}
         ids = BitMap.union(BitMap(), *(self._ids[key] for s in self._changes.values() for key in s))
         totals = [
-            sum(one.pairs * len(one.operations) for one in reached if one.gained is gained)
+            sum(
+                change.pairs * len(change.operations)
+                for change in reached
+                if change.gained is gained
+            )
             for gained in (True, False)
         ]
         return Access(
@@ -318,7 +322,7 @@ class _Listings:
                     if is_gain is gained and way in question.ways
                     for key, users in sets_of_question.items()
                 ]
-                people = {one for _, units in sets for users in units for one in users}
+                people = {user for _, units in sets for users in units for user in users}
                 ids = BitMap.union(BitMap(), *(ids for ids, _ in sets))
                 yield WayCount(way, gained, len(people - {SOMEBODY}), len(ids))
 
@@ -358,9 +362,17 @@ def _count(units: Iterable[Sequence[Principal]]) -> int:
     return sum(len(users) - (SOMEBODY in users) for users in units)
 
 
-def _order(one: Reached) -> tuple[object, ...]:
-    first = WAYS.index(one.ways[-1]) if one.ways else -1
-    return not one.gained, -first, -one.pairs, one.type, one.sample, one.users, one.operations
+def _order(change: Reached) -> tuple[object, ...]:
+    first = WAYS.index(change.ways[-1]) if change.ways else -1
+    return (
+        not change.gained,
+        -first,
+        -change.pairs,
+        change.type,
+        change.sample,
+        change.users,
+        change.operations,
+    )
 
 
 def _questions(comparison: Comparison, sides: Sequence[Matrix]) -> Iterator[_Question]:
@@ -391,7 +403,10 @@ def _units(comparison: Comparison) -> Iterator[_Unit]:
     for memberships, users in comparison.groups.items():
         alike: dict[tuple[frozenset[str], frozenset[str], bool], list[Principal]] = {}
         for user in users:
-            privileges, there = (frozenset(one.get(user, ())) for one in (changed, on_both))
+            privileges, on_both_sides = (
+                frozenset(privileges_by_user.get(user, ()))
+                for privileges_by_user in (changed, on_both)
+            )
             is_beyond = any(side.is_beyond(user) for side in sides)
             if is_beyond or comparison.owns(user):
                 yield _Unit(
@@ -399,19 +414,21 @@ def _units(comparison: Comparison) -> Iterator[_Unit]:
                     memberships=None if is_beyond else memberships,
                     is_owner=True,
                     changed=privileges,
-                    changed_on_both=there,
+                    changed_on_both=on_both_sides,
                     is_moved=user in comparison.moved,
                     owns_otherwise=comparison.owns_otherwise(user),
                 )
             else:
-                alike.setdefault((privileges, there, user in comparison.moved), []).append(user)
-        for (privileges, there, is_moved), together in alike.items():
+                alike.setdefault((privileges, on_both_sides, user in comparison.moved), []).append(
+                    user
+                )
+        for (privileges, on_both_sides, is_moved), together in alike.items():
             yield _Unit(
                 users=tuple(together),
                 memberships=memberships,
                 is_owner=False,
                 changed=privileges,
-                changed_on_both=there,
+                changed_on_both=on_both_sides,
                 is_moved=is_moved,
                 owns_otherwise=False,
             )
@@ -428,13 +445,13 @@ def _changed(comparison: Comparison, *, stayed: bool = False) -> dict[Principal,
 
 
 def _may_differ(unit: _Unit, question: _Question, moved: frozenset[str]) -> bool:
-    asks = question.shape
+    shape = question.shape
     # What came or went decides of itself; of others only where a relation or the request leads.
-    changed = unit.changed if asks.other else unit.changed_on_both
+    changed = unit.changed if shape.other else unit.changed_on_both
     return (
-        not changed.isdisjoint(asks.privileges)
-        or (unit.is_moved and (asks.personal or asks.administrator))
-        or (unit.owns_otherwise and asks.owner)
+        not changed.isdisjoint(shape.privileges)
+        or (unit.is_moved and (shape.personal or shape.administrator))
+        or (unit.owns_otherwise and shape.owner)
         or question.type in moved
     )
 

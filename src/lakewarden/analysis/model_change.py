@@ -61,11 +61,17 @@ class _Comparison:
             for change in self._changes(operation, type):
                 operations.setdefault(change, []).append(operation)
         reached = [self._reached(change, names) for change, names in operations.items()]
-        reached.sort(key=lambda one: (not one.gained, -one.pairs, one.type, one.operations))
+        reached.sort(
+            key=lambda change: (not change.gained, -change.pairs, change.type, change.operations)
+        )
         ids = BitMap.union(BitMap(), *(BitMap.deserialize(change.ids) for change in operations))
         users = {user for change in operations for user in change.users} - {SOMEBODY}
         totals = [
-            sum(one.pairs * len(one.operations) for one in reached if one.gained is gained)
+            sum(
+                change.pairs * len(change.operations)
+                for change in reached
+                if change.gained is gained
+            )
             for gained in (True, False)
         ]
         return Access(
@@ -140,7 +146,7 @@ class _Comparison:
                     if change.gained is gained and self._is_way(way, change, names)
                 ]
                 users = {user for change in by_way for user in change.users} - {SOMEBODY}
-                ids = BitMap.union(BitMap(), *(BitMap.deserialize(one.ids) for one in by_way))
+                ids = BitMap.union(BitMap(), *(BitMap.deserialize(block.ids) for block in by_way))
                 yield WayCount(way, gained, len(users), len(ids))
 
 

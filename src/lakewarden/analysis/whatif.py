@@ -138,31 +138,33 @@ class Comparison:
 
         `stayed`: where it differs on what is on both sides.
         """
-        one = _OnePrivilege(self.universe, privilege)
-        changed = one.changed_on_both if stayed else one.changed
+        compared = _OnePrivilege(self.universe, privilege)
+        changed = compared.changed_on_both if stayed else compared.changed
         concerned: dict[Acting, Sequence[Principal]] = {}
         for memberships, users in self.groups.items():
-            before, after = memberships[0] & one.named(0), memberships[1] & one.named(1)
-            if before != after or not changed.isdisjoint(before) or one.owners_differ:
+            before, after = memberships[0] & compared.named(0), memberships[1] & compared.named(1)
+            if before != after or not changed.isdisjoint(before) or compared.owners_differ:
                 concerned[memberships] = users
             else:
-                owning = self._reowning(one, users)
+                owning = self._reowning(compared, users)
                 if owning:
                     concerned[memberships] = owning
         return concerned
 
     def _rows(self, privilege: str) -> Iterator[Row]:
-        one = _OnePrivilege(self.universe, privilege)
-        groups = self._concerned(one)
+        compared = _OnePrivilege(self.universe, privilege)
+        groups = self._concerned(compared)
         if not groups:
             return
-        cells = one.look_at(groups)
+        cells = compared.look_at(groups)
         tally = Tally(cells)
         for (before, after), users in groups.items():
-            owned = {user: self._owned(user) for user in users if one.is_special(user, self)}
-            cause = tuple(sorted((before ^ after) | (one.changed & (before | after))))
+            owned = {user: self._owned(user) for user in users if compared.is_special(user, self)}
+            cause = tuple(sorted((before ^ after) | (compared.changed & (before | after))))
             for gained in (False, True):
-                tally.add(one.change(before, after, owned, gained=gained), gained, cause, users)
+                tally.add(
+                    compared.change(before, after, owned, gained=gained), gained, cause, users
+                )
         for part in tally.parts():
             yield self._row(privilege, part)
         self._entities |= tally.entities()
@@ -181,20 +183,22 @@ class Comparison:
             sample=sample,
         )
 
-    def _concerned(self, one: _OnePrivilege) -> dict[Acting, list[Principal]]:
+    def _concerned(self, compared: _OnePrivilege) -> dict[Acting, list[Principal]]:
         """The users for whom something may differ, by the principals that the privilege names."""
         concerned: dict[Acting, list[Principal]] = {}
         for (before, after), users in self.groups.items():
-            is_moved = before != after or not one.changed.isdisjoint(before)
-            differing = users if is_moved or one.owners_differ else self._reowning(one, users)
+            is_moved = before != after or not compared.changed.isdisjoint(before)
+            differing = (
+                users if is_moved or compared.owners_differ else self._reowning(compared, users)
+            )
             if differing:
-                key = before & one.named(0), after & one.named(1)
+                key = before & compared.named(0), after & compared.named(1)
                 concerned.setdefault(key, []).extend(differing)
         return concerned
 
-    def _reowning(self, one: _OnePrivilege, users: Sequence[Principal]) -> list[Principal]:
+    def _reowning(self, compared: _OnePrivilege, users: Sequence[Principal]) -> list[Principal]:
         """Those of the users who own something else than before, where that matters."""
-        if not one.asks_owners:
+        if not compared.asks_owners:
             return []
         return [user for user in users if self.owns_otherwise(user)]
 

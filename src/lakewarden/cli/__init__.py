@@ -190,14 +190,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return COULD_NOT_TELL
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        said = f"{error.filename}: {reason}" if error.filename else reason
-        return _refuse(said, COULD_NOT_TELL, tokens)
+        message = f"{error.filename}: {reason}" if error.filename else reason
+        return _refuse(message, COULD_NOT_TELL, tokens)
     except Exception:  # noqa: BLE001 — a crash must not look like an answer
         import traceback
 
         traceback.print_exc()
-        said = "internal error; the lines above say where"
-        return _refuse(said, COULD_NOT_TELL, tokens)
+        message = "internal error; the lines above say where"
+        return _refuse(message, COULD_NOT_TELL, tokens)
 
 
 def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:
@@ -211,15 +211,15 @@ def _quiet(tokens: list[str]) -> tuple[bool, list[str]]:
     return len(options) < end, [*options, *tokens[end:]]
 
 
-def _refuse(said: str, code: int, tokens: Sequence[str]) -> int:
+def _refuse(message: str, code: int, tokens: Sequence[str]) -> int:
     """Says why there is no answer, in a line on standard error; the exit code.
 
     Where the answer was to be JSON, an object with `error` takes its place.
     """
-    complain(said)
+    complain(message)
     if _wants_json(tokens):
         kind = "bad input" if code == BAD_INPUT else "could not tell"
-        show_json({"error": {"kind": kind, "message": said, "exit_code": code}})
+        show_json({"error": {"kind": kind, "message": message, "exit_code": code}})
     return code
 
 
@@ -241,9 +241,9 @@ def _run(tokens: list[str]) -> int:
             return systems.show_systems(as_json=_wants_json(tokens))  # type: ignore[no-any-return]  # by name: only when needed
     if tokens[:1] == ["pipeline"] and "+" in tokens:
         return import_module("lakewarden.cli.pipeline.run").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
-    whole = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
-    whole = whole or (tokens[0] in GROUPS and len(tokens) < 3)
-    code = application(whole=whole)(tokens, exit_on_error=False, print_error=False)
+    all_verbs = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
+    all_verbs = all_verbs or (tokens[0] in GROUPS and len(tokens) < 3)
+    code = application(whole=all_verbs)(tokens, exit_on_error=False, print_error=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
 
@@ -256,14 +256,14 @@ def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
         verbs, path = GROUPS[tokens[0]][1], [tokens[0]]
     # The text of this one would load every verb.
     if isinstance(error, UnknownCommandError):
-        word = tokens[len(path)] if len(tokens) > len(path) else ""
-        near = get_close_matches(word, verbs, n=1)
+        verb = tokens[len(path)] if len(tokens) > len(path) else ""
+        near = get_close_matches(verb, verbs, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"expected one of: {', '.join(verbs)}"
-        return f"unknown verb `{word}`; {hint}"
+        return f"unknown verb `{verb}`; {hint}"
     if len(tokens) > len(path) and tokens[len(path)] in verbs:
         path.append(tokens[len(path)])
-    said = " ".join(str(error).split()).rstrip(".")
-    return f"{said[:1].lower()}{said[1:]}; see `{' '.join(['lakewarden', *path])} --help`"
+    message = " ".join(str(error).split()).rstrip(".")
+    return f"{message[:1].lower()}{message[1:]}; see `{' '.join(['lakewarden', *path])} --help`"
 
 
 def _missing(error: ImportError) -> tuple[str, int]:

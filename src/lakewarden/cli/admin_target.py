@@ -60,10 +60,10 @@ NOWHERE: Final = At()
 
 def url_of(database: str | None) -> str:
     """The database that is meant; raises `BadInput` where none is."""
-    found = database or os.environ.get(DATABASE)
-    if not found:
+    url = database or os.environ.get(DATABASE)
+    if not url:
         raise BadInput(f"give --database URL, or set {DATABASE}")
-    return found
+    return url
 
 
 @contextmanager
@@ -155,6 +155,6 @@ def done(answer: T | Denied) -> T:
     if not isinstance(answer, Denied):
         return answer
     target = f"{answer.object.type}:{answer.object.name}".strip(":")
-    said = f"`{answer.operation}` on `{target}` is denied"
+    denial = f"`{answer.operation}` on `{target}` is denied"
     needs = [f"{m.privilege} on `{m.object.type}:{m.object.name}`" for m in answer.missing]
-    raise BadInput(f"{said}; it needs {' and '.join(needs)}" if needs else said)
+    raise BadInput(f"{denial}; it needs {' and '.join(needs)}" if needs else denial)

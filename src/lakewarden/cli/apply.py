@@ -67,9 +67,9 @@ def apply(
         agreed = Agreed(files, realm, keeper, adopts, revision, digest)
     elif realm or revision is not None or digest or adopts or keeper != "policy":
         raise BadInput("the plan contains realm, name, revision and digest; leave the options out")
-    found = policy_file.find(agreed.files)
-    parts = [(str(file), policy_file.read(file)) for file in found]
-    made, newest = Policies(at, agreed.realm).applied(
+    policy_files = policy_file.find(agreed.files)
+    parts = [(str(file), policy_file.read(file)) for file in policy_files]
+    applied, newest = Policies(at, agreed.realm).applied(
         parts,
         keeper=agreed.keeper,
         adopts=agreed.adopts,
@@ -77,10 +77,10 @@ def apply(
         digest=agreed.digest,
     )
     if format == "json":
-        sys.stdout.writelines(pieces({**made.table(), "applied": newest}))
+        sys.stdout.writelines(pieces({**applied.table(), "applied": newest}))
     else:
-        show(*plan_lines(made), "")
-        show(f"applied: revision {newest}" if not made.is_empty else "no changes")
+        show(*plan_lines(applied), "")
+        show(f"applied: revision {newest}" if not applied.is_empty else "no changes")
     return YES
 
 

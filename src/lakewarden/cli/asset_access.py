@@ -74,20 +74,20 @@ def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
 
 def _show(answer: Any, format: str) -> None:
     if format == "csv":
-        cells = (cell for one in answer["people"] for cell in _cells(one))
+        cells = (cell for person in answer["people"] for cell in _cells(person))
         show_csv(("person", "way", "realm", "operation", "entity", "by"), cells)
     else:
-        show(*(f"{one['realm']}: {one['entity']}" for one in answer["assets"]), "")
-        rows = [row for one in answer["people"] for row in _rows(one)]
+        show(*(f"{asset['realm']}: {asset['entity']}" for asset in answer["assets"]), "")
+        rows = [row for person in answer["people"] for row in _rows(person)]
         if rows:
             show_table(("person", "may", "in", "by"), rows)
-    for one in answer["assets"]:
-        asked = [p for p in answer["asked"] if _is_of(p, one)]
-        missing = [way for way in WAYS if not any(p["way"] == way for p in asked)]
-        if not asked:
-            note(f"{one['realm']}: no operation applies to `{one['entity']}`")
+    for asset in answer["assets"]:
+        paths = [p for p in answer["asked"] if _is_of(p, asset)]
+        missing = [way for way in WAYS if not any(p["way"] == way for p in paths)]
+        if not paths:
+            note(f"{asset['realm']}: no operation applies to `{asset['entity']}`")
         elif set(missing) & {p["way"] for p in answer["asked"]}:
-            note(f"{one['realm']}: `{one['entity']}` has no operation to {', '.join(missing)}")
+            note(f"{asset['realm']}: `{asset['entity']}` has no operation to {', '.join(missing)}")
     tell_rest(answer)
     if not answer["total"]:
         note("nobody has access")
@@ -100,24 +100,24 @@ def _is_of(path: Any, asset: Any) -> bool:
     return bool(path["realm"] == asset["realm"] and path["entity"] == asset["entity"])
 
 
-def _rows(one: Any) -> Iterator[tuple[str, str, str, str]]:
-    name = one["person"]
-    for by in one["by"]:
+def _rows(person: Any) -> Iterator[tuple[str, str, str, str]]:
+    name = person["person"]
+    for by in person["by"]:
         yield name, by["way"], f"{by['realm']} ({by['operation']})", "; ".join(_reasons(by))
         name = ""
 
 
-def _cells(one: Any) -> Iterator[tuple[str, ...]]:
-    for by in one["by"]:
+def _cells(person: Any) -> Iterator[tuple[str, ...]]:
+    for by in person["by"]:
         place = by["realm"], by["operation"], by["entity"]
-        yield one["person"], by["way"], *place, "; ".join(_reasons(by))
+        yield person["person"], by["way"], *place, "; ".join(_reasons(by))
 
 
 def _reasons(by: Any) -> Iterator[str]:
     if not by["told"]:
         yield "you may not have it explained"
         return
-    over = {one["statement"]: one["over"] for one in by["reaching"]}
+    over = {path["statement"]: path["over"] for path in by["reaching"]}
     for statement in by["statements"]:
         chain = over.get(statement["id"])
         if chain is None:

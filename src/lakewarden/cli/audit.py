@@ -234,5 +234,5 @@ def _rows(at: At, realm: str | None, last: int | None = None) -> Iterator[dict[s
 def _audit_cells(row: dict[str, Any]) -> tuple[str, ...]:
     event = row["event"]
     time = datetime.fromtimestamp(event.get("time", 0.0), UTC).isoformat(" ", "seconds")
-    words = (str(event.get(key, "")) for key in ("actor", "realm", "operation", "target"))
-    return (str(row["seq"]), time.removesuffix("+00:00"), *words, str(event.get("outcome", "")))
+    cells = (str(event.get(key, "")) for key in ("actor", "realm", "operation", "target"))
+    return (str(row["seq"]), time.removesuffix("+00:00"), *cells, str(event.get("outcome", "")))

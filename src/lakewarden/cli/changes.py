@@ -66,7 +66,7 @@ def _write(store: SqlStore, realm: str, folder: Path, after: int | None) -> bool
     from lakewarden.pipeline.stream.feed import write_feed
 
     with store.reading() as reading:
-        made = write_feed(reading, realm, folder, after)
-    if made is not None:
-        show(f"{made.file}: {made.events:,} events, revisions {made.after + 1} to {made.until}")
-    return made is not None
+        feed = write_feed(reading, realm, folder, after)
+    if feed is not None:
+        show(f"{feed.file}: {feed.events:,} events, revisions {feed.after + 1} to {feed.until}")
+    return feed is not None

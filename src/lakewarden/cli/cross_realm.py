@@ -215,7 +215,7 @@ class Local:
     def _arguments(self, asking: dict[str, Any]) -> tuple[State, Actor, QuestionText, float]:
         from lakewarden.service.question_text import QuestionText
 
-        words = QuestionText(
+        text = QuestionText(
             asking.get("principal"),
             asking["operation"],
             asking.get("entity"),
@@ -225,7 +225,7 @@ class Local:
             groups=asking.get("groups", ()),
             roles=asking.get("roles", ()),
         )
-        return self._state, self._actor, words, self._now
+        return self._state, self._actor, text, self._now
 
 
 def _of_files(texts: Sequence[str], links: Path | None) -> Local:
@@ -284,7 +284,7 @@ def tell_rest(answer: Json) -> None:
     for part in answer.get("realms", ()):
         for text in part["notes"]:
             note(f"{part['realm']}: {text}")
-    for one in answer.get("silent", ()):
-        note(f"{one['realm']}: {one['why']}")
+    for realm in answer.get("silent", ()):
+        note(f"{realm['realm']}: {realm['why']}")
     if answer["left_out"]:
         note(f"left out, because you may not ask there: {', '.join(answer['left_out'])}")

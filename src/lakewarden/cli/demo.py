@@ -77,7 +77,7 @@ def demo(
     for name, loaded in read.items():
         show(f"  {folder / name}", f"    {realm_text(loaded)}")
     realms = {name: realm_of(loaded) for name, loaded in read.items()}
-    questions = [(name, one) for name, part in parts.items() for one in part.questions]
+    questions = [(name, question) for name, part in parts.items() for question in part.questions]
     answered = [
         _tell(number, question, folder / name, realms[name])
         for number, (name, question) in enumerate(questions, 1)
@@ -123,15 +123,15 @@ def _ingest(folder: Path, parts: Mapping[str, SamplePart]) -> None:
     with session("lakewarden demo") as spark:
         for name in old:
             with shown(name) as progress:
-                made = ingest(
+                product = ingest(
                     sources[name],
                     folder / name,
                     spark=spark,
                     settings=parts[name].settings,
                     progress=progress,
                 )
-            rows = sum(rows.passed for rows in made.report.rows.values())
-            show(f"    {name}: {rows:,} rows in {made.report.took:.1f} s")
+            rows = sum(rows.passed for rows in product.report.rows.values())
+            show(f"    {name}: {rows:,} rows in {product.report.took:.1f} s")
             sys.stdout.flush()
     show("")
 

@@ -52,8 +52,8 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
                 load(service, operator(service), name, loaded.system, loaded.facts, prune=True)
             )
             rows = sum(count.new + count.changed for count in brought.gap.counts.values())
-            said = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
-            show(f"    {name}: {said}")
+            summary = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
+            show(f"    {name}: {summary}")
         _bring_links(service)
         return {person: _token(service, person) for person in PEOPLE}
 
@@ -62,7 +62,7 @@ def _bring_links(service: DecisionService) -> None:
     from lakewarden.service import links
 
     linked = read_links(LINKS)
-    pairs, keeper = [(one, other) for one, other, _ in linked], linked[0][2]
+    pairs, keeper = [(first, other) for first, other, _ in linked], linked[0][2]
     gap = done(
         service.write(
             operator(service),
@@ -75,13 +75,13 @@ def _bring_links(service: DecisionService) -> None:
 def _token(service: DecisionService, person: str) -> str:
     from lakewarden.service import token
 
-    made = service.write(
+    created = service.write(
         operator(service),
         lambda transaction: token.create(
             transaction, person, terms=token.Terms(title="demo of the sample estate")
         ),
     )
-    return done(made).text
+    return done(created).text
 
 
 class Listening(NamedTuple):

@@ -17,9 +17,9 @@ def seconds(text: str, option: str) -> float:
     >>> seconds("12h", "--ttl")
     43200.0
     """
-    found = _WRITTEN.fullmatch(text.strip())
-    if found is None:
+    match = _WRITTEN.fullmatch(text.strip())
+    if match is None:
         raise BadInput(
             f"expected a duration such as `12h`, `1d` or `2w`, got `{text}`", where=option
         )
-    return int(found[1]) * _SECONDS[found[2]]
+    return int(match[1]) * _SECONDS[match[2]]

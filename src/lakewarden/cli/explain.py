@@ -69,13 +69,13 @@ def explain(  # noqa: PLR0913 — each is an option
     if where.is_several:
         asking = spread(principal, operation, entity, parts, claims, where.names())
         return _several(where, {**asking, "home": home}, format, full=full)
-    one = where.one()
-    remote = one.remote()
+    single = where.one()
+    remote = single.remote()
     if remote is not None:
         asking = question(remote.model, principal, operation, entity, parts, claims)
         explanation_of_check, context, notes = _explained_remotely(remote, asking)
     else:
-        parsed = ask(open_realm(one), principal, operation, entity, parts, claims)
+        parsed = ask(open_realm(single), principal, operation, entity, parts, claims)
         explanation_of_check = explained(parsed.realm.matrix, parsed.request)
         context = explanation_context(parsed)
         notes = [*parsed.notes, *validity_notes(parsed.realm.matrix, parsed.request)]
@@ -129,7 +129,7 @@ def _show_part(part: dict[str, Any], system: System, principal: str, *, full: bo
     request = Request(system.principal(principal), part["operation"], system.entity(part["entity"]))
     explained_part, over = read_explanation(reasons, system), chains(reasons)
     known = statements(reasons, system, part["realm"])
-    context = ExplanationContext(request, known, lambda one: over.get(one.id))
+    context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
     show(f"in {part['realm']}", *explanation(explained_part, context, full=full), "")
     tell(reasons["notes"])
 

@@ -95,12 +95,14 @@ def explanation(
             explained.rule if full else decisive(explained.rule), 1, context.request.target
         )
     by_id = context.statements
-    named = {id: words for id, words in _named(explained.rule, full).items() if id in by_id}
+    named = {
+        id: privileges for id, privileges in _named(explained.rule, full).items() if id in by_id
+    }
     if named:
         yield "the statements"
-    for id, words in named.items():
+    for id, privileges in named.items():
         yield f"  {id}"
-        yield f"    {statement_text(by_id[id], words)}"
+        yield f"    {statement_text(by_id[id], privileges)}"
         yield from _reaching(context, by_id[id])
     if explained.ways:
         yield "it would be allowed with"
@@ -163,15 +165,15 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
         kinds = f" of type {some(sorted(types))}" if types else " of no type at all"
         actors.append("its owners" + ("" if types is None else kinds))
     to = some(actors) or "nobody"
-    words = _words(sorted(statement.privileges), decided) or "nothing"
+    privileges = _words(sorted(statement.privileges), decided) or "nothing"
     # A title that the id repeats, a role's name, says nothing more.
     title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"
-    return f"{statement.effect.name} {words}{_scope(statement)} to {to}{off}{title}"
+    return f"{statement.effect.name} {privileges}{_scope(statement)} to {to}{off}{title}"
 
 
 def _words(privileges: Sequence[str], decided: Sequence[str]) -> str:
-    first = [word for word in privileges if word in decided]
+    first = [privilege for privilege in privileges if privilege in decided]
     more = len(privileges) - len(first)
     if not first:
         return some(privileges)
@@ -203,24 +205,24 @@ def _criteria(criteria: Sequence[Criterion]) -> str:
     )
 
 
-def some(words: Sequence[str], limit: int = WORDS_SHOWN) -> str:
+def some(texts: Sequence[str], limit: int = WORDS_SHOWN) -> str:
     """The words, the first `limit` by name and the others by number.
 
     >>> some(["a", "b", "c"], 2)
     'a, b and 1 more'
     """
-    more = len(words) - limit
-    shown = ", ".join(words[:limit])
+    more = len(texts) - limit
+    shown = ", ".join(texts[:limit])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def counted(count: int, word: str, several: str = "") -> str:
+def counted(count: int, noun: str, several: str = "") -> str:
     """A number of things.
 
     >>> counted(1, "user"), counted(2_000, "entity", "entities")
     ('1 user', '2,000 entities')
     """
-    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
 def _reaching(context: ExplanationContext, statement: Statement) -> Iterator[str]:

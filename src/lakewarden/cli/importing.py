@@ -217,14 +217,14 @@ def _extractor(system: str) -> Extractor:
 def _asking_systems() -> str:
     """The titles of the systems that are queried principal by principal."""
     having = registry().having("extractor")
-    return " or ".join(one.title for one, extractor in having if extractor.read_principals)
+    return " or ".join(system.title for system, extractor in having if extractor.read_principals)
 
 
 def _check_shown(walked: _Walked, prune: bool) -> None:
     """Refuses to drop what may still be there, only not shown."""
     from lakewarden.pipeline.extract.original import ABSENT
 
-    hidden = [one for one in walked.withheld if one.status not in ABSENT]
+    hidden = [reply for reply in walked.withheld if reply.status not in ABSENT]
     if prune and hidden:
         first = f"`{hidden[0].path}` ({hidden[0].status})"
         more = f" and {len(hidden) - 1:,} more" if len(hidden) > 1 else ""
@@ -337,13 +337,13 @@ def _set_aside(out: Path) -> list[SetAside]:
     from lakewarden.pipeline.directory_manifest import read_manifest
 
     rows = set_aside(out, read_manifest(out))
-    return sorted(one._replace(row=_name_of(one)) for one in rows)
+    return sorted(row._replace(row=_name_of(row)) for row in rows)
 
 
-def _name_of(one: SetAside) -> str:
-    cells = [str(cell) for cell in json.loads(one.row) if cell]
+def _name_of(row: SetAside) -> str:
+    cells = [str(cell) for cell in json.loads(row.row) if cell]
     # The second cell of a statement is all of it; its id is enough of a name.
-    return cells[0] if one.table == "statements" and cells else ":".join(cells)
+    return cells[0] if row.table == "statements" and cells else ":".join(cells)
 
 
 def _summary(
@@ -356,11 +356,11 @@ def _summary(
         "realm": realm,
         "requests": walked.requests,
         "records": walked.records,
-        "not_shown": [one._asdict() for one in walked.withheld],
+        "not_shown": [reply._asdict() for reply in walked.withheld],
         "not_carried": walked.notes,
         "set_aside": [
-            {("name" if key == "row" else key): cell for key, cell in one._asdict().items()}
-            for one in lost
+            {("name" if key == "row" else key): cell for key, cell in row._asdict().items()}
+            for row in lost
         ],
         "ingested": result.report.table(result.manifest),
     }
@@ -368,10 +368,10 @@ def _summary(
 
 def _name(walked: _Walked, lost: list[SetAside]) -> None:
     """What was not carried, by name, for people."""
-    for one in lost[:SHOWN]:
-        show(f"set aside: {one.table}: {one.row}: {one.reason}")
-    for gone in walked.withheld[:SHOWN]:
-        show(f"not shown ({gone.status}): {gone.path}" + (f": {gone.why}" if gone.why else ""))
+    for row in lost[:SHOWN]:
+        show(f"set aside: {row.table}: {row.row}: {row.reason}")
+    for reply in walked.withheld[:SHOWN]:
+        show(f"not shown ({reply.status}): {reply.path}" + (f": {reply.why}" if reply.why else ""))
     more = max(len(lost) - SHOWN, 0) + max(len(walked.withheld) - SHOWN, 0)
     if more:
         show(f"and {more:,} more, which --format json names")

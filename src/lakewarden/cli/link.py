@@ -95,7 +95,9 @@ def listed(
     elif format == "toml":
         print(_toml(links), end="")
     else:
-        rows = ((_end_text(one["one"]), _end_text(one["other"]), one["keeper"]) for one in links)
+        rows = (
+            (_end_text(link["one"]), _end_text(link["other"]), link["keeper"]) for link in links
+        )
         if links:
             show_table(("one", "other", "kept by"), rows)
     if left_out and format != "json":
@@ -110,7 +112,8 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
     directory_links = read(directory)
     keeper = directory_links.manifest.keeper
     rows = [
-        (one, f"{t}:{n}", other, f"{u}:{m}") for one, t, n, other, u, m, _ in directory_links.rows
+        (first, f"{t}:{n}", other, f"{u}:{m}")
+        for first, t, n, other, u, m, _ in directory_links.rows
     ]
     remote = at.remote()
     if remote is not None:
@@ -119,7 +122,7 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
     else:
         from lakewarden.service import links
 
-        pairs = [((a, one), (b, other)) for a, one, b, other in rows]
+        pairs = [((a, first), (b, other)) for a, first, b, other in rows]
         with opened(at.database) as service:
             gap = done(
                 service.write(
@@ -150,8 +153,8 @@ def load_links(directory: Path, *, prune: bool, at: At, format: As) -> int:
 def _put(rows: Sequence[Linked], at: At) -> None:
     remote = at.remote()
     if remote is not None:
-        for one, other, keeper in rows:
-            body = {"one": _body(one), "other": _body(other), "keeper": keeper}
+        for first, second, keeper in rows:
+            body = {"one": _body(first), "other": _body(second), "keeper": keeper}
             remote.ask("PUT", "/links", body)
         return
     from lakewarden.service import links
@@ -160,8 +163,8 @@ def _put(rows: Sequence[Linked], at: At) -> None:
         actor = operator(service)
 
         def put_all(transaction: Any) -> None:
-            for one in rows:
-                done(links.put(transaction, *one))
+            for row in rows:
+                done(links.put(transaction, *row))
 
         service.write(actor, put_all)
 
@@ -178,18 +181,18 @@ def _listed(realm: str | None, entity: str | None, at: At) -> tuple[list[Any], l
             {
                 **{
                     name: {"realm": end.realm, "entity": _text(end.entity)}
-                    for name, end in zip(("one", "other"), one, strict=True)
+                    for name, end in zip(("one", "other"), pair, strict=True)
                 },
                 "keeper": keeper,
             }
-            for one, keeper in answer.links
+            for pair, keeper in answer.links
         ]
         return stored, list(answer.left_out)
     rows: list[Any] = []
     token = ""
-    wanted = {"realm": realm or "", "entity": entity or "", "page.limit": str(MAX_PAGE)}
+    filters = {"realm": realm or "", "entity": entity or "", "page.limit": str(MAX_PAGE)}
     while True:
-        query = {name: value for name, value in {**wanted, "page.token": token}.items() if value}
+        query = {name: value for name, value in {**filters, "page.token": token}.items() if value}
         page = remote.ask("GET", "/links", query=query)
         rows += page["links"]
         token = page["page"]["next_token"]
@@ -221,9 +224,9 @@ def _end(text: str) -> tuple[str, str]:
 def _toml(links: Sequence[Any]) -> str:
     """The links as `read_links` reads them."""
     parts = []
-    for one in links:
-        ends = ", ".join(_quoted(_end_text(one[name])) for name in ("one", "other"))
-        keeper = f"keeper = {_quoted(one['keeper'])}\n" if one["keeper"] else ""
+    for link in links:
+        ends = ", ".join(_quoted(_end_text(link[name])) for name in ("one", "other"))
+        keeper = f"keeper = {_quoted(link['keeper'])}\n" if link["keeper"] else ""
         parts.append(f"[[link]]\nsame = [{ends}]\n{keeper}")
     return "\n".join(parts)
 
@@ -239,11 +242,11 @@ def read_links(file: Path) -> list[Linked]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(str(error).lower(), where=str(file)) from None
     links: list[Linked] = []
-    for one in section.tables("link"):
-        ends, keeper = one.texts("same"), one.text("keeper", "")
-        one.close()
+    for table in section.tables("link"):
+        ends, keeper = table.texts("same"), table.text("keeper", "")
+        table.close()
         if len(ends) != 2:
-            raise BadInput("expected two entities", where=one.at("same"))
+            raise BadInput("expected two entities", where=table.at("same"))
         links.append((_end(ends[0]), _end(ends[1]), keeper))
     section.close()
     return links

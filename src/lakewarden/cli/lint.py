@@ -116,22 +116,24 @@ def lint(
 def show_findings(realms: Sequence[LintedRealm], which: Which, format: Form) -> int:
     """Shows the wanted findings and returns the exit code."""
     least = Severity[which.severity.upper()]
-    shown_findings = [one for of in realms for one in of.findings if one.severity >= least]
+    shown_findings = [
+        finding for of in realms for finding in of.findings if finding.severity >= least
+    ]
     if format == "sarif":
         from lakewarden.analysis.lint.sarif import sarif
 
-        files = {one.realm: one.file for one in realms if one.file}
+        files = {linted.realm: linted.file for linted in realms if linted.file}
         show_json(sarif(shown_findings, which.rules, __version__, files))
     elif format == "json":
         show_json(
             {
-                "realms": [one.realm for one in realms],
+                "realms": [linted.realm for linted in realms],
                 "findings": [_table(f) for f in shown_findings],
             }
         )
     else:
         show(*_finding_lines(shown_findings, realms))
-    return NO if any(one.severity >= Severity.WARNING for one in shown_findings) else YES
+    return NO if any(finding.severity >= Severity.WARNING for finding in shown_findings) else YES
 
 
 def _linted(
@@ -200,7 +202,7 @@ def _remote(
     from lakewarden.cli.remote import RemoteRealm
 
     path = f"{RemoteRealm(server, realm).path}/lint"
-    wanted = {one.id for one in rules}
+    ids = {rule.id for rule in rules}
     findings: list[Finding] = []
     token = ""
     try:
@@ -209,7 +211,9 @@ def _remote(
             if since is not None:
                 query["since"] = str(since)
             given = server.ask("GET", path, None, query)
-            findings += [_read(one, realm) for one in given["findings"] if one["rule"] in wanted]
+            findings += [
+                _read(finding, realm) for finding in given["findings"] if finding["rule"] in ids
+            ]
             token = given["page"]["next_token"]
             if not token:
                 return findings
@@ -231,14 +235,14 @@ def _read(given: Mapping[str, Any], realm: str) -> Finding:
 
 
 def _finding_lines(findings: Sequence[Finding], realms: Sequence[LintedRealm]) -> Iterator[str]:
-    for one in findings:
-        where = f"{one.realm}: {one.place}" if len(realms) > 1 else str(one.place)
-        yield f"{one.severity.word}: {one.rule.id}: {where}"
-        yield f"    {one.says}"
-        yield f"    fix: {one.fix}"
-    counts = Counter(one.severity for one in findings)
-    words = [f"{counts[s]:,} {s.word}{'' if counts[s] == 1 else 's'}" for s in reversed(Severity)]
-    yield ", ".join(words)
+    for finding in findings:
+        where = f"{finding.realm}: {finding.place}" if len(realms) > 1 else str(finding.place)
+        yield f"{finding.severity.word}: {finding.rule.id}: {where}"
+        yield f"    {finding.says}"
+        yield f"    fix: {finding.fix}"
+    counts = Counter(finding.severity for finding in findings)
+    counted = [f"{counts[s]:,} {s.word}{'' if counts[s] == 1 else 's'}" for s in reversed(Severity)]
+    yield ", ".join(counted)
 
 
 def _table(finding: Finding) -> dict[str, object]:
@@ -254,25 +258,25 @@ def _table(finding: Finding) -> dict[str, object]:
 
 def _list(rules: Sequence[Rule], format: Form) -> int:
     if format == "text":
-        rows = [(one.id, one.severity.word, one.title) for one in rules]
+        rows = [(rule.id, rule.severity.word, rule.title) for rule in rules]
         show_table(("rule", "severity", "finds"), rows)
     else:
         _check_form(format)
-        show_json([_rule(one) for one in rules])
+        show_json([_rule(rule) for rule in rules])
     return YES
 
 
-def _explain(one: Rule, format: Form) -> int:
+def _explain(rule: Rule, format: Form) -> int:
     if format != "text":
         _check_form(format)
-        show_json(_rule(one))
+        show_json(_rule(rule))
         return YES
-    parts = [("", one.why), ("What to do: ", one.mend), ("Not found: ", one.misses)]
-    show(f"{one.id} ({one.severity.word})", one.title)
+    parts = [("", rule.why), ("What to do: ", rule.mend), ("Not found: ", rule.misses)]
+    show(f"{rule.id} ({rule.severity.word})", rule.title)
     for head, text in parts:
         if text:
             show("", *textwrap.wrap(head + text, _WIDTH, break_on_hyphens=False))
-    show("", f"Source: {one.source}")
+    show("", f"Source: {rule.source}")
     return YES
 
 
@@ -283,13 +287,13 @@ def _check_form(format: Form) -> None:
         )
 
 
-def _rule(one: Rule) -> dict[str, object]:
+def _rule(rule: Rule) -> dict[str, object]:
     return {
-        "rule": one.id,
-        "severity": one.severity.word,
-        "finds": one.title,
-        "why": one.why,
-        "mend": one.mend,
-        "misses": one.misses,
-        "source": one.source,
+        "rule": rule.id,
+        "severity": rule.severity.word,
+        "finds": rule.title,
+        "why": rule.why,
+        "mend": rule.mend,
+        "misses": rule.misses,
+        "source": rule.source,
     }

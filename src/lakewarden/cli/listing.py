@@ -66,14 +66,14 @@ def list_entities(  # noqa: PLR0913 — each is an option
         asking = spread(principal, operation, None, parts, claims, where.names())
         with where.estate() as estate:
             return _several(_whole(estate, asking, 1 if count_only else limit), format, count_only)
-    one = where.one()
-    remote = one.remote()
+    single = where.one()
+    remote = single.remote()
     if remote is not None:
         asking = question(remote.model, principal, operation, None, parts, claims)
         size = 1 if count_only else limit
         answer = remote.listing(asking, within, None if count_only else after, size)
     else:
-        parsed = ask(open_realm(one), principal, operation, None, parts, claims)
+        parsed = ask(open_realm(single), principal, operation, None, parts, claims)
         answer = _listed(parsed, within, after, 0 if count_only else limit)
     total, notes = answer["total"], answer["notes"]
     if format == "json":
@@ -107,7 +107,7 @@ def _listed(question: ParsedQuestion, within: str | None, after: str | None, lim
 
 
 def _show(answer: Any, format: str) -> None:
-    entities = [Entity(one["type"], one["name"]) for one in answer["entities"]]
+    entities = [Entity(entity["type"], entity["name"]) for entity in answer["entities"]]
     if format == "csv":
         show_csv(("type", "name"), entities)
     elif entities:
@@ -152,10 +152,14 @@ def _several(answer: Any, format: str, count_only: bool) -> int:
         show(str(answer["total"]))
         tell_rest(answer)
     else:
-        entities = [(part, Entity(**one)) for part in answer["realms"] for one in part["entities"]]
-        rows = [(part["realm"], part["operation"], entity_text(one)) for part, one in entities]
+        entities = [
+            (part, Entity(**entity)) for part in answer["realms"] for entity in part["entities"]
+        ]
+        rows = [
+            (part["realm"], part["operation"], entity_text(entity)) for part, entity in entities
+        ]
         if format == "csv":
-            cells = ((part["realm"], part["operation"], *one) for part, one in entities)
+            cells = ((part["realm"], part["operation"], *entity) for part, entity in entities)
             show_csv(("realm", "operation", "type", "name"), cells)
         elif rows:
             show_table(("realm", "operation", "entity"), rows)

@@ -145,11 +145,11 @@ def show_brought(realm: str, answer: dict[str, Any]) -> None:
     else:
         show(f"{realm}: no changes, revision {revision}", "")
     rows, names = answer["rows"], ("new", "changed", "gone")
-    table = [(name, *(f"{count[word]:,}" for word in names)) for name, count in rows.items()]
+    table = [(name, *(f"{count[column]:,}" for column in names)) for name, count in rows.items()]
     show_table(("table", *names), table)
-    gone = sum(count["gone"] for count in rows.values())
-    if gone and not answer["pruned"]:
-        note(f"rows missing in the directory stay stored; --prune drops them ({gone:,} rows)")
+    removed = sum(count["gone"] for count in rows.values())
+    if removed and not answer["pruned"]:
+        note(f"rows missing in the directory stay stored; --prune drops them ({removed:,} rows)")
     left = answer["left"]
     if left:
         more = f" and {len(left) - SHOWN:,} more" if len(left) > SHOWN else ""

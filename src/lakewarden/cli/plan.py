@@ -18,7 +18,7 @@ from lakewarden.cli.question import As
 
 Files = Annotated[
     tuple[Path, ...],
-    Parameter(help="Policy files, TOML or YAML; a folder stands for its files."),
+    Parameter(help="Policy files, TOML or YAML; a folder includes its files."),
 ]
 Keeper = Annotated[
     str, Parameter("--name", help="Name under which these files manage their statements.")
@@ -33,7 +33,7 @@ Adopts = Annotated[
 
 def plan(
     *files: Annotated[
-        Path, Parameter(help="Policy files, TOML or YAML; a folder stands for its files.")
+        Path, Parameter(help="Policy files, TOML or YAML; a folder includes its files.")
     ],
     realm: RealmName,
     keeper: Keeper = "policy",
@@ -59,15 +59,17 @@ def plan(
     """
     policy_files = policy_file.find(files)
     parts = [(str(file), policy_file.read(file)) for file in policy_files]
-    made = Policies(at, realm).planned(parts, keeper=keeper, adopts=adopts)
+    new_plan = Policies(at, realm).planned(parts, keeper=keeper, adopts=adopts)
     if out is not None:
         files_read = [str(file.resolve()) for file in policy_files]
         with out.open("w", encoding="utf-8") as file:
-            file.writelines(pieces({**made.table(), "files": files_read}))
+            file.writelines(pieces({**new_plan.table(), "files": files_read}))
     if format == "json":
-        sys.stdout.writelines(pieces(made.table()))
+        sys.stdout.writelines(pieces(new_plan.table()))
     else:
-        show(*plan_lines(made, whole=whole))
-        if not made.is_empty:
-            note(f"to apply exactly this: --revision {made.revision} --digest {made.digest}")
-    return YES if made.is_empty else NO
+        show(*plan_lines(new_plan, whole=whole))
+        if not new_plan.is_empty:
+            note(
+                f"to apply exactly this: --revision {new_plan.revision} --digest {new_plan.digest}"
+            )
+    return YES if new_plan.is_empty else NO

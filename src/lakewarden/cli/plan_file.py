@@ -41,8 +41,8 @@ def _value(value: object, indent: str, end: str) -> Iterator[str]:
             yield from _table(value, indent, end)
         case list() if value:
             yield "[\n"
-            for comma, one in _parted(value):
-                yield f"{indent}  {_text(one)}{comma}\n"
+            for comma, item in _parted(value):
+                yield f"{indent}  {_text(item)}{comma}\n"
             yield f"{indent}]{end}"
         case _:
             yield f"{_text(value)}{end}"

@@ -70,13 +70,15 @@ def access(effect: Access, *, whole: bool = False) -> Iterator[str]:
         yield "access: nobody can do anything more, or less"
     else:
         yield f"access: {_sum(effect)}"
-        yield from _cut([_effect(one, whole=whole) for one in effect.reached], whole=whole)
+        yield from _cut(
+            [_effect(effect_part, whole=whole) for effect_part in effect.reached], whole=whole
+        )
     if not effect.is_whole:
         yield "  and more than is worked out here; `lakewarden pipeline diff` compares all"
     if effect.held:
         yield from ("", "privileges by their bare names")
-        shown = [one for one in effect.held if whole or not one.technical]
-        yield from _cut([_held(one) for one in shown], whole=whole)
+        shown = [held for held in effect.held if whole or not held.technical]
+        yield from _cut([_held(held) for held in shown], whole=whole)
         if len(shown) < len(effect.held):
             count = len(effect.held) - len(shown)
             yield f"  and {counted(count, 'technical line')}; --whole shows them"
@@ -102,41 +104,41 @@ def _cut(blocks: Sequence[Sequence[str]], *, whole: bool) -> Iterator[str]:
         yield f"  and {len(blocks) - len(shown):,} lines more; --whole shows them"
 
 
-def _effect(one: Reached, *, whole: bool) -> list[str]:
-    who = _people(one.users, others=one.others)
-    sign, can = ("+", "can") if one.gained else ("-", "can no longer")
-    limit = len(one.operations) if whole else NAMES_SHOWN
-    if not one.ways:
-        return [f"{sign} {who} {can} do {some(one.operations, limit)} on {_on(one)}"]
-    by = some(one.operations, limit)
-    return [f"{sign} {who} {can} {' and '.join(one.ways)} {_on(one)}", f"    by {by}"]
+def _effect(reached: Reached, *, whole: bool) -> list[str]:
+    who = _people(reached.users, others=reached.others)
+    sign, can = ("+", "can") if reached.gained else ("-", "can no longer")
+    limit = len(reached.operations) if whole else NAMES_SHOWN
+    if not reached.ways:
+        return [f"{sign} {who} {can} do {some(reached.operations, limit)} on {_on(reached)}"]
+    by = some(reached.operations, limit)
+    return [f"{sign} {who} {can} {' and '.join(reached.ways)} {_on(reached)}", f"    by {by}"]
 
 
-def _held(one: Held) -> list[str]:
-    verb, sign = ("gain", "+") if one.gained else ("lose", "-")
-    through = some([principal_name(p) for p in one.through], NAMES_SHOWN)
-    by = f" (through {through})" if one.through else " (as owners)"
-    who = _people(one.users, others=one.others)
-    line = f"{sign} {who} {verb} {', '.join(one.privileges)} on {_on(one)}{by}"
-    idle = [_idle(idle, one) for idle in one.idle]
-    if len(idle) == 1 and (one.idle[0].users, one.idle[0].others) == (one.users, one.others):
+def _held(held: Held) -> list[str]:
+    verb, sign = ("gain", "+") if held.gained else ("lose", "-")
+    through = some([principal_name(p) for p in held.through], NAMES_SHOWN)
+    by = f" (through {through})" if held.through else " (as owners)"
+    who = _people(held.users, others=held.others)
+    line = f"{sign} {who} {verb} {', '.join(held.privileges)} on {_on(held)}{by}"
+    idle = [_idle(idle, held) for idle in held.idle]
+    if len(idle) == 1 and (held.idle[0].users, held.idle[0].others) == (held.users, held.others):
         return [f"{line}: {idle[0]}"]
     return [
         line,
         *(
             f"    {text} for {_people(i.users, others=i.others)}"
-            for text, i in zip(idle, one.idle, strict=True)
+            for text, i in zip(idle, held.idle, strict=True)
         ),
     ]
 
 
-def _idle(idle: Idle, one: Held) -> str:
+def _idle(idle: Idle, held: Held) -> str:
     """What keeps a privilege from changing anything."""
-    where = "" if one.entities == 1 else f", such as on {entity_text(one.sample)}"
+    where = "" if held.entities == 1 else f", such as on {entity_text(held.sample)}"
     if idle.lacks:
         needs = (f"{need.privilege} on {entity_text(need.entity)}" for need in idle.lacks)
         return f"no effect yet{where}: lacks {' and '.join(needs)}"
-    return f"no effect{where}: can as much without" if one.gained else f"no effect{where}"
+    return f"no effect{where}: can as much without" if held.gained else f"no effect{where}"
 
 
 def _people(users: Sequence[Principal], *, others: bool) -> str:
@@ -146,8 +148,8 @@ def _people(users: Sequence[Principal], *, others: bool) -> str:
     return some(names, NAMES_SHOWN)
 
 
-def _on(one: Reached | Held) -> str:
-    if not one.type:
+def _on(part: Reached | Held) -> str:
+    if not part.type:
         return "the platform"
-    such = "" if one.entities == 1 else f"{one.entities:,} × {one.type}, such as "
-    return f"{such}{entity_text(one.sample)}"
+    such = "" if part.entities == 1 else f"{part.entities:,} × {part.type}, such as "
+    return f"{such}{entity_text(part.sample)}"

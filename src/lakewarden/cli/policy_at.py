@@ -52,16 +52,16 @@ class Policies:
 
         server = self.at.remote()
         if server is not None:
-            there = self._there(server)
+            remote = self._there(server)
             body = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
-            system = there.system
-            answer = server.ask("POST", f"{there.path}/plan", body)
-            made = read_plan(answer, system)
-            if made.digest != answer["digest"]:
+            system = remote.system
+            answer = server.ask("POST", f"{remote.path}/plan", body)
+            answered_plan = read_plan(answer, system)
+            if answered_plan.digest != answer["digest"]:
                 raise Unavailable(
                     f"the plan of `{server.address}` has an unknown format; is it another release?"
                 )
-            return made
+            return answered_plan
         from lakewarden.service.plan import plan
 
         with working("plan", ("open", "compare")) as begin, opened(self.at.database) as service:
@@ -78,12 +78,12 @@ class Policies:
 
         server = self.at.remote()
         if server is not None:
-            there = self._there(server)
+            remote = self._there(server)
             body = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
             agreed = {"revision": revision, "digest": digest}
             # Before it is done: nothing that could fail should come between that and telling.
-            system = there.system
-            answer = server.ask("POST", f"{there.path}/apply", {**body, **agreed})
+            system = remote.system
+            answer = server.ask("POST", f"{remote.path}/apply", {**body, **agreed})
             return AppliedPlan(read_plan(answer["plan"], system), answer["applied"])
         with working("apply", ("open", "do")) as begin, opened(self.at.database) as service:
             begin("do")
@@ -114,9 +114,9 @@ def _sent(parts: Sequence[Part]) -> list[dict[str, object]]:
 def _plain(value: object, where: str, dot: str = ".") -> object:
     match value:
         case Mapping():
-            return {key: _plain(one, f"{where}{dot}{key}") for key, one in value.items()}
+            return {key: _plain(item, f"{where}{dot}{key}") for key, item in value.items()}
         case list():
-            return [_plain(one, f"{where}[{index}]") for index, one in enumerate(value)]
+            return [_plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
         case datetime() if value.tzinfo is not None:
             return value.timestamp()
         case date() | time():

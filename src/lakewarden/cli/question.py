@@ -128,7 +128,7 @@ def ask(
     Without a principal the question is about everybody, without an operation about all.
     """
     system, matrix = realm.system, realm.matrix
-    words = QuestionText(
+    text = QuestionText(
         principal,
         operation or "",
         entity,
@@ -140,12 +140,12 @@ def ask(
         roles=claims.role,
     )
     try:
-        request = read(words, system, matrix, realm.now)
+        request = read(text, system, matrix, realm.now)
     except BadInput as error:
         if error.where not in _OPTIONS:
             raise
         raise BadInput(error.message, where=_OPTIONS[error.where]) from None
-    return ParsedQuestion(realm, request, remarks(words, request, system, matrix, stored=True))
+    return ParsedQuestion(realm, request, remarks(text, request, system, matrix, stored=True))
 
 
 _OPTIONS = {

@@ -96,7 +96,7 @@ def listed(*, at: At = NOWHERE, format: As = "table") -> int:
         show_json(realms_shown)
     else:
         headings = ("name", "model", "directory", "entities", "statements", "settings")
-        show_table(headings, (_row(one) for one in realms_shown))
+        show_table(headings, (_row(listed_realm) for listed_realm in realms_shown))
     return YES if realms_shown else NO
 
 
@@ -209,8 +209,8 @@ def _upgrade_lines(upgrade: Upgrade, *, applied: bool) -> Iterator[str]:
     done = "was upgraded" if applied else "would be upgraded"
     yield f"{upgrade.realm}: {done} from {upgrade.was[:12]} to {upgrade.now[:12]},"
     yield f"  at revision {upgrade.revision}"
-    for kind, words in upgrade.terms.items():
-        signs = (("+", words.new), ("-", words.gone), ("~", words.changed))
+    for kind, names in upgrade.terms.items():
+        signs = (("+", names.new), ("-", names.gone), ("~", names.changed))
         lines = [f"  {sign} {name}" for sign, names in signs for name in names]
         if lines:
             yield from ("", kind, *lines)

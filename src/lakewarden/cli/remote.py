@@ -133,15 +133,15 @@ def _refusal(status: int, problem: Json, address: str) -> BadInput | Unavailable
     """The problem of an answer, as an error."""
     if not isinstance(problem, dict) or "detail" not in problem:
         return Unavailable(f"`{address}` answers with status {status}")
-    said = str(problem["detail"])
+    message = str(problem["detail"])
     if status >= 500:
-        return Unavailable(f"`{address}`: {said}")
+        return Unavailable(f"`{address}`: {message}")
     if status == 401:
-        said += "; give a token in LAKEWARDEN_TOKEN or with --token-file"
+        message += "; give a token in LAKEWARDEN_TOKEN or with --token-file"
     granting = problem.get("may_grant")
     if granting:
-        said += f"; it can be granted by {', '.join(map(str, granting))}"
-    return BadInput(said)
+        message += f"; it can be granted by {', '.join(map(str, granting))}"
+    return BadInput(message)
 
 
 def system_of(given: Mapping[str, Any]) -> System:
@@ -211,7 +211,7 @@ class RemoteRealm:
 
 def statements(explained: Json, system: System, realm: str) -> dict[str, Statement]:
     """By id: the statements that a realm's explanation names."""
-    tables = [_table(one) for one in explained["named"]]
+    tables = [_table(table) for table in explained["named"]]
     read = read_statements(tables, system.model, system.spelling, realm, builtin=True)
     return {statement.id: statement for statement in read}
 
@@ -231,8 +231,8 @@ def _table(given: Json) -> Json:
 def chains(explained: Json) -> dict[str, tuple[Principal, ...]]:
     """By statement: over whom it reaches the asker."""
     return {
-        one["statement"]: tuple(read_principal(text) for text in one["over"])
-        for one in explained["reaching"]
+        path["statement"]: tuple(read_principal(text) for text in path["over"])
+        for path in explained["reaching"]
     }
 
 
@@ -266,7 +266,7 @@ def _way(given: Json, system: System) -> Way:
     opens = tuple(given["opens"])
     return Way(
         needs,
-        tuple(one["statement"] for one in given["lift"]),
+        tuple(denial["statement"] for denial in given["lift"]),
         grantors,
         joins,
         opens,

@@ -136,9 +136,9 @@ def serve(
     from lakewarden.config.settings import load
 
     rest = {"database": database, "cdap_profile": cdap_profile, "log_level": log_level}
-    said = {**asdict(listening), **asdict(believing), **rest, "indexes": indexes or UNSAID}
-    said["ui"] = {"enabled": False} if said.pop("no_ui") else UNSAID
-    settings = load(config, {key: value for key, value in said.items() if value != UNSAID})
+    options = {**asdict(listening), **asdict(believing), **rest, "indexes": indexes or UNSAID}
+    options["ui"] = {"enabled": False} if options.pop("no_ui") else UNSAID
+    settings = load(config, {key: value for key, value in options.items() if value != UNSAID})
     settings, remarks = preflight(settings)
     sock = server.bind(settings.host, settings.port)
     settings = settings.model_copy(update={"port": sock.getsockname()[1]})

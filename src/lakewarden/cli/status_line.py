@@ -73,8 +73,8 @@ class _PrintedLines:
         """The stage before it is done."""
         now = time.monotonic()
         if now - self._began >= PATIENCE:
-            said = f"{escaped(self._title)}: {self._stage}: {now - self._since:.1f} s"
-            print(said, file=sys.stderr)
+            line = f"{escaped(self._title)}: {self._stage}: {now - self._since:.1f} s"
+            print(line, file=sys.stderr)
         self._stage, self._since = stage, now
 
     def end(self) -> None:

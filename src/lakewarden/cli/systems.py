@@ -12,8 +12,8 @@ FLAGS = ("--version", "--systems")
 
 def is_requested(tokens: Sequence[str]) -> bool:
     """Whether the command line asks for the systems; `--format json` may go along."""
-    words = [token for token in tokens if token not in ("--format", "json", "--format=json")]
-    return sorted(words) == sorted(FLAGS)
+    arguments = [token for token in tokens if token not in ("--format", "json", "--format=json")]
+    return sorted(arguments) == sorted(FLAGS)
 
 
 def show_systems(*, as_json: bool) -> int:
@@ -21,9 +21,15 @@ def show_systems(*, as_json: bool) -> int:
     known = registry()
     known.check()
     rows = [
-        (one.name, one.version, one.title, ", ".join(one.models), ", ".join(one.sources))
-        for one in known.systems.values()
-        if one.name not in known.problems
+        (
+            system.name,
+            system.version,
+            system.title,
+            ", ".join(system.models),
+            ", ".join(system.sources),
+        )
+        for system in known.systems.values()
+        if system.name not in known.problems
     ]
     if as_json:
         names = ("name", "version", "title", "models", "sources")

@@ -58,13 +58,13 @@ def create(  # noqa: PLR0913 — one for each option
     from lakewarden.service import token
 
     with opened(at.database, makes=True) as service:
-        made = service.write(
+        created = service.write(
             operator(service),
             lambda transaction: token.create(
                 transaction, user, directory, token.Terms(length, realm, title, engine), new=new
             ),
         )
-        show(done(made).text)
+        show(done(created).text)
     return YES
 
 
@@ -93,15 +93,15 @@ def listed(
             answer = token.listed(service.state, actor, directory, user, service.clock())
             tokens = [
                 {
-                    "id": one.id,
-                    "user": one.user,
-                    "directory": one.directory,
-                    "realm": one.realm,
-                    "title": one.title,
-                    "created": _moment(one.created),
-                    "expires": _moment(one.expires),
+                    "id": listed_token.id,
+                    "user": listed_token.user,
+                    "directory": listed_token.directory,
+                    "realm": listed_token.realm,
+                    "title": listed_token.title,
+                    "created": _moment(listed_token.created),
+                    "expires": _moment(listed_token.expires),
                 }
-                for one in done(answer)
+                for listed_token in done(answer)
             ]
     if format == "json":
         show_json(tokens)

@@ -63,12 +63,12 @@ def _of_directory(
 
     actor = operator(service)
     if remove:
-        gone = done(
+        removed = done(
             service.write(
                 actor, lambda transaction: directory_password.remove(transaction, directory, name)
             )
         )
-        return YES if gone else NO
+        return YES if removed else NO
     text = _read(file)
     check_strength(text, name)
     hashed = Passwords().hash(text)
@@ -88,14 +88,14 @@ def _of_realm(
     from lakewarden.service import throttle
     from lakewarden.service.password import check_strength
 
-    found, passwords = _passwords(service, realm)
-    user = passwords.known(found, name)
+    realm_state, passwords = _passwords(service, realm)
+    user = passwords.known(realm_state, name)
     if remove:
-        gone = service.write(
+        removed = service.write(
             operator(service),
             lambda transaction: passwords.forget(transaction, realm, user, "operator"),
         )
-        return YES if gone else NO
+        return YES if removed else NO
     text = _read(file)
     check_strength(text, name)
     hashed = Passwords().hash(text)
@@ -111,12 +111,12 @@ def _passwords(service: DecisionService, realm: str) -> tuple[RealmState, Any]:
     """The realm, and the module with the passwords of its system; raises `BadInput`."""
     from lakewarden.registry import registry
 
-    found = service.state.realm(realm)
-    system = registry().shipping(found.realm.model)
+    realm_state = service.state.realm(realm)
+    system = registry().shipping(realm_state.realm.model)
     if system is None or not system.passwords:
-        titles = " or ".join(one.title for one, _ in registry().having("passwords"))
+        titles = " or ".join(system.title for system, _ in registry().having("passwords"))
         raise BadInput(f"`{realm}` is not a realm of {titles}")
-    return found, system.load(system.passwords)
+    return realm_state, system.load(system.passwords)
 
 
 def _read(file: Path | None) -> str:

@@ -44,14 +44,14 @@ def who(
     """
     if where.is_several:
         return _several(where, operation, entity, home, parts, format)
-    one = where.one()
-    remote = one.remote()
+    realm = where.one()
+    remote = realm.remote()
     if remote is not None:
         answer = remote.who(question(remote.model, None, operation, entity, parts))
         users = [Principal(USER, name) for name in answer["users"]]
         notes = answer["notes"]
     else:
-        parsed = ask(open_realm(one), None, operation, entity, parts)
+        parsed = ask(open_realm(realm), None, operation, entity, parts)
         users = sorted(who_may(parsed.realm.matrix, parsed.request))
         notes = list(parsed.notes)
     if format == "json":
@@ -77,10 +77,12 @@ def _several(
         show_json(answer)
         return YES if answer["union"] else NO
     if format == "csv":
-        pairs = ((one["person"], realm) for one in answer["union"] for realm in one["realms"])
+        pairs = (
+            (person["person"], realm) for person in answer["union"] for realm in person["realms"]
+        )
         show_csv(("user", "realm"), pairs)
     elif answer["union"]:
-        rows = ((one["person"], ", ".join(one["realms"])) for one in answer["union"])
+        rows = ((person["person"], ", ".join(person["realms"])) for person in answer["union"])
         show_table(("user", "in"), rows)
     tell_rest(answer)
     if not answer["union"]:

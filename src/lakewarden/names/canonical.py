@@ -74,7 +74,7 @@ def escaped(text: str) -> str:
     )
 
 
-def lower_word(word: str) -> str:
+def lower_word(name: str) -> str:
     """A type word in lower case; left alone when not ASCII, so that it stays unknown.
 
     Unicode folds further than intended: the Kelvin sign becomes the letter k.
@@ -82,59 +82,59 @@ def lower_word(word: str) -> str:
     >>> lower_word("TABLE")
     'table'
     """
-    return word.lower() if word.isascii() else word
+    return name.lower() if name.isascii() else name
 
 
-def check_text(text: str, what: str = "the name") -> None:
+def check_text(text: str, label: str = "the name") -> None:
     """Refuses what no engine stores or no log line shows: the rules for any name that is read.
 
     Empty, over `MAX_NAME_BYTES`, control characters and line breaks, lone surrogates.
     Raises `BadInput`.
     """
     if not text:
-        raise BadInput(f"{what} is empty")
+        raise BadInput(f"{label} is empty")
     if not text.isprintable():
         for character in text:
             if unicodedata.category(character) in _BREAKING:
-                raise BadInput(f"{what} holds the control character {quoted(character)}")
+                raise BadInput(f"{label} holds the control character {quoted(character)}")
     size = len(text) if text.isascii() else len(text.encode("utf-8"))
     if size > MAX_NAME_BYTES:
-        raise BadInput(f"{what} has {size} bytes, at most {MAX_NAME_BYTES} are allowed")
+        raise BadInput(f"{label} has {size} bytes, at most {MAX_NAME_BYTES} are allowed")
 
 
-def check_identifier(text: str, *, what: str, limit: int) -> None:
+def check_identifier(text: str, *, label: str, limit: int) -> None:
     """Refuses what a new name must not hold, whatever its alphabet.
 
     Not in normal form NFC, over `limit` characters, invisible or direction-changing
     characters, a space at either end; and all that `check_text` refuses. Raises `BadInput`.
     Source: security reference, R-40.
     """
-    check_text(text, what)
+    check_text(text, label)
     if len(text) > limit:
-        raise BadInput(f"{what} has {len(text)} characters, at most {limit} are allowed")
+        raise BadInput(f"{label} has {len(text)} characters, at most {limit} are allowed")
     if not unicodedata.is_normalized("NFC", text):
-        raise BadInput(f"{what} {quoted(text)} is not in Unicode normal form NFC")
+        raise BadInput(f"{label} {quoted(text)} is not in Unicode normal form NFC")
     for character in text:
         if not character.isprintable() or character in _INVISIBLE:
-            raise BadInput(f"{what} holds the invisible character U+{ord(character):04X}")
+            raise BadInput(f"{label} holds the invisible character U+{ord(character):04X}")
     if text[0] == " " or text[-1] == " ":
-        raise BadInput(f"{what} {quoted(text)} begins or ends with a space")
+        raise BadInput(f"{label} {quoted(text)} begins or ends with a space")
 
 
-def check_user_name(name: str, *, what: str = "the user name") -> None:
+def check_user_name(name: str, *, label: str = "the user name") -> None:
     r"""Refuses what the name of a new user or group must not be. Raises `BadInput`.
 
     At most 256 readable characters: `/ \ ' " ; %` too, for identity providers send `/eng/data`
     and `DOM\user`. Source: security reference, R-40.
     """
-    check_identifier(name, what=what, limit=MAX_USER_CHARACTERS)
-    check_segment(name, what)
+    check_identifier(name, label=label, limit=MAX_USER_CHARACTERS)
+    check_segment(name, label)
 
 
-def check_segment(name: str, what: str = "the name") -> None:
+def check_segment(name: str, label: str = "the name") -> None:
     """Refuses `.` and `..`, which no path can name: clients take them out. Raises `BadInput`."""
     if name in _STEPS:
-        raise BadInput(f"{what} cannot be {quoted(name)}")
+        raise BadInput(f"{label} cannot be {quoted(name)}")
 
 
 def split_path(raw: bytes | str, *, encoded_slash: bool = False) -> tuple[str, ...]:

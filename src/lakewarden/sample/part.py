@@ -22,8 +22,8 @@ class Question:
 
     def command(self, directory: Path) -> str:
         """The command line that asks the ingested directory."""
-        words = [self.verb, self.asker, self.operation, self.entity]
-        given = [shlex.quote(word) for word in words if word]
+        arguments = [self.verb, self.asker, self.operation, self.entity]
+        given = [shlex.quote(argument) for argument in arguments if argument]
         return " ".join(["lakewarden", *given, "--from", shlex.quote(str(directory))])
 
 

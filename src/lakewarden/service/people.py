@@ -269,7 +269,7 @@ def make_administrator(transaction: WriteTransaction, user: str, directory: str)
 def _check_person(person: Principal) -> None:
     if person.kind not in (USER, GROUP):
         raise BadInput(f"a directory contains users and groups, not a {person.kind}")
-    check_user_name(person.name, what=f"the {person.kind} name")
+    check_user_name(person.name, label=f"the {person.kind} name")
 
 
 def _own(realm_state: RealmState, text: str) -> Principal:
@@ -279,7 +279,7 @@ def _own(realm_state: RealmState, text: str) -> Principal:
         if realm_state.realm.name == CONTROL:
             check_text(person.name, f"the {person.kind} name")
         else:
-            check_user_name(person.name, what=f"the {person.kind} name")
+            check_user_name(person.name, label=f"the {person.kind} name")
     elif person.kind in (USER, GROUP, ROLE):
         check_text(person.name, f"the {person.kind} name")
     else:

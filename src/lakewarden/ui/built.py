@@ -38,9 +38,9 @@ class File:
 
     def coded_for(self, accepted: str) -> tuple[bytes, str]:
         """The content, and its coding where the reader accepts one; the smallest first."""
-        words = {part.partition(";")[0].strip() for part in accepted.split(",")}
+        codings = {part.partition(";")[0].strip() for part in accepted.split(",")}
         for coding in ("br", "gzip"):
-            if coding in words and coding in self.coded:
+            if coding in codings and coding in self.coded:
                 return self.coded[coding], coding
         return self.content, ""
 

@@ -103,7 +103,7 @@ def _place(text: str) -> dict[str, str]:
 def _places(exchange: Exchange) -> list[tuple[str, str]]:
     """Where people have passwords, as place and title: directories, and realms of some systems."""
     realms = exchange.state.realms
-    directories = sorted({one.realm.directory for one in realms.values()})
+    directories = sorted({realm_state.realm.directory for realm_state in realms.values()})
     places = [(f"directory:{name}", f"Directory {name}") for name in directories]
     with_passwords = {system.name for system, _ in registry().having("passwords")}
     for name, realm in sorted(realms.items()):
@@ -135,9 +135,9 @@ def _fields(body: bytes) -> dict[str, str]:
 def failed(error: Exception) -> Reply:
     """A failure as a short text; of one that nobody foresaw nothing is told."""
     status = _status(error)
-    said = str(error) if status != 500 else "internal error"
+    text = str(error) if status != 500 else "internal error"
     headers = {**HEADERS, "Retry-After": "1"} if status == 503 else HEADERS
-    return Reply(status, said.encode("utf-8", "replace"), "text/plain; charset=utf-8", headers)
+    return Reply(status, text.encode("utf-8", "replace"), "text/plain; charset=utf-8", headers)
 
 
 def _status(error: Exception) -> int:

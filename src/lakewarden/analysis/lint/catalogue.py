@@ -21,7 +21,7 @@ def _declared() -> Iterator[Rule]:
 
 
 RULES: Final[Mapping[str, Rule]] = {
-    one.id: one for one in sorted(_declared(), key=attrgetter("id"))
+    declared.id: declared for declared in sorted(_declared(), key=attrgetter("id"))
 }
 """Every rule, by its id."""
 
@@ -36,8 +36,8 @@ def rule(id: str) -> Rule:
     return rule
 
 
-def chosen(wanted: Iterable[str], ignored: Iterable[str]) -> tuple[Rule, ...]:
+def chosen(selected: Iterable[str], ignored: Iterable[str]) -> tuple[Rule, ...]:
     """The rules asked for, all if none are, less those ignored; raises `Unknown`."""
-    names = {rule(id).id for id in wanted} or set(RULES)
+    names = {rule(id).id for id in selected} or set(RULES)
     left_out = {rule(id).id for id in ignored}
     return tuple(RULES[id] for id in RULES if id in names - left_out)

@@ -125,10 +125,10 @@ class LintContext:
             for privilege in sorted(side):
                 for grant in side[privilege].every:
                     statement = grant.statement
-                    words = named.get(statement.id)
-                    if words is None:
-                        words = named[statement.id] = self.privileges(statement)
-                    if privilege in words:
+                    privileges = named.get(statement.id)
+                    if privileges is None:
+                        privileges = named[statement.id] = self.privileges(statement)
+                    if privilege in privileges:
                         bearings.setdefault(statement.id, []).append(Bearing(privilege, grant))
         return bearings
 
@@ -141,7 +141,7 @@ class LintContext:
 
     def privileges(self, statement: Statement) -> frozenset[str]:
         """The statement's privileges by their present names."""
-        return frozenset(self.model.privilege(word).name for word in statement.privileges)
+        return frozenset(self.model.privilege(name).name for name in statement.privileges)
 
     def ids(self, grant: Grant) -> BitMap:
         """The numbers of all that lies in a grant's scope, stored or not."""
@@ -209,15 +209,17 @@ class LintContext:
         if principal == ANY_GROUP:
             return BitMap(user for user in self._users if id in self.acts_as(user))
         memberships = self.memberships.acting_as(id)
-        return BitMap(one for one in memberships if self.principal(one).kind == USER)
+        return BitMap(id for id in memberships if self.principal(id).kind == USER)
 
     @cached_property
     def _users(self) -> BitMap:
         return BitMap(id for id in self.memberships.stored if self.principal(id).kind == USER)
 
-    def go_together(self, one: int, other: int) -> bool:
+    def go_together(self, first: int, second: int) -> bool:
         """Whether anybody acts as both principals."""
-        return other in self.acts_as(one) or self.users_of(one).intersect(self.users_of(other))
+        return second in self.acts_as(first) or self.users_of(first).intersect(
+            self.users_of(second)
+        )
 
     # names
 
@@ -246,7 +248,7 @@ def of_facts(
     usable: list[Statement] = []
     unknown: list[tuple[Statement, tuple[str, ...]]] = []
     for statement in facts.statements:
-        strange = tuple(sorted(word for word in statement.privileges if not _knows(model, word)))
+        strange = tuple(sorted(name for name in statement.privileges if not _knows(model, name)))
         if strange:
             unknown.append((statement, strange))
         known = statement.privileges - set(strange)
@@ -255,9 +257,9 @@ def of_facts(
     return LintContext(snapshot, set_aside=set_aside, unknown=unknown)
 
 
-def _knows(model: Model, word: str) -> bool:
+def _knows(model: Model, name: str) -> bool:
     try:
-        model.privilege(word)
+        model.privilege(name)
     except Unknown:
         return False
     return True

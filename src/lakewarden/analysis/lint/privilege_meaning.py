@@ -113,7 +113,7 @@ class Meaning:
                 combined = _ALWAYS
                 for part in parts:
                     inner = self._unfold(part, type, owning)
-                    combined = _least(one | other for one in combined for other in inner)
+                    combined = _least(first | second for first in combined for second in inner)
                 return combined
             case _:
                 return _ALWAYS
@@ -183,9 +183,11 @@ class Meaning:
                 if own and own != self.ways(name, type):
                     operations += 1
                     needed.update(frozenset.intersection(*own))
-            words = frozenset(word for word, count in needed.items() if count * 2 > operations)
-            if words:
-                by_type[type] = words
+            privileges = frozenset(
+                privilege for privilege, count in needed.items() if count * 2 > operations
+            )
+            if privileges:
+                by_type[type] = privileges
         return by_type
 
     @cached_property
@@ -194,7 +196,7 @@ class Meaning:
 
         An operation that asks for nothing but what looking asks for changes by other means.
         """
-        words: set[str] = set()
+        privileges: set[str] = set()
         for type in ("", *self._types):
             reading: set[Ways] = set()
             writing: set[Ways] = set()
@@ -203,8 +205,8 @@ class Meaning:
                 (reading if _is_reading(name) else writing).add(ways)
             looks = [way for ways in reading if ways for way in (frozenset.intersection(*ways),)]
             gates = frozenset().union(*looks)
-            words.update(*(way - gates for ways in writing - reading for way in ways))
-        return frozenset(words)
+            privileges.update(*(way - gates for ways in writing - reading for way in ways))
+        return frozenset(privileges)
 
     @cached_property
     def seeing(self) -> frozenset[str]:
@@ -237,15 +239,15 @@ class Meaning:
     @cached_property
     def assets(self) -> frozenset[str]:
         """The types that criteria choose among, without those by which they choose."""
-        words = {
-            word
+        names = {
+            name
             for field in self.model.fields.values()
-            for word in (*field.up, *field.itself, *self._targets(field.origin))
+            for name in (*field.up, *field.itself, *self._targets(field.origin))
         }
         return frozenset(
             type.name
             for type in self.model.types.values()
-            if type.name not in words and type.owned and type.principal is None and type.parents
+            if type.name not in names and type.owned and type.principal is None and type.parents
         )
 
     def _targets(self, origins: Iterable[str]) -> Iterator[str]:
@@ -284,14 +286,14 @@ def meaning(model: Model) -> Meaning:
 
 def not_denied(model: Model) -> frozenset[str]:
     """The privileges a DENY of which counts even where nobody is allowed them."""
-    words: set[str] = set()
+    privileges: set[str] = set()
     todo = [rule for operation in model.operations.values() for rule in operation.rules.values()]
     while todo:
         node = todo.pop()
         if isinstance(node, NotDenied):
-            words.add(node.privilege)
+            privileges.add(node.privilege)
         todo.extend(children(node))
-    return frozenset(words)
+    return frozenset(privileges)
 
 
 def _is_reading(operation: str) -> bool:

@@ -14,14 +14,14 @@ def lint(realm: str, context: LintContext, rules: Iterable[Rule]) -> tuple[Findi
         Finding(
             realm=realm,
             rule=rule,
-            severity=rule.severity if one.severity is None else one.severity,
-            place=one.place,
-            says=one.says,
-            fix=one.fix,
+            severity=rule.severity if violation.severity is None else violation.severity,
+            place=violation.place,
+            says=violation.says,
+            fix=violation.fix,
         )
         for rule in rules
         if rule.applies(context.model)
-        for one in rule.find(context)
+        for violation in rule.find(context)
     ]
     return ordered(findings)
 

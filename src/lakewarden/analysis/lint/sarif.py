@@ -41,7 +41,7 @@ def sarif(
         "semanticVersion": version,
         "rules": [_rule(rule) for rule in rules],
     }
-    results = [_result(one, numbers[one.rule.id], files or {}) for one in findings]
+    results = [_result(finding, numbers[finding.rule.id], files or {}) for finding in findings]
     run: Json = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",

@@ -47,7 +47,7 @@ class Files:
     statements: Annotated[
         tuple[Path, ...],
         Parameter(
-            help="Policy files, TOML or YAML; a folder stands for its files.",
+            help="Policy files, TOML or YAML; a folder includes its files.",
             consume_multiple=True,
             show_default=False,
         ),
@@ -104,17 +104,17 @@ def diffing(
         raise BadInput("needs --statements FILES", where="--only")
     if files.now is not None and not paths:
         raise BadInput("needs --statements FILES", where="--now")
-    found = policy_file.find(paths) if paths else []
-    parts = [(str(file), policy_file.read(file)) for file in found]
+    policy_files = policy_file.find(paths) if paths else []
+    parts = [(str(file), policy_file.read(file)) for file in policy_files]
     with running("diff", spark, names_of(STAGES_OF_TIMES)) as (session, progress):
         if later is None:
-            made = difference_of_policies(
+            product = difference_of_policies(
                 index, parts, out, spark=session, only=files.only, now=files.now, progress=progress
             )
         else:
-            made = difference_of_times(index, later, out, spark=session, progress=progress)
-    show_product(out, made, format, *_lines(out, made.report))
-    return _code(made.report["changes"], fail_on)
+            product = difference_of_times(index, later, out, spark=session, progress=progress)
+    show_product(out, product, format, *_lines(out, product.report))
+    return _code(product.report["changes"], fail_on)
 
 
 def _code(changes: Mapping[str, Any], fail_on: FailOn) -> int:
@@ -125,8 +125,8 @@ def _code(changes: Mapping[str, Any], fail_on: FailOn) -> int:
     >>> [_code(lost, one) for one in ("any", "gained", "lost", "nothing")]
     [1, 0, 1, 0]
     """
-    words = {"any": ("gained", "lost"), "nothing": ()}.get(fail_on, (fail_on,))
-    return NO if any(changes[kind][word]["parts"] for kind in _KINDS for word in words) else YES
+    signs = {"any": ("gained", "lost"), "nothing": ()}.get(fail_on, (fail_on,))
+    return NO if any(changes[kind][sign]["parts"] for kind in _KINDS for sign in signs) else YES
 
 
 def _lines(out: Path, report: Mapping[str, Any]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def _lines(out: Path, report: Mapping[str, Any]) -> Iterator[str]:
         yield "nobody gains or loses anything"
         return
     for kind in _KINDS:
-        gained, lost = (changes[kind][word] for word in ("gained", "lost"))
+        gained, lost = (changes[kind][sign] for sign in ("gained", "lost"))
         yield f"{kind}s: {gained['pairs']:,} gained and {lost['pairs']:,} lost"
     others = ", and whoever is not stored" if changes["others"] else ""
     yield f"by {changes['users']:,} users{others}, on {changes['entities']:,} entities"

@@ -52,7 +52,7 @@ def tables(
     from lakewarden.pipeline.job import names_of
 
     with running("export", spark, names_of(STAGES)) as (session, progress):
-        made = make_export(
+        product = make_export(
             index,
             out,
             privileges=names(privileges),
@@ -61,5 +61,5 @@ def tables(
             progress=progress,
             spark=session,
         )
-    folder = out / "versions" / str(made.report["version"])
-    return show_product(out, made, format, "", f"to ask:     {folder / 'views.sql'}")
+    folder = out / "versions" / str(product.report["version"])
+    return show_product(out, product, format, "", f"to ask:     {folder / 'views.sql'}")

@@ -42,5 +42,5 @@ def indexing(
     from lakewarden.pipeline.job import names_of
 
     with running("index", spark, names_of(STAGES)) as (session, progress):
-        made = make_index(directory, out, now=now, progress=progress, spark=session)
-    return show_product(out, made, format)
+        product = make_index(directory, out, now=now, progress=progress, spark=session)
+    return show_product(out, product, format)

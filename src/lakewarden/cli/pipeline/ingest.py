@@ -151,7 +151,7 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
 def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None:
     """Refuses options of running systems where none is read."""
     if kind not in RUNNING and (asking != PLAINLY or people != NO_PEOPLE):
-        listed = ", ".join(f"`{one}`" for one in RUNNING)
+        listed = ", ".join(f"`{system}`" for system in RUNNING)
         raise BadInput(f"only for a running system: {listed}", where="--source")
     if kind in RUNNING:
         check_people(kind, people, is_running=True)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("dbt-file", "csv", "parquet", "store")
 """Sources that several systems share."""
 
-RUNNING: Final = tuple(one.name for one in registry().systems.values() if one.extractor)
+RUNNING: Final = tuple(system.name for system in registry().systems.values() if system.extractor)
 """The systems that are read over their own API."""
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Database:
 
     def given(self) -> Options:
         """The options that were given, by name."""
-        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in values if value is not None and value is not False}
 
 
@@ -158,7 +158,7 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
     given = database.given()
     for name in given:
         if kind not in _takers(name):
-            taking = " and ".join(f"`--source {one}`" for one in _takers(name))
+            taking = " and ".join(f"`--source {source}`" for source in _takers(name))
             raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=_option(name))
     if kind == "dbt-file":
         _check_dbt(model or next(iter(readers())), given)
@@ -177,7 +177,7 @@ def _takers(name: str) -> tuple[str, ...]:
     if name == "revision":
         return ("store",)
     by_opener = [kind for kind in openers() if name in opener_of(kind).options]
-    by_dbt = ["dbt-file"] if any(name in one.options for one in readers().values()) else []
+    by_dbt = ["dbt-file"] if any(name in reader.options for reader in readers().values()) else []
     return (*by_opener, *by_dbt)
 
 
@@ -194,7 +194,7 @@ def _check_dbt(model: str, given: Options) -> None:
     for name in given:
         if name not in reader.options:
             having = " and ".join(
-                f"`--model {one}`" for one in readers() if name in readers()[one].options
+                f"`--model {model}`" for model in readers() if name in readers()[model].options
             )
             raise BadInput(f"only under {having} is there a {name}", where=_option(name))
     for name in reader.required:
@@ -239,14 +239,14 @@ def _remarks(report: Report) -> Iterator[str]:
     for type, count in report.named.items():
         yield f"named, but not stored: {count:,} × {type}"
     if report.ignored:
-        counts = ", ".join(f"{count:,} × {what}" for what, count in report.ignored.items())
+        counts = ", ".join(f"{count:,} × {kind}" for kind, count in report.ignored.items())
         yield f"without meaning here: {counts}"
-    for subject, what in report.notes[:NOTES_SHOWN]:
-        yield f"no counterpart: {subject}: {what}"
+    for subject, note in report.notes[:NOTES_SHOWN]:
+        yield f"no counterpart: {subject}: {note}"
     if report.note_count > NOTES_SHOWN:
         yield f"no counterpart: {report.note_count - NOTES_SHOWN:,} more, in report.json"
-    for what in report.not_read:
-        yield f"not read: {what}"
+    for note in report.not_read:
+        yield f"not read: {note}"
     yield from _quality(report.quality)
     if report.reused:
         yield f"taken over from a run that was cut short: {', '.join(report.reused)}"
@@ -255,11 +255,11 @@ def _remarks(report: Report) -> Iterator[str]:
 
 def _quality(quality: Quality) -> Iterator[str]:
     """The quality of the data, where there is something to mend."""
-    for what, shares in (("owner", quality.ownerless), ("description", quality.undescribed)):
+    for member, shares in (("owner", quality.ownerless), ("description", quality.undescribed)):
         for type, share in shares.items():
             if share.lacking:
                 part = f"{share.lacking:,} of {share.of:,} × {type}"
-                yield f"without {what}: {part} ({share.lacking / share.of:.0%})"
+                yield f"without {member}: {part} ({share.lacking / share.of:.0%})"
     for name, count in quality.dangling.items():
         if name in ("user", "group", "role"):
             yield f"named, but no principal that is stored: {count:,} × {name}"

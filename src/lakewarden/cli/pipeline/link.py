@@ -63,8 +63,8 @@ def linking(
     with running("link", spark, title="links") as (session, progress):
         result = link(rules, realms, out, progress=progress, spark=session)
     if format == "json":
-        made = {"directory": str(out), "new": result.is_new, "version": result.manifest.version}
-        show_json({**made, **result.report.table()})
+        product = {"directory": str(out), "new": result.is_new, "version": result.manifest.version}
+        show_json({**product, **result.report.table()})
     else:
         _show(result, out)
     return YES
@@ -86,10 +86,10 @@ def _show(result: Result, out: Path) -> None:
 def _remarks(report: Report) -> Iterator[str]:
     for rule, count in report.links.items():
         yield f"rule {rule}: {count:,} links" if count else f"rule {rule}: links nothing"
-    for reason in dict.fromkeys(one.reason for one in report.named):
-        named = [one for one in report.named if one.reason == reason]
-        for one in named[:NAMES_SHOWN]:
-            yield f"{reason}: {one.realm}: {one.type}:{one.name}"
+    for reason in dict.fromkeys(entity.reason for entity in report.named):
+        named = [entity for entity in report.named if entity.reason == reason]
+        for entity in named[:NAMES_SHOWN]:
+            yield f"{reason}: {entity.realm}: {entity.type}:{entity.name}"
         total = sum(counts[reason] for counts in report.left.values())
         if total > NAMES_SHOWN:
             yield f"{reason}: {total - NAMES_SHOWN:,} more, in report.json"

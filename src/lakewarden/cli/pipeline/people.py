@@ -54,7 +54,7 @@ def people(
         if number < 1:
             raise BadInput(f"expected 1 or more, got {number}", where=option)
     rows, of = _page_of_people(review, asset, page, limit, sensitive=sensitive)
-    ways = tuple(one for one in WAYS if one in way) or WAYS
+    ways = tuple(name for name in WAYS if name in way) or WAYS
     if format == "json":
         show_json({"total": of, "assets": [_table(row, ways) for row in rows]})
     elif format == "csv":
@@ -66,11 +66,11 @@ def people(
     elif len(rows) < of:
         note(f"page {page} of {-(-of // limit):,}, of {of:,} assets; --page selects another one")
     cut = any(
-        row[one] is not None and len(row[one]) < row[f"{one}_n"] for row in rows for one in ways
+        row[way] is not None and len(row[way]) < row[f"{way}_n"] for row in rows for way in ways
     )
     if cut:
         note("the list is truncated; `lakewarden who` shows all users")
-    return YES if any(row[one] for row in rows for one in ways) else NO
+    return YES if any(row[name] for row in rows for name in ways) else NO
 
 
 def _page_of_people(

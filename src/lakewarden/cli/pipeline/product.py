@@ -22,13 +22,13 @@ class Made(Protocol):
     def is_new(self) -> bool: ...
 
 
-def show_product(out: Path, made: Made, format: As, *more: str) -> int:
+def show_product(out: Path, product: Made, format: As, *more: str) -> int:
     """Shows the run report; `more` are lines between its tables and its times."""
-    report = made.report
+    report = product.report
     if format == "json":
-        show_json({"folder": str(out), "new": made.is_new, **report})
+        show_json({"folder": str(out), "new": product.is_new, **report})
         return YES
-    as_before = "" if made.is_new else ", unchanged"
+    as_before = "" if product.is_new else ", unchanged"
     show(f"{out}: version {report['version']}{as_before}", "")
     show_table(("table", "rows"), [(name, f"{n:,}") for name, n in report["rows"].items()])
     show(*more)

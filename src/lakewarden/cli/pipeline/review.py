@@ -66,7 +66,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
     from lakewarden.pipeline.review.run import STAGES, make_review
 
     with running("review", spark, names_of(STAGES)) as (session, progress):
-        made = make_review(
+        product = make_review(
             index,
             out,
             privileges=names(privileges),
@@ -77,7 +77,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
             progress=progress,
             spark=session,
         )
-    return show_product(out, made, format, *_lines(out, made.report))
+    return show_product(out, product, format, *_lines(out, product.report))
 
 
 def names(given: tuple[str, ...]) -> tuple[str, ...] | None:

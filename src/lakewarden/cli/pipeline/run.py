@@ -82,23 +82,23 @@ def running(
     return _run(read(jobfile), dry_run=dry_run)
 
 
-def run_joined(words: Sequence[str]) -> int:
+def run_joined(arguments: Sequence[str]) -> int:
     """Runs the jobs that `+` joins. Raises `BadInput` for one that is malformed."""
-    return _run(list(joined(words)), dry_run=False)
+    return _run(list(joined(arguments)), dry_run=False)
 
 
-def joined(words: Sequence[str]) -> Iterator[Job]:
+def joined(arguments: Sequence[str]) -> Iterator[Job]:
     """The jobs between the `+` of a command line.
 
     >>> [job.words for job in joined(["index", "a", "--out", "b", "+", "review", "b"])]
     [('index', 'a', '--out', 'b'), ('review', 'b')]
     """
     parts: list[list[str]] = [[]]
-    for word in words:
-        if word == JOINED:
+    for argument in arguments:
+        if argument == JOINED:
             parts.append([])
         else:
-            parts[-1].append(word)
+            parts[-1].append(argument)
     for number, part in enumerate(parts, 1):
         verb = part[0] if part else ""
         yield Job(f"job {number}" + (f" ({verb})" if verb else ""), tuple(part))
@@ -116,23 +116,23 @@ def read(file: Path) -> list[Job]:
 
 def _job(number: int, table: Section, file: Path) -> Job:
     verb = table.text(_VERB)
-    words = [verb, *table.texts(_ARGUMENTS)]
+    arguments = [verb, *table.texts(_ARGUMENTS)]
     for name in table.names():
         if name not in (_VERB, _ARGUMENTS):
-            words += _option(name, table.take(name), table)
-    return Job(f"{file}: job {number} ({verb})", tuple(words))
+            arguments += _option(name, table.take(name), table)
+    return Job(f"{file}: job {number} ({verb})", tuple(arguments))
 
 
 def _option(name: str, value: object, table: Section) -> Iterator[str]:
     """An option as words: a flag where it is true, and once for each value of a list."""
     option = f"--{name.replace('_', '-')}"
     values = value if isinstance(value, list) else [value]
-    for one in values:
-        if isinstance(one, bool):
-            if one:
+    for item in values:
+        if isinstance(item, bool):
+            if item:
                 yield option
-        elif isinstance(one, str | int | float):
-            yield f"{option}={one}"
+        elif isinstance(item, str | int | float):
+            yield f"{option}={item}"
         else:
             expected = "expected a text, a number, true or false, or a list of these"
             raise BadInput(expected, where=table.at(name))
@@ -142,25 +142,25 @@ def _run(jobs: Sequence[Job], *, dry_run: bool) -> int:
     bound = [_bound(job) for job in jobs]
     spark = _place(bound)
     if dry_run:
-        show(*(one.job.text for one in bound))
+        show(*(bound_job.job.text for bound_job in bound))
         return YES
     worst = YES
     with session("lakewarden pipeline", spark.master, spark.remote):
-        for number, one in enumerate(bound, 1):
-            _say(f"[{number}/{len(bound)}] {one.job.text}")
+        for number, bound_job in enumerate(bound, 1):
+            _say(f"[{number}/{len(bound)}] {bound_job.job.text}")
             began = time.monotonic()
-            worst = max(worst, _code(one))
+            worst = max(worst, _code(bound_job))
             _say(f"[{number}/{len(bound)}] took {time.monotonic() - began:.1f} s")
             if worst > NO:
                 break
     return worst
 
 
-def _code(one: _Bound) -> int:
+def _code(bound_job: _Bound) -> int:
     try:
-        code = one.call(*one.bound.args, **one.bound.kwargs)
+        code = bound_job.call(*bound_job.bound.args, **bound_job.bound.kwargs)
     except WardenError as error:
-        complain(f"{one.job.place}: {error}")
+        complain(f"{bound_job.job.place}: {error}")
         return code_for(error)
     sys.stdout.flush()
     return code if isinstance(code, int) else YES
@@ -184,14 +184,16 @@ def _bound(job: Job) -> _Bound:
             [_GROUP, *job.words], exit_on_error=False, print_error=False
         )
     except CycloptsError as error:
-        said = " ".join(str(error).split()).rstrip(".")
-        raise BadInput(f"{said[:1].lower()}{said[1:]}", where=job.place) from None
+        message = " ".join(str(error).split()).rstrip(".")
+        raise BadInput(f"{message[:1].lower()}{message[1:]}", where=job.place) from None
     return _Bound(job, call, bound)
 
 
 def _place(jobs: Iterable[_Bound]) -> Spark:
     """Where all of them run; a job that names nothing runs where the others do."""
-    named: Mapping[Spark, str] = {one.spark: one.job.place for one in jobs if one.spark != LOCAL}
+    named: Mapping[Spark, str] = {
+        bound_job.spark: bound_job.job.place for bound_job in jobs if bound_job.spark != LOCAL
+    }
     if len(named) > 1:
         raise BadInput("the jobs of one run share one session: name one `--master` or `--remote`")
     return next(iter(named), LOCAL)

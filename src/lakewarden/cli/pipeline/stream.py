@@ -92,7 +92,7 @@ def streaming(  # noqa: PLR0913 — each is an option
     options = dict(pair(text, "--option") for text in option)
     with running("stream", spark, ("read", "plan", *names_of(STAGES))) as (session, progress):
         feed = Feed(source, events, options)
-        made = follow(
+        product = follow(
             feed,
             index,
             checkpoint=checkpoint,
@@ -102,16 +102,16 @@ def streaming(  # noqa: PLR0913 — each is an option
             progress=progress,
             spark=session,
         )
-    return show_product(index, made, format, *_said(made))
+    return show_product(index, product, format, *_said(product))
 
 
-def _said(made: Result) -> list[str]:
+def _said(product: Result) -> list[str]:
     """What happened, for people."""
-    report: Any = made.report
+    report: Any = product.report
     count, applied = report["versions"], report["events"].get("applied", 0)
     summary = f"revision {report['revision']}: {applied:,} events in {count:,} new versions"
     blocks = report["blocks"]
     if not blocks:
         return [summary]
-    words = (f"{blocks[name]:,} {name}" for name in ("judged", "moved", "kept"))
-    return [summary, f"blocks of the last one: {', '.join(words)}"]
+    counts = (f"{blocks[name]:,} {name}" for name in ("judged", "moved", "kept"))
+    return [summary, f"blocks of the last one: {', '.join(counts)}"]

@@ -78,16 +78,16 @@ def unused(  # noqa: PLR0913 — a parameter for each option
         _logs(index, log) as logs,
         running("unused", spark, names_of(STAGES)) as (session, progress),
     ):
-        made = find_unused(
+        product = find_unused(
             index, logs, out, criteria, mapping=mapping, progress=progress, spark=session
         )
-    tables = made.manifest.tables
+    tables = product.manifest.tables
     counts = {name: tables[name].rows for name in tables if name.startswith("unused_")}
-    said = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())
-    changes = made.manifest.facts["changes"]
-    proposal = out / "versions" / str(made.report["version"]) / "proposal.toml"
-    show_product(out, made, format, said, f"{proposal}: {changes:,} statements to change")
-    return NO if is_anything_unused(made.manifest) else YES
+    summary = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items())
+    changes = product.manifest.facts["changes"]
+    proposal = out / "versions" / str(product.report["version"]) / "proposal.toml"
+    show_product(out, product, format, summary, f"{proposal}: {changes:,} statements to change")
+    return NO if is_anything_unused(product.manifest) else YES
 
 
 @contextmanager

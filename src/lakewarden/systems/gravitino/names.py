@@ -188,9 +188,9 @@ def check_new_name(type: str, name: str) -> None:
     label = f"the {type} name"
     _check_part(type, name)
     if type in ("user", "group"):
-        check_user_name(name, what=label)
+        check_user_name(name, label=label)
         return
-    check_identifier(name, what=label, limit=MAX_NEW_CHARACTERS)
+    check_identifier(name, label=label, limit=MAX_NEW_CHARACTERS)
     if name[0] not in WORD:
         raise BadInput(f"{label} {quoted(name)} begins with {quoted(name[0])}")
     allowed = _NEW_WHOLE if type in _WHOLE else _NEW_OBJECT

@@ -60,7 +60,7 @@ def bypassed_deny(context: LintContext) -> Iterator[Violation]:
         if not ids or not grant.principals:
             continue
         for other in sorted(context.meaning.stand_ins(privilege)):
-            if all(_keeps(context, other, one, ids) for one in grant.principals):
+            if all(_keeps(context, other, principal, ids) for principal in grant.principals):
                 yield Violation(
                     at(statement),
                     f"denies {privilege}, but {other} remains allowed there and permits the same",
@@ -141,7 +141,11 @@ def _takes(context: LintContext, bearing: Bearing) -> bool:
     denied = bearing.grant.principals
     return any(
         grant.owners is not None
-        or any(context.go_together(one, other) for one in denied for other in grant.principals)
+        or any(
+            context.go_together(principal, other)
+            for principal in denied
+            for other in grant.principals
+        )
         for grant in context.overlapping(
             Effect.ALLOW, bearing.privilege, context.ids(bearing.grant)
         )

@@ -226,38 +226,38 @@ def _lacks(context: LintContext, bearing: Bearing, principal: int) -> frozenset[
     ids = context.stored(grant)
     lacking: frozenset[str] = frozenset()
     for type, ways in context.meaning.companions(privilege).items():
-        there = ids & context.snapshot.of_type(type)
-        if not there:
+        ids_of_type = ids & context.snapshot.of_type(type)
+        if not ids_of_type:
             continue
         for way in ways:
-            missing = _missing(context, way, principal, there)
+            missing = _missing(context, way, principal, ids_of_type)
             if not missing:
                 return frozenset()
             lacking = missing if not lacking or len(missing) < len(lacking) else lacking
     return lacking
 
 
-def _missing(context: LintContext, way: Way, principal: int, there: BitMap) -> frozenset[str]:
+def _missing(context: LintContext, way: Way, principal: int, ids: BitMap) -> frozenset[str]:
     """Of what else the way needs, what nobody concerned has on any of the entities."""
-    open_to = there
+    open_to = ids
     absent: set[str] = set()
     for name in sorted(way):
-        reached = _reached(context, name, principal, there)
+        reached = _reached(context, name, principal, ids)
         open_to = open_to & reached
         if not reached:
             absent.add(name)
     return frozenset(absent) if absent or open_to else way
 
 
-def _reached(context: LintContext, privilege: str, principal: int, there: BitMap) -> BitMap:
+def _reached(context: LintContext, privilege: str, principal: int, ids: BitMap) -> BitMap:
     """On which of the entities anybody has the privilege who acts as the principal."""
-    reached = there & context.reach(Effect.ALLOW, privilege, context.acts_as(principal))
-    if reached == there:
+    reached = ids & context.reach(Effect.ALLOW, privilege, context.acts_as(principal))
+    if reached == ids:
         return reached
-    for grant in context.overlapping(Effect.ALLOW, privilege, there):
+    for grant in context.overlapping(Effect.ALLOW, privilege, ids):
         if any(context.go_together(principal, other) for other in grant.principals):
-            reached |= context.ids(grant) & there
-            if len(reached) == len(there):
+            reached |= context.ids(grant) & ids
+            if len(reached) == len(ids):
                 break
     return reached
 

@@ -91,7 +91,7 @@ def empty_group(context: LintContext) -> Iterator[Violation]:
         if context.users_of(id) or (principal.kind == ROLE and not members):
             continue
         if principal.kind == ROLE:
-            groups = (context.principal(one).name for one in sorted(members))
+            groups = (context.principal(id).name for id in sorted(members))
             says = f"is held only by {some(groups)}, which have no members"
         else:
             says = f"has no members, and is named by {some(named[id])}"

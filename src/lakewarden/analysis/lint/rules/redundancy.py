@@ -167,15 +167,15 @@ def shadowed_statement(context: LintContext) -> Iterator[Violation]:
             _cover(context, privilege, principal, covered)
     for statement in context.in_force:
         bearings = context.bearings.get(statement.id, [])
-        wanted = {(b.privilege, p) for b in bearings for p in b.grant.principals}
+        pairs = {(b.privilege, p) for b in bearings for p in b.grant.principals}
         if (
             not bearings
-            or not wanted
+            or not pairs
             or statement.owners is not None
             or statement.effect is not Effect.ALLOW
         ):
             continue
-        if wanted <= covered.get(statement.id, set()):
+        if pairs <= covered.get(statement.id, set()):
             by = sorted(_by(context, bearings[0], statement.id))
             hint = f", as {some(by)} {'does' if len(by) == 1 else 'do'}" if by else ""
             yield Violation(

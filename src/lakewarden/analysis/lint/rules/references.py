@@ -193,7 +193,7 @@ def unfollowed_cycle(context: LintContext) -> Iterator[Violation]:
             principals = [context.principal(id) for id in members]
             yield Violation(
                 Place(principals[0].kind, principals[0].name),
-                f"{some(one.name for one in principals)} {says}",
+                f"{some(principal.name for principal in principals)} {says}",
                 "remove one of the memberships",
             )
 

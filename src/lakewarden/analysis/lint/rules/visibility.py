@@ -86,10 +86,10 @@ def _levels(context: LintContext, name: str) -> int:
             continue
         inside = context.tree.subtree(id)
         for type in types:
-            for one in inside & context.snapshot.of_type(type):
+            for entity in inside & context.snapshot.of_type(type):
                 above = 1
-                for other in context.tree.ancestors(one):
-                    if one == id:
+                for other in context.tree.ancestors(entity):
+                    if entity == id:
                         break
                     above += 1
                     if other == id:
@@ -148,12 +148,12 @@ def role_overrides_views(context: LintContext) -> Iterator[Violation]:
 
 
 def _held(context: LintContext, id: int) -> Iterator[Violation]:
-    members = [context.principal(one) for one in sorted(context.memberships.members[id])]
+    members = [context.principal(member) for member in sorted(context.memberships.members[id])]
     if members:
         yield Violation(
             who(context.principal(id)),
             f"makes everything visible, regardless of policies by domain or owner, to"
-            f" {some(one.name for one in members)}",
+            f" {some(member.name for member in members)}",
             "revoke the role where visibility is to be restricted; a policy can grant its"
             " other privileges",
         )

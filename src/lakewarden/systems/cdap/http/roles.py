@@ -27,7 +27,7 @@ from lakewarden.systems.cdap.http.privileges import BASE, acts_as, allow_about, 
 def create(exchange: Exchange) -> Reply:
     """A new role, that nobody holds yet."""
     role = _role(exchange)
-    check_identifier(role.name, what="the name of the role", limit=MAX_USER_CHARACTERS)
+    check_identifier(role.name, label="the name of the role", limit=MAX_USER_CHARACTERS)
 
     def create_role(transaction: WriteTransaction) -> None:
         if is_known(transaction.realm(exchange.realm), role):

@@ -1,4 +1,5 @@
 import { Toast } from "@base-ui/react/toast";
+import { useEffect } from "react";
 
 import { t } from "../words";
 import styles from "./toast.module.css";
@@ -28,6 +29,12 @@ export function ToastRegion() {
 
 function List() {
   const { toasts } = Toast.useToastManager();
+  const newest = toasts[0]?.id;
+  useEffect(() => {
+    // What was pressed may be gone by what it did: the keyboard goes on from the heading.
+    if (newest !== undefined && document.activeElement === document.body)
+      document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+  }, [newest]);
   return toasts.map((toast) => (
     <Toast.Root key={toast.id} toast={toast} className={styles.toast}>
       <Toast.Title render={<p />} />

@@ -1,4 +1,4 @@
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
@@ -98,6 +98,9 @@ export default function MatrixPage() {
   );
 }
 
+/** The cell that was chosen at each place of the history, for who comes back to it. */
+const chosenCells = new Map<string, Cell>();
+
 function Answer({
   realm,
   ask,
@@ -124,7 +127,8 @@ function Answer({
     },
     { retry: false },
   );
-  const [cell, setCell] = useState<Cell>({ row: 0, column: 0 });
+  const visit = useLocation({ select: (location) => location.state.__TSR_key ?? "" });
+  const [cell, setCell] = useState<Cell>(() => chosenCells.get(visit) ?? { row: 0, column: 0 });
   const [shape, setShape] = useState<"picture" | "table">("picture");
   const told = useRef<HTMLDivElement>(null);
   const picture = useRef<HTMLDivElement>(null);
@@ -175,7 +179,10 @@ function Answer({
             <Grid
               matrix={matrix}
               cell={at}
-              onCell={setCell}
+              onCell={(next) => {
+                chosenCells.set(visit, next);
+                setCell(next);
+              }}
               onOpen={() => {
                 focusIn(told.current);
               }}

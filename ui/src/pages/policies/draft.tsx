@@ -132,7 +132,7 @@ export function Draft({
             realm={realm}
             urn={urn}
             stored={stored}
-            busy={busy || dirty}
+            busy={dirty}
             store={(next, said) => store(next, stored.version, said)}
           />
         )

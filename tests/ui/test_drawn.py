@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.app.serving import Served
+from tests.ui import frozen
 from tests.ui.browser import chromium, tab
 
 if TYPE_CHECKING:
@@ -78,9 +79,6 @@ MORE: Final[dict[str, tuple[str, dict[str, str]]]] = {
 }
 """Pictures that are compared and stand on no page of the documentation."""
 
-MOVING: Final = {"overview", "audit", "health", "settings", "realm"}
-"""Pages with moments, figures or paths that are others each time: only their sizes are compared."""
-
 MOST_DIFFERING: Final = 0.002
 NARROW: Final = (390, 844)
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "pages"
@@ -107,6 +105,8 @@ def _drawn(browser: Browser, served: Served, name: str) -> bytes:
         color_scheme="dark" if name.endswith("dark") else "light",
     ) as found:
         found.sign_in("admin")
+        if name in frozen.PICTURES:
+            frozen.freeze(found.page, served)
         found.open(path, **search)
         found.page.mouse.move(0, 0)
         found.page.evaluate("document.fonts.ready.then(() => true)")
@@ -127,8 +127,6 @@ def test_a_picture_is_of_the_page_of_today(
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(drawn)
     assert _size(kept.read_bytes()) == _size(drawn)
-    if name in MOVING:
-        return
     if not is_debians:
         pytest.skip("fonts are drawn as Debian's Chromium does: compared there only")
     differing = _differing(browser, kept.read_bytes(), drawn)

@@ -17,6 +17,7 @@ def test_people_are_called_by_their_names() -> None:
     assert BY_NAME.user("ana") == ANA
     assert BY_NAME.spelled(ANA) == BY_NAME.subject(USER, "ana") == ANA
     assert BY_NAME.person(ANA) == "ana"
+    assert BY_NAME.group(Principal(GROUP, "staff")) == "staff"
     assert BY_NAME.is_possible("table", Look.URN)
     BY_NAME.check(ANA)
     with pytest.raises(BadInput):

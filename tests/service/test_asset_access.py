@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
-from lakewarden.service.asset_access import AssetAccess, AssetPath, asset_access
+from lakewarden.service.actor import Actor
+from lakewarden.service.asset_access import AssetAccess, asset_access
+from lakewarden.service.asset_paths import AssetPath, AssetQuestion
 from lakewarden.service.control import Denied
 from lakewarden.service.cross_realm import person
 from lakewarden.service.link import Asset, Link
@@ -61,14 +63,24 @@ def brute_force(
     return same, found
 
 
+def text_of(start: Asset) -> str:
+    return f"{start.entity.type}:{start.entity.name}"
+
+
 def shown(found: AssetAccess) -> Open:
     return {one.person: {path for path, _ in one.paths} for one in found.people}
 
 
-def asked(of: State, start: Asset, **parts: object) -> AssetAccess:
-    text = f"{start.entity.type}:{start.entity.name}"
-    parts = {"home": start.realm, "size": 500, **parts}
-    found = asset_access(of, parts.pop("actor", ROOT), text, NOW, **parts)  # type: ignore[arg-type]
+def asked(
+    of: State,
+    start: Asset,
+    actor: Actor = ROOT,
+    names: Sequence[str] | None = None,
+    **parts: object,
+) -> AssetAccess:
+    question = AssetQuestion(text_of(start), start.realm, names)
+    parts = {"size": 500, **parts}
+    found = asset_access(of, actor, question, NOW, **parts)  # type: ignore[arg-type]
     assert isinstance(found, AssetAccess)
     return found
 
@@ -154,7 +166,8 @@ def test_what_opens_a_path_is_a_statement_that_is_there_or_a_fact(seed: int) -> 
 def test_who_may_ask_nowhere_is_refused() -> None:
     estate = state({"lake": world("lake", 1), "app": world("app", 1)})
     for names, about in ((None, "realm:app"), (["lake"], "realm:lake"), (["moon"], "realm:moon")):
-        refused = asset_access(estate, ASKER, "table:lk:c.s.t", NOW, names=names)
+        question = AssetQuestion("table:lk:c.s.t", realms=names)
+        refused = asset_access(estate, ASKER, question, NOW)
         assert isinstance(refused, Denied)
         assert refused.operation == "entity.access"
         assert f"{refused.object.type}:{refused.object.name}" == about
@@ -163,19 +176,23 @@ def test_who_may_ask_nowhere_is_refused() -> None:
 def test_a_text_that_several_realms_may_have_needs_its_realm() -> None:
     rows = {"lake": world("lake", 1), "app": world("app", 1), "hub": world("hub", 1)}
     estate = state(rows)
-    with pytest.raises(
-        Unknown, match="no realm that you may query can contain it; expected one of: app"
-    ):
-        asset_access(estate, ROOT, "moon:x", NOW)
-    with pytest.raises(Unknown, match="unknown type `moon`"):
-        asset_access(state({"lake": rows["lake"]}), ROOT, "moon:x", NOW)
-    with pytest.raises(BadInput, match="expected `metalake:"):
-        asset_access(estate, ROOT, "table:", NOW, home="lake")
-    with pytest.raises(Unknown, match="none of the realms"):
-        asset_access(estate, ROOT, "table:lk:c.s.t", NOW, home="moon")
-    with pytest.raises(BadInput, match="unknown access level `touch`"):
-        asset_access(estate, ROOT, "table:lk:c.s.t", NOW, ways=["touch"])
-    with pytest.raises(BadInput, match="expected 1 to 500 per page"):
-        asset_access(estate, ROOT, "table:lk:c.s.t", NOW, size=0)
-    with pytest.raises(BadInput, match="several realms may contain"):
-        asset_access(estate, ROOT, "tag:urn:li:tag:x", NOW)
+
+    def refused(of: State, where: str, says: str, **parts: object) -> None:
+        page = {name: parts.pop(name) for name in ("size", "row") if name in parts}
+        question = AssetQuestion(**{"text": "table:lk:c.s.t", **parts})  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match=says) as error:
+            asset_access(of, ROOT, question, NOW, **page)  # type: ignore[arg-type]
+        assert error.value.where == where
+
+    says = "no realm that you may query can contain it; expected one of: app"
+    refused(estate, "asset", says, text="moon:x")
+    refused(state({"lake": rows["lake"]}), "asset", "unknown type `moon`", text="moon:x")
+    refused(estate, "asset", "expected `metalake:", text="table:", home="lake")
+    refused(estate, "asset", "several realms may contain", text="tag:urn:li:tag:x")
+    refused(estate, "realm", "none of the realms", home="moon")
+    refused(estate, "realms", "must be queried alone", realms=["_server", "lake"])
+    refused(estate, "ways", "unknown access level `touch`", ways=["touch"])
+    refused(estate, "operations", "unknown operation `touch`", operations=["touch"])
+    refused(estate, "limit", "expected 1 to 500 per page", size=0)
+    for key in ("", "user:", "people", "others:x", "moon:ana"):
+        refused(estate, "row", "expected `user:`, `group:` or `roles:`", row=key, home="lake")

@@ -197,15 +197,14 @@ class Local:
         from lakewarden.http.admin.bodies import NextPage
         from lakewarden.http.admin.cross_realm import reach_response
         from lakewarden.service.asset_access import asset_access
+        from lakewarden.service.asset_paths import AssetQuestion
 
+        parts = (asking[name] for name in ("asset", "realm", "realms", "ways"))
         answer = asset_access(
             self._state,
             self._actor,
-            asking["asset"],
+            AssetQuestion(*parts),
             self._now,
-            home=asking["realm"],
-            names=asking["realms"],
-            ways=asking["ways"],
             size=asking["limit"],
             after=asking["token"] or None,
         )

@@ -68,6 +68,10 @@ class Identities:
         """A user as the directory calls the person; a name that it does not know, as it is."""
         return principal.name
 
+    def group(self, principal: Principal) -> str:
+        """A group as the directory calls it; a name that it does not know, as it is."""
+        return principal.name
+
     def check(self, principal: Principal) -> None:
         """Raises `BadInput` for a principal that the system cannot have."""
         check_text(principal.name)

@@ -1,46 +1,33 @@
 """Who reaches one asset through any of the realms in which it is something, and by what.
 
-The asset is an entity of a realm, and all that is linked to it. Somebody reaches it where one
-of these may be seen, read or changed: each model says which of its operations means that.
+Somebody reaches it where one of the paths to it is open: see `asset_paths`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.explain import Step
 from lakewarden.kernel.facts import IMPLIED_ID
-from lakewarden.kernel.model import WAYS
-from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, USER, Principal
+from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Statement
-from lakewarden.kernel.who import who
 from lakewarden.service import question_text, questions
 from lakewarden.service.actor import Actor
+from lakewarden.service.asset_paths import AssetPath, AssetQuestion, asset_paths, open_paths
+from lakewarden.service.asset_rows import people_of_row
 from lakewarden.service.control import Denied
-from lakewarden.service.cross_realm import candidate_assets, person
+from lakewarden.service.input_field import in_field
 from lakewarden.service.link import Asset
-from lakewarden.service.links import asset
 from lakewarden.service.page_size import PAGE_ROWS, check_page_size
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import AuthorizedQuestion, Reasons, Rights
-from lakewarden.service.realm_selection import RealmSelection, right, selected_realms
 from lakewarden.service.state import State
 
 MAX_PEOPLE: Final = 500
 """People in one answer at most: each way of each is explained."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class AssetPath:
-    """A way to the asset: over which entity, by which operation of its realm."""
-
-    asset: Asset
-    way: str
-    operation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,80 +78,50 @@ class AssetAccess:
     left_out: tuple[str, ...]
 
 
-def asset_access(  # noqa: PLR0913 — the asset, where, and by whom
+def asset_access(
     state: State,
     actor: Actor,
-    text: str,
+    question: AssetQuestion,
     now: float,
     *,
-    home: str | None = None,
-    names: Sequence[str] | None = None,
-    ways: Sequence[str] = WAYS,
+    row: str | None = None,
     size: int = PAGE_ROWS,
     after: str | None = None,
 ) -> AssetAccess | Denied:
-    """Who reaches the asset that `text` names, in `home` or in the one realm that has it.
+    """Who reaches the asset, of a row of `access_table` or of all people, and by what.
 
-    Raises `BadInput` where several realms may have it, `Unknown` where none may. What is stored
-    makes no difference to that.
+    Raises `BadInput` naming the field.
     """
-    check_page_size(size, MAX_PEOPLE)
-    for way in ways:
-        if way not in WAYS:
-            raise BadInput(f"unknown access level `{way}`; expected one of: {', '.join(WAYS)}")
-    access = "entity.access"
-    where = selected_realms(state, actor, names, now, right(state, actor, now, access), access)
-    if isinstance(where, Denied):
-        return where
-    start = asset_in_realms(state, where, text, home)
-    same = state.links.same(start, where.passing)
-    assets = tuple(asset for asset in same if asset.realm in where.realms)
-    paths = tuple(path for asset in assets for path in _paths(state, asset, ways))
-    open_to: dict[str, list[tuple[AssetPath, Principal]]] = {}
-    for path in paths:
-        realm = state.realm(path.asset.realm)
-        request = Request(Principal(USER, ""), path.operation, path.asset.entity, now)
-        for principal in who(realm.matrix, request):
-            open_to.setdefault(person(realm.system, principal), []).append((path, principal))
+    check_page_size(size, MAX_PEOPLE, where="limit")
+    asked = asset_paths(state, actor, question, now)
+    if isinstance(asked, Denied):
+        return asked
+    open_to = open_paths(state, asked.paths, now)
+    if row is not None:
+        with in_field("row"):
+            members = people_of_row(state, (asset.realm for asset in asked.assets), row)
+        open_to = {name: paths for name, paths in open_to.items() if name in members}
     people = sorted(open_to)
     remaining = people if after is None else [name for name in people if name > after]
     on_page = remaining[:size]
-    telling = _PathExplainer(state, actor, now)
+    explainer = _PathExplainer(state, actor, now)
     return AssetAccess(
-        assets,
-        paths,
+        asked.assets,
+        asked.paths,
         len(people),
-        {way: sum(any(p.way == way for p, _ in open_to[name]) for name in people) for way in ways},
+        {
+            way: sum(any(p.way == way for p, _ in open_to[name]) for name in people)
+            for way in (question.ways if question.operations is None else ())
+        },
         tuple(
             PersonAccess(
-                name, tuple((path, telling.by(path, p)) for path, p in sorted(open_to[name]))
+                name, tuple((path, explainer.by(path, p)) for path, p in sorted(open_to[name]))
             )
             for name in on_page
         ),
         on_page[-1] if len(remaining) > size else None,
-        where.left_out,
+        asked.left_out,
     )
-
-
-def asset_in_realms(state: State, where: RealmSelection, text: str, home: str | None) -> Asset:
-    """The one entity that the text names among the realms; errors as `reach`."""
-    if home is not None:
-        if home not in where.passing:
-            raise Unknown("asset", text, "none of the realms that you may query contains it")
-        return asset(state, (home, text))
-    candidates = candidate_assets(state, where, text)
-    if len(candidates) > 1:
-        names = ", ".join(candidate.realm for candidate in candidates)
-        raise BadInput(f"several realms may contain `{text}`: {names}; name the realm")
-    return candidates[0]
-
-
-def _paths(state: State, of: Asset, ways: Sequence[str]) -> Iterator[AssetPath]:
-    model = state.realm(of.realm).system.model
-    for way in WAYS:
-        operation = model.reaching(way, of.entity.type) if way in ways else None
-        if operation is not None:
-            yield AssetPath(of, way, operation)
 
 
 class _PathExplainer:

@@ -167,3 +167,116 @@ def test_a_realm_that_may_not_be_asked_is_left_out_with_all_its_links(estate: Ap
     assert found["left_out"] == ["cdap", "datahub"]
     alone = estate.must("POST", "/estate/access", {"asset": HIDDEN}, user="clerk")
     assert alone["left_out"] == ["cdap", "datahub"]  # nothing is linked, and it is told alike
+
+
+def table(api: Api, **parts: object) -> Any:
+    return api.must("POST", "/estate/access/table", {"asset": TABLE, **parts})
+
+
+def test_access_as_a_table_has_rows_of_groups_people_and_sets_of_roles(estate: Api) -> None:
+    for member, of in (("user:ana", "group:staff"), ("user:ben", "group:staff")):
+        estate.must("PUT", "/directories/main/memberships", {"member": member, "of": of})
+    found = table(estate)
+    columns = [(one["realm"], one["way"]) for one in found["columns"]]
+    assert {realm for realm, _ in columns} == {"cdap", "gravitino"}
+    assert (found["people"], found["total"], found["revision"]) == (
+        2,
+        2,
+        estate.service.state.revision,
+    )
+    by_key = {one["key"]: one for one in found["rows"]}
+    staff, others = by_key["group:staff"], by_key["others:"]
+    assert (staff["people"], staff["sample"], staff["acts_as"]) == (2, ["ana", "ben"], [])
+    read = columns.index(("gravitino", "read"))
+    assert (staff["counts"][read], found["counts"][read]) == (1, 1)
+    assert others["counts"][columns.index(("cdap", "read"))] == 1
+    everybody = table(estate, rows="people")
+    assert {one["key"] for one in everybody["rows"]} == {"user:ana", "user:zoe"}
+    sets = {one["key"]: one["acts_as"] for one in table(estate, rows="role_sets")["rows"]}
+    assert {"realm": "gravitino", "principal": "role:lk:readers"} in sets["roles:ana"]
+    assert table(estate, realms=["cdap"])["people"] == 1
+
+
+def test_a_row_of_the_table_is_opened_with_its_reasons(estate: Api) -> None:
+    asking = {"asset": TABLE, "row": "roles:ana", "operations": ["table.load"]}
+    found = estate.must("POST", "/estate/access", asking)
+    assert [one["person"] for one in found["people"]] == ["ana"]
+    (by,) = found["people"][0]["by"]
+    assert (by["way"], by["operation"]) == ("", "table.load")
+    assert {one["id"] for one in by["statements"]} == {"use", "read"}
+    for row in ("others:", "group:nobody", "user:ben"):
+        expected = ["ana"] if row == "others:" else []
+        found = estate.must("POST", "/estate/access", {**asking, "row": row})
+        assert [one["person"] for one in found["people"]] == expected
+
+
+def test_operations_are_columns_where_they_are_asked_for(estate: Api) -> None:
+    found = table(estate, columns="operations", rows="people")
+    names = [(one["realm"], one["operation"]) for one in found["columns"]]
+    assert {("cdap", "dataset.read"), ("gravitino", "table.load")} <= set(names)
+    assert not any(one["way"] for one in found["columns"])
+    (ana,) = (one for one in found["rows"] if one["key"] == "user:ana")
+    assert ana["counts"][names.index(("gravitino", "table.load"))] == 1
+    assert ana["counts"][names.index(("cdap", "dataset.read"))] == 0
+
+
+def test_the_table_comes_page_by_page(estate: Api) -> None:
+    asking = {"asset": TABLE, "rows": "people", "limit": 1}
+    first = estate.must("POST", "/estate/access/table", asking)
+    token = first["page"]["next_token"]
+    second = estate.must("POST", "/estate/access/table", {**asking, "token": token})
+    keys = [one["key"] for one in first["rows"] + second["rows"]]
+    assert sorted(keys) == ["user:ana", "user:zoe"]
+    assert (first["total"], second["page"]["next_token"]) == (2, "")
+    other = {**asking, "rows": "groups", "token": token}
+    answer = estate.ask("POST", "/estate/access/table", other)
+    assert (answer.status, answer.body["errors"][0]["path"]) == (400, "body.token")
+
+
+def test_the_table_is_for_who_may_ask_and_leaves_the_rest_out(estate: Api) -> None:
+    grant(estate, "clerk", ["ASK"], "gravitino")
+    body = {"asset": TABLE, "rows": "people"}
+    found = estate.must("POST", "/estate/access/table", body, user="clerk")
+    assert [one["key"] for one in found["rows"]] == ["user:ana"]
+    assert (found["left_out"], {one["realm"] for one in found["assets"]}) == (
+        ["cdap", "datahub"],
+        {"gravitino"},
+    )
+    refused = estate.ask("POST", "/estate/access/table", body, user="zoe")
+    assert (refused.status, refused.body["operation"]) == (403, "entity.access")
+    outside = estate.ask("POST", "/estate/access/table", {**body, "realm": "cdap"}, user="clerk")
+    absent = estate.ask("POST", "/estate/access/table", {**body, "realm": "moon"}, user="clerk")
+    for answer in (outside, absent):
+        assert (answer.status, answer.body["errors"][0]["path"]) == (400, "body.realm")
+    assert outside.body["detail"] == absent.body["detail"]
+
+
+WRONG = [
+    "' OR 1=1 --",
+    "../../etc/passwd",
+    "a\x00b",
+    "\u202eabc",
+    "<script>alert(1)</script>",
+    "*",
+    "",
+    "ä" * 300,
+    "urn:li:dataset:(((",
+    ["x", {}],
+    {"x": 1},
+    -1,
+    True,
+]
+
+
+@pytest.mark.parametrize("word", WRONG, ids=range(len(WRONG)))
+@pytest.mark.parametrize("member", ["asset", "realm", "rows", "columns", "limit", "token", "row"])
+def test_a_wrong_word_is_bad_input_that_names_its_field(
+    estate: Api, member: str, word: object
+) -> None:
+    if (member, word) == ("token", ""):
+        return
+    path = "/estate/access" if member == "row" else "/estate/access/table"
+    body = {"asset": TABLE, "realm": "gravitino", member: word}
+    answer = estate.ask("POST", path, body)
+    assert answer.status == 400, answer
+    assert answer.body["errors"][0]["path"].startswith(f"body.{member}"), answer

@@ -75,6 +75,7 @@ UNDESCRIBED = {
         "POST /estate/list",
         "POST /estate/explain",
         "POST /estate/access",
+        "POST /estate/access/table",
     ),
     "what Unicode says of a new name's characters": (
         "PUT /directories/{directory}/users/{name}",

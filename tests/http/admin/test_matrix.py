@@ -59,6 +59,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "CrossRealmWhoQuestion": {"operation": "read", "entity": TABLE},
     "CrossRealmListQuestion": {"operation": "read", "principal": "guest"},
     "CrossRealmExplainQuestion": {"operation": "read", "entity": TABLE, "principal": "guest"},
+    "AccessTableQuestion": {"asset": TABLE, "realm": "gravitino"},
     "ReachQuestion": {"asset": TABLE, "realm": "gravitino"},
     "LoadRequest": {"model": "gravitino", "entities": [["metalake", "lk", None, None]]},
 }

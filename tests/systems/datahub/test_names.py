@@ -319,8 +319,9 @@ def test_people_are_called_by_urns_and_known_by_names() -> None:
     assert known.subject("user", "ana") == known.subject("user", ana.name) == ana
     assert (known.principal("ana"), known.principal(staff.name)) == (None, staff)
     assert known.person(ana) == "ana"
-    assert known.person(staff) == staff.name
+    assert (known.person(staff), known.group(staff)) == (staff.name, "staff")
     assert known.person(Principal("user", "urn:li:corpuser:")) == "urn:li:corpuser:"
+    assert known.group(ana) == ana.name
     known.check(ana)
     with pytest.raises(BadInput, match="expected the URN of a user"):
         known.check(Principal("user", staff.name))

@@ -33,7 +33,11 @@ const routes = [
   page("/ask/what", () => import("../pages/ask/what"), "realm", "who", "do", "within"),
   page("/ask/compare", () => import("../pages/ask/compare"), "realm", "a", "b", "do", "within"),
   page("/assets", () => import("../pages/assets/tree"), "realm", "within"),
-  page("/asset", () => import("../pages/assets/asset"), "realm", "e", "tab"),
+  page(
+    "/asset",
+    () => import("../pages/assets/asset"),
+    ...(["realm", "e", "tab", "rows", "columns"] as const),
+  ),
   page("/people", () => import("../pages/people/list"), "realm", "kind", "q"),
   page("/principal", () => import("../pages/people/principal"), "realm", "p"),
   page(

@@ -17,26 +17,35 @@ from lakewarden.http.admin.bodies import (
     StatementResponse,
     TargetQuestion,
 )
-from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, place_of, token_after
+from lakewarden.http.admin.endpoint import (
+    Endpoint,
+    HandlerResult,
+    naming_body,
+    place_of,
+    token_after,
+)
 from lakewarden.http.admin.field_types import ActionName, EntityText, RealmName, described
 from lakewarden.http.admin.links import LinkEnd, end_of
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.questions import explanation_response, question_text
 from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.listing import Page
 from lakewarden.kernel.model import WAYS
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service import cross_realm
+from lakewarden.service import access_table, cross_realm
+from lakewarden.service.access_table import AccessTable, CountedRow
 from lakewarden.service.asset_access import (
     MAX_PEOPLE,
     AssetAccess,
-    AssetPath,
     PathGrants,
     PersonAccess,
     asset_access,
 )
+from lakewarden.service.asset_paths import AssetPath, AssetQuestion
+from lakewarden.service.asset_rows import OTHERS, ROWS
 from lakewarden.service.control import Denied
 from lakewarden.service.cross_realm import CrossRealmAnswers, InapplicableRealm, RealmQuestion
 from lakewarden.service.page_size import PAGE_ROWS
@@ -46,6 +55,11 @@ from lakewarden.service.state import State
 
 Realms = Annotated[list[RealmName] | None, described(maxItems=MAX_REALMS)]
 """The realms that are asked; None: all of the caller's directory."""
+
+
+_ROW = f"^((user|group|roles):.+|{OTHERS})$"
+COLUMNS = ("ways", "operations")
+_SAMPLE = 6
 
 
 class CrossRealmWhoQuestion(TargetQuestion, kw_only=True):
@@ -153,7 +167,11 @@ class CrossRealmExplanations(CrossRealmResponse, kw_only=True):
 
 
 class ReachQuestion(RequestBody, kw_only=True):
-    """Who reaches an asset? `realm` is that of the entity, `realms` limits the realms."""
+    """Who reaches an asset? `realm` says where the entity is, `realms` which are asked.
+
+    `operations` are asked for instead of `ways`; none is every one that there is. `row` is the
+    key of a row of the table: its people alone.
+    """
 
     asset: EntityText
     realm: RealmName | None = None
@@ -161,12 +179,26 @@ class ReachQuestion(RequestBody, kw_only=True):
     ways: list[Annotated[str, described(enum=list(WAYS))]] = field(
         default_factory=lambda: list(WAYS)
     )
+    operations: list[ActionName] | None = None
+    row: Annotated[str, described(pattern=_ROW)] | None = None
     limit: Annotated[int, described(minimum=1, maximum=MAX_PEOPLE)] = PAGE_ROWS
     token: str = ""
 
 
+class AccessTableQuestion(RequestBody, kw_only=True):
+    """Who reaches an asset, as a table? `realm`, `realms` and `columns` as in `ReachQuestion`."""
+
+    asset: EntityText
+    realm: RealmName | None = None
+    realms: Realms = None
+    rows: Annotated[str, described(enum=list(ROWS))] = "groups"
+    columns: Annotated[str, described(enum=list(COLUMNS))] = "ways"
+    limit: Annotated[int, described(minimum=1, maximum=access_table.MAX_ROWS)] = PAGE_ROWS
+    token: str = ""
+
+
 class AccessPath(ResponseBody, kw_only=True):
-    """A path to the asset: an entity, and the operation of its realm."""
+    """A way to the asset: the entity, and the operation of its realm; `way` may be empty."""
 
     realm: str
     entity: str
@@ -204,6 +236,53 @@ class ReachResponse(ResponseBody, kw_only=True):
     people: list[PersonWithAccess]
     left_out: list[str]
     page: NextPage
+
+
+class RealmPrincipal(ResponseBody, kw_only=True):
+    """A group or role of a realm."""
+
+    realm: str
+    principal: str
+
+
+class AccessTableRow(ResponseBody, kw_only=True):
+    """Some people, the first of them, and how many of them may by column.
+
+    The key is `user:` or `group:` with a name, `roles:` with the first person of a set of roles,
+    or `others:` for people of no group. `acts_as` is told of a set of roles.
+    """
+
+    key: str
+    people: int
+    sample: list[str]
+    acts_as: list[RealmPrincipal]
+    counts: list[int]
+
+
+class ClosedRowsResponse(ResponseBody, kw_only=True):
+    """The rows of which nobody reaches the asset, and how many people are in them."""
+
+    rows: int
+    people: int
+
+
+class AccessTableResponse(ResponseBody, kw_only=True):
+    """Who reaches an asset, the rows with most such people first.
+
+    `people` of all `known` ones reach it, `counts` by column; `total` counts the rows.
+    """
+
+    assets: list[LinkEnd]
+    columns: list[AccessPath]
+    people: int
+    known: int
+    counts: list[int]
+    total: int
+    rows: list[AccessTableRow]
+    closed: ClosedRowsResponse
+    left_out: list[str]
+    page: NextPage
+    revision: int
 
 
 def who(exchange: Exchange, body: CrossRealmWhoQuestion) -> HandlerResult:
@@ -306,21 +385,75 @@ def _common_parts(
 
 def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
     """Who reaches an asset, through any of its realms."""
-    question = (exchange.path, body.asset, body.realm, body.realms, body.ways)
-    reached = asset_access(
-        exchange.state,
-        exchange.actor,
-        body.asset,
-        exchange.now,
-        home=body.realm,
-        names=body.realms,
-        ways=body.ways,
-        size=body.limit,
-        after=place_of(body.token, str, *question),
-    )
+    asked = AssetQuestion(body.asset, body.realm, body.realms, body.ways, body.operations)
+    question = (exchange.path, asked, body.row)
+    after = place_of(body.token, str, *question, where="body.token")
+    with naming_body():
+        reached = asset_access(
+            exchange.state,
+            exchange.actor,
+            asked,
+            exchange.now,
+            row=body.row,
+            size=body.limit,
+            after=after,
+        )
     if isinstance(reached, Denied):
         return reached
     return reach_response(reached, token_after(reached.after, *question))
+
+
+def table(exchange: Exchange, body: AccessTableQuestion) -> HandlerResult:
+    """Who reaches an asset, as a table."""
+    if body.columns not in COLUMNS:
+        message = f"expected one of: {', '.join(COLUMNS)}; got `{body.columns}`"
+        raise BadInput(message, where="body.columns")
+    operations = () if body.columns == "operations" else None
+    asked = AssetQuestion(body.asset, body.realm, body.realms, operations=operations)
+    question = (exchange.path, asked, body.rows)
+    skip = place_of(body.token, int, *question, where="body.token") or 0
+    with naming_body():
+        counted = access_table.access_table(
+            exchange.state,
+            exchange.actor,
+            asked,
+            exchange.now,
+            by=body.rows,
+            size=body.limit,
+            skip=skip,
+        )
+    if isinstance(counted, Denied):
+        return counted
+    return _table_response(counted, token_after(counted.after, *question))
+
+
+def _table_response(counted: AccessTable, page: NextPage) -> AccessTableResponse:
+    return AccessTableResponse(
+        assets=[end_of(asset) for asset in counted.assets],
+        columns=[AccessPath(**_path(path)) for path in counted.paths],
+        people=counted.people,
+        known=counted.known,
+        counts=list(counted.counts),
+        total=counted.total,
+        rows=[_table_row(row) for row in counted.rows],
+        closed=ClosedRowsResponse(rows=counted.closed.rows, people=counted.closed.people),
+        left_out=list(counted.left_out),
+        page=page,
+        revision=counted.revision,
+    )
+
+
+def _table_row(counted: CountedRow) -> AccessTableRow:
+    return AccessTableRow(
+        key=counted.row.key,
+        people=len(counted.row.people),
+        sample=list(counted.row.people[:_SAMPLE]),
+        acts_as=[
+            RealmPrincipal(realm=realm, principal=principal_text(principal))
+            for realm, principal in counted.row.principals
+        ],
+        counts=list(counted.counts),
+    )
 
 
 def reach_response(reached: AssetAccess, page: NextPage) -> ReachResponse:
@@ -402,5 +535,14 @@ ENDPOINTS = (
         "list the users who can access an asset, through all realms that contain it",
         request=ReachQuestion,
         response=ReachResponse,
+    ),
+    Endpoint(
+        "POST",
+        "/estate/access/table",
+        "entity.access",
+        table,
+        "count the users who can access an asset, by group, set of roles or person",
+        request=AccessTableQuestion,
+        response=AccessTableResponse,
     ),
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeVar
@@ -194,6 +195,15 @@ def read(exchange: Exchange, request: type[S]) -> S:
         raise BadInput(message, where=f"body.{where}" if where else "body") from None
 
 
+@contextmanager
+def naming_body() -> Iterator[None]:
+    """Errors of a use case that name a field of the question name that of the body."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(error.message, where=f"body.{error.where}".rstrip(".")) from None
+
+
 def number(exchange: Exchange, name: str, otherwise: int) -> int:
     """A query parameter that is a whole number; raises `BadInput`, also for an empty one."""
     if name not in exchange.query:
@@ -250,7 +260,9 @@ def token_after(place: str | int | None, *question: object) -> NextPage:
     return NextPage(next_token=base64.urlsafe_b64encode(text.encode()).decode().rstrip("="))
 
 
-def place_of(token: str, kind: type[P], *question: object) -> P | None:
+def place_of(
+    token: str, kind: type[P], *question: object, where: str = "page.token"
+) -> P | None:
     """The place that a page's token says, of the kind that places have there; None for no token.
 
     The digest keeps pages of different questions apart and is no secret, so the place is looked
@@ -262,14 +274,14 @@ def place_of(token: str, kind: type[P], *question: object) -> P | None:
         padded = token + "=" * (-len(token) % 4)
         content = strict_json.read(base64.b64decode(padded, b"-_", validate=True))
     except (BadInput, ValueError):
-        raise BadInput("not a token of this server", where="page.token") from None
+        raise BadInput("not a token of this server", where=where) from None
     if not isinstance(content, list) or len(content) != 2:
-        raise BadInput("not a token of this server", where="page.token")
+        raise BadInput("not a token of this server", where=where)
     place, digest = content
     if digest != _digest(question):
-        raise BadInput("the token belongs to another query", where="page.token")
+        raise BadInput("the token belongs to another query", where=where)
     if (isinstance(place, int) and place < 0) or type(place) is not kind:
-        raise BadInput("not a token of this server", where="page.token")
+        raise BadInput("not a token of this server", where=where)
     return place
 
 

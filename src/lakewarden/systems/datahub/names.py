@@ -291,6 +291,15 @@ def _tuple_parts(key: str) -> tuple[str, ...]:
     return (*parts, key[start:-1])
 
 
+def _directory_name(principal: Principal, kind: str) -> str:
+    """The key of the URN of a principal of that kind; any other name as it is."""
+    try:
+        is_urn = principal.kind == kind and actor(principal.name) == principal
+    except BadInput:
+        is_urn = False
+    return key_parts(principal.name)[0] if is_urn else principal.name
+
+
 class _Urns(Identities):
     """Everything has a URN; a bare name is a user's, of the directory a group's as well."""
 
@@ -313,12 +322,10 @@ class _Urns(Identities):
         return self.principal(name) or self.spelled(Principal(kind, name))
 
     def person(self, principal: Principal) -> str:
-        if principal.kind != USER:
-            return principal.name
-        try:
-            return name_of(principal.name)
-        except BadInput:
-            return principal.name
+        return _directory_name(principal, USER)
+
+    def group(self, principal: Principal) -> str:
+        return _directory_name(principal, GROUP)
 
     def check(self, principal: Principal) -> None:
         if actor(principal.name) != principal:

@@ -1,0 +1,104 @@
+"""Who reaches one asset, as a table: rows of people, columns of paths, and how many may in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.actor import Actor
+from lakewarden.service.asset_paths import AssetPath, AssetQuestion, asset_paths, open_paths
+from lakewarden.service.asset_rows import ROWS, AssetRow
+from lakewarden.service.cancellation import checked
+from lakewarden.service.control import Denied
+from lakewarden.service.link import Asset
+from lakewarden.service.page_size import PAGE_ROWS, check_page_size
+from lakewarden.service.state import State
+
+MAX_ROWS: Final = 500
+"""Rows in one answer at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRow:
+    """A row, and how many of its people each path is open to."""
+
+    row: AssetRow
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedRows:
+    """The rows of which nobody reaches the asset: how many, and how many people are in them."""
+
+    rows: int
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTable:
+    """The rows of which somebody reaches the asset, those with most such people first.
+
+    `total` counts them, `rows` are a page, `after` is the place of the last one where more
+    follow. `people` of all `known` ones reach it, `counts` by path.
+    """
+
+    assets: tuple[Asset, ...]
+    paths: tuple[AssetPath, ...]
+    people: int
+    known: int
+    counts: tuple[int, ...]
+    total: int
+    rows: tuple[CountedRow, ...]
+    after: int | None
+    closed: ClosedRows
+    left_out: tuple[str, ...]
+    revision: int
+
+
+def access_table(
+    state: State,
+    actor: Actor,
+    question: AssetQuestion,
+    now: float,
+    *,
+    by: str,
+    size: int = PAGE_ROWS,
+    skip: int = 0,
+) -> AccessTable | Denied:
+    """Who reaches the asset, by a kind of rows (`ROWS`). Raises `BadInput` naming the field."""
+    if by not in ROWS:
+        raise BadInput(f"expected one of: {', '.join(ROWS)}; got `{by}`", where="rows")
+    check_page_size(size, MAX_ROWS, where="limit")
+    asked = asset_paths(state, actor, question, now)
+    if isinstance(asked, Denied):
+        return asked
+    open_to = {
+        name: frozenset(path for path, _ in paths)
+        for name, paths in open_paths(state, asked.paths, now).items()
+    }
+    realms = sorted({asset.realm for asset in asked.assets})
+    rows = ROWS[by]([state.realm(realm) for realm in realms])
+    reaching = {row.key: sum(name in open_to for name in row.people) for row in checked(rows)}
+    open_rows = [row for row in rows if reaching[row.key]]
+    open_rows.sort(key=lambda row: (-reaching[row.key], row.key))
+    closed = [row for row in rows if not reaching[row.key]]
+    on_page = open_rows[skip : skip + size]
+
+    def counts(names: tuple[str, ...]) -> tuple[int, ...]:
+        held = [open_to.get(name, frozenset()) for name in names]
+        return tuple(sum(path in paths for paths in held) for path in asked.paths)
+
+    return AccessTable(
+        asked.assets,
+        asked.paths,
+        len(open_to),
+        len({name for row in rows for name in row.people}),
+        counts(tuple(open_to)),
+        len(open_rows),
+        tuple(CountedRow(row, counts(row.people)) for row in checked(on_page, every=1)),
+        skip + size if len(open_rows) > skip + size else None,
+        ClosedRows(len(closed), len({name for row in closed for name in row.people})),
+        asked.left_out,
+        state.revision,
+    )

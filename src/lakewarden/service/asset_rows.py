@@ -1,0 +1,118 @@
+"""The people of an asset's realms as rows: each alone, by group, or by set of roles.
+
+Somebody is one person in all realms of a directory. A group's people are all who act as it in any
+of the realms, by any number of memberships. People are of one set of roles where they act as the
+same of what statements name, in each of the realms.
+
+A row goes by its key: `user:NAME`, `group:NAME`, `roles:NAME` for the set of roles of which NAME
+is the first person, and `others:` for those who are in no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.memberships import Memberships
+from lakewarden.kernel.principal import GROUP, USER, Principal
+from lakewarden.kernel.who import Crowd
+from lakewarden.service.cancellation import checked
+from lakewarden.service.cross_realm import person
+from lakewarden.service.role_sets import role_sets
+from lakewarden.service.state import RealmState, State
+
+OTHERS: Final = "others:"
+
+
+@dataclass(frozen=True, slots=True)
+class AssetRow:
+    """Some people, in order; `principals` are what a set of roles acts as, by realm."""
+
+    key: str
+    people: tuple[str, ...]
+    principals: tuple[tuple[str, Principal], ...] = ()
+
+
+def people(realms: Iterable[RealmState]) -> list[AssetRow]:
+    """Everybody, each a row."""
+    return [AssetRow(f"user:{name}", (name,)) for name in sorted(_everybody(realms))]
+
+
+def groups(realms: Iterable[RealmState]) -> list[AssetRow]:
+    """The groups that have people, and those who are in none. A person is in several rows."""
+    realms = tuple(realms)
+    members: dict[str, set[str]] = {}
+    for realm in realms:
+        identities, memberships = realm.system.identities, _memberships(realm)
+        crowd = Crowd(memberships)
+        for id in checked(sorted(memberships.members)):
+            group = memberships.principals[id]
+            if group.kind == GROUP:
+                users = (memberships.principals[user] for user in crowd.of([id]))
+                of = members.setdefault(identities.group(group), set())
+                of.update(person(realm.system, user) for user in users)
+    rows = {f"group:{name}": of for name, of in members.items()}
+    rows[OTHERS] = _everybody(realms).difference(*members.values())
+    return [AssetRow(key, tuple(sorted(rows[key]))) for key in sorted(rows) if rows[key]]
+
+
+def sets_of_roles(realms: Iterable[RealmState]) -> list[AssetRow]:
+    """The sets of roles; everybody is in one."""
+    acts_as: dict[str, dict[str, int]] = {}
+    principals: dict[tuple[str, int], tuple[Principal, ...]] = {}
+    for realm in realms:
+        name = realm.realm.name
+        for place, one in enumerate(role_sets(realm.matrix)):
+            principals[name, place] = one.principals
+            for user in one.users:
+                acts_as.setdefault(person(realm.system, user), {})[name] = place
+    sets: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for who in sorted(acts_as):
+        sets.setdefault(tuple(sorted(acts_as[who].items())), []).append(who)
+    return [
+        AssetRow(
+            f"roles:{who[0]}",
+            tuple(who),
+            tuple((place[0], one) for place in places for one in principals[place]),
+        )
+        for places, who in sets.items()
+    ]
+
+
+Rows = Callable[[Iterable[RealmState]], list[AssetRow]]
+
+ROWS: Final[Mapping[str, Rows]] = {
+    "groups": groups,
+    "people": people,
+    "role_sets": sets_of_roles,
+}
+
+
+def people_of_row(state: State, realms: Iterable[str], key: str) -> frozenset[str]:
+    """The people of the row with that key; nobody for a name that is not there.
+
+    Raises `BadInput` for a text that is no key.
+    """
+    kind, _, name = key.partition(":")
+    rows = {"user": people, "group": groups, "others": groups, "roles": sets_of_roles}.get(kind)
+    if rows is None or bool(name) is (kind == "others"):
+        expected = f"`user:`, `group:` or `roles:` and a name, or `{OTHERS}`"
+        raise BadInput(f"expected {expected}; got `{key}`")
+    found = rows(state.realm(realm) for realm in sorted(set(realms)))
+    return frozenset(next((row.people for row in found if row.key == key), ()))
+
+
+def _memberships(realm: RealmState) -> Memberships:
+    return realm.matrix.snapshot.coded.memberships
+
+
+def _everybody(realms: Iterable[RealmState]) -> set[str]:
+    return {person(realm.system, user) for realm in realms for user in _users(realm)}
+
+
+def _users(realm: RealmState) -> Iterator[Principal]:
+    memberships = _memberships(realm)
+    stored = (memberships.principals[id] for id in memberships.stored)
+    return (one for one in stored if one.kind == USER)

@@ -2,13 +2,15 @@
 
 A class is what no statement tells apart, so that a cell is exact for everybody in its row and
 everything in its column, but for what somebody owns. Of two policies that are compared, rows and
-columns are those that neither of them tells apart.
+columns are those that neither of them tells apart; the other one is that of a draft, or of the
+realm at an earlier revision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,11 +23,13 @@ from lakewarden.kernel.matrix import Matrix, Plan
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.rows import Code
 from lakewarden.kernel.tree import Tree
-from lakewarden.service import control
+from lakewarden.service import control, questions
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import checked
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import parse_entity
+from lakewarden.service.question_text import QuestionText
+from lakewarden.service.questions import AuthorizedQuestion, Reasons, Rights
 from lakewarden.service.role_sets import RoleSet, joint_role_sets, role_sets
 from lakewarden.service.state import RealmState, State
 
@@ -38,6 +42,12 @@ LETTERS: Final = {Code.DENIED: ".", Code.ALLOWED: "a", Code.OWNER: "o", Code.OPE
 _ALPHABET: Final = np.array([ord(LETTERS[code]) for code in sorted(Code)], dtype=np.uint8)
 
 Codes = NDArray[np.uint8]
+
+EXPLAINED: Final = 40
+"""Cells of which one answer tells the reason at most."""
+
+_UNDECIDED: Final = -1
+_ABSENT: Final = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +70,30 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
+class CellReason:
+    """Why a cell is as it is, for its first user and entity; `then` by the other policy."""
+
+    row: int
+    column: int
+    now: Reasons
+    then: Reasons | None
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """The policy that is compared with: who may ask for it, and the realm with it."""
+
+    operation: str
+    realm: Callable[[RealmState], RealmState]
+
+
+@dataclass(frozen=True, slots=True)
 class AccessMatrix:
     """The matrix of one operation on entities of one type, at a revision.
 
     `cells` has a text for each row with a letter (`LETTERS`) for each column; `cells_then` the
-    same of the other policy, None where there is none.
+    same of the other policy, None where there is none. `reasons` are those of the cells
+    asked.
     """
 
     operation: str
@@ -75,6 +104,8 @@ class AccessMatrix:
     cells_then: tuple[str, ...] | None
     rest: Rest
     revision: int
+    revision_then: int | None = None
+    reasons: tuple[CellReason, ...] = ()
 
 
 def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is shown
@@ -88,28 +119,30 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
     within: str | None = None,
     rows: int = MOST,
     columns: int = MOST,
-    against: Callable[[RealmState], Matrix] | None = None,
+    against: Other | None = None,
+    explained: Sequence[tuple[int, int]] = (),
 ) -> AccessMatrix | Denied:
     """Who may do an operation on what, as classes.
 
     `type` is needed where the operation is about several; `within` keeps what lies below an
-    entity, itself included. `against` gives the matrix of another policy over the same entities,
-    for whoever may plan changes. Raises `BadInput` and `Unknown` for what is named.
+    entity, itself included. Of the policy `against` are the same cells; what was not stored then
+    is denied. `explained` are the cells of which the reason is told, by row and column. Raises
+    `BadInput` and `Unknown` for what is named.
     """
-    refused = control.denied_in(state, actor, "subject.search", realm, now)
-    if refused is not None:
-        return refused
+    needed = ["subject.search", *(["explain.ask"] if explained else [])]
+    for right in (*needed, *([] if against is None else [against.operation])):
+        refused = control.denied_in(state, actor, right, realm, now)
+        if refused is not None:
+            return refused
     for name, number in (("limit_rows", rows), ("limit_columns", columns)):
         if not 1 <= number <= MOST:
             raise BadInput(f"expected 1 to {MOST}, got {number}", where=f"body.{name}")
+    if len(explained) > EXPLAINED:
+        message = f"{len(explained)} cells to explain, at most {EXPLAINED} are allowed"
+        raise BadInput(message, where="body.explain")
     realm_state = state.realm(realm)
     matrix = realm_state.matrix
-    then = None
-    if against is not None:
-        refused = control.denied_in(state, actor, "realm.plan", realm, now)
-        if refused is not None:
-            return refused
-        then = against(realm_state)
+    other = None if against is None else against.realm(realm_state)
     declared = matrix.operation(operation)
     entity_type = type or declared.type
     if entity_type is None:
@@ -122,17 +155,23 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
         tree = matrix.snapshot.coded.tree
         id = tree.find(parse_entity(realm_state, within))
         ids = ids & (tree.below(BitMap([id])) if id is not None else BitMap())
-    both = (matrix,) if then is None else (matrix, then)
-    plans = [matrix.plan(declared, entity_type) for matrix in both]
-    sets = role_sets(matrix) if then is None else joint_role_sets(matrix, then)
-    classes = _classes(plans, ids)
+    both = (matrix,) if other is None else (matrix, other.matrix)
+    plans = [one.plan(one.operation(operation), entity_type) for one in both]
+    sets = role_sets(matrix) if other is None else joint_role_sets(matrix, other.matrix)
+    tree = matrix.snapshot.coded.tree
+    classes = _classes([_numbers(*one, tree, ids) for one in zip(both, plans, strict=True)], ids)
     grids = tuple(
-        _grid(matrix, plan, sets, [numbers[side] for numbers, _ in classes], now)
-        for side, (matrix, plan) in enumerate(zip(both, plans, strict=True))
+        _grid(one, plan, sets, [numbers[side] for numbers, _ in classes], now)
+        for side, (one, plan) in enumerate(zip(both, plans, strict=True))
     )
     members = [entities for _, entities in classes]
-    return _within_limits(
-        _Whole(matrix, operation, entity_type, sets, members, grids), rows, columns
+    whole = _Whole(matrix, operation, entity_type, sets, members, grids)
+    cells = _within_limits(whole, rows, columns)
+    explainer = _CellExplainer(state, actor, cells, realm_state, other, now)
+    return replace(
+        cells,
+        revision_then=None if other is None else other.matrix.revision,
+        reasons=tuple(map(explainer.reason, checked(explained, every=1))),
     )
 
 
@@ -146,22 +185,35 @@ class _Whole:
     grids: tuple[Codes, ...]
 
 
-def _classes(plans: Sequence[Plan], ids: BitMap) -> list[tuple[tuple[int, ...], BitMap]]:
-    """The classes that have entities among `ids`, with these.
+def _numbers(matrix: Matrix, plan: Plan, tree: Tree, ids: BitMap) -> NDArray[np.int64]:
+    """The class of each entity in a plan, the entities given by their ids in `tree`.
 
-    Each goes by its number in every plan; -1 where rows do not decide.
+    `_UNDECIDED` where rows do not decide, `_ABSENT` for what the matrix does not have.
     """
+    rows = np.asarray(ids.to_array(), dtype=np.int64)
+    if plan.columns is None:
+        return np.full(len(rows), _UNDECIDED)
+    own = matrix.snapshot.coded.tree
+    if own is tree:
+        return plan.columns.classes[rows].astype(np.int64)
+    stored = matrix.snapshot.of_type(plan.type)
+    places = (own.find(tree.entity(id)) for id in checked(rows.tolist()))
+    numbers = [
+        _ABSENT if place is None or place not in stored else int(plan.columns.classes[place])
+        for place in places
+    ]
+    return np.array(numbers, dtype=np.int64)
+
+
+def _classes(
+    numbers: Sequence[NDArray[np.int64]], ids: BitMap
+) -> list[tuple[tuple[int, ...], BitMap]]:
+    """The classes that have entities among `ids`, with these; each by its number in every plan."""
     if not ids:
         return []
-    rows = np.asarray(ids.to_array())
-    numbers = np.stack(
-        [
-            np.full(len(rows), -1) if plan.columns is None else plan.columns.classes[rows]
-            for plan in plans
-        ]
-    )
-    order = np.lexsort(numbers[::-1])
-    ordered = numbers[:, order]
+    rows, table = np.asarray(ids.to_array()), np.stack(numbers)
+    order = np.lexsort(table[::-1])
+    ordered = table[:, order]
     starts = np.flatnonzero((ordered[:, 1:] != ordered[:, :-1]).any(axis=0)) + 1
     firsts = ordered[:, np.concatenate(([0], starts))].T
     parts = np.split(rows[order], starts)
@@ -181,14 +233,15 @@ def _grid(
     grid = np.full((len(sets), len(chosen)), Code.OPEN, dtype=np.uint8)
     if plan.columns is None:
         return grid
+    numbers = np.array(chosen, dtype=np.int64)
+    present = numbers != _ABSENT
     for place, role_set in enumerate(checked(sets)):
         request = Request(role_set.users[0], plan.operation.name, NO_RESOURCE, now)
-        try:
+        grid[place] = Code.DENIED
+        # Nested too deep: every decision about them is a denial.
+        with suppress(LimitExceeded):
             codes = plan.codes(matrix.entry(plan, matrix.subject(request)))
-        except LimitExceeded:  # nested too deep: every decision about them is a denial
-            grid[place] = Code.DENIED
-        else:
-            grid[place] = codes[chosen]
+            grid[place, present] = codes[numbers[present]]
     return grid
 
 
@@ -236,3 +289,32 @@ def _column(tree: Tree, ids: BitMap) -> Column:
     first = ids.min()
     above = int(tree.above[first])
     return Column(len(ids), tree.entity(first), tree.entity(above) if above >= 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _CellExplainer:
+    """Reasons of cells, as far as the caller may have them explained."""
+
+    state: State
+    actor: Actor
+    matrix: AccessMatrix
+    realm: RealmState
+    other: RealmState | None
+    now: float
+
+    def reason(self, cell: tuple[int, int]) -> CellReason:
+        """Raises `BadInput` for a cell that is not shown."""
+        row, column = cell
+        if not (0 <= row < len(self.matrix.rows) and 0 <= column < len(self.matrix.columns)):
+            size = f"{len(self.matrix.rows)} rows and {len(self.matrix.columns)} columns"
+            raise BadInput(f"no cell {row}, {column} among {size}", where="body.explain")
+        user, entity = self.matrix.rows[row].users[0], self.matrix.columns[column].sample
+        request = Request(user, self.matrix.operation, entity, self.now)
+        then = None if self.other is None else self._reasons(self.other, request)
+        return CellReason(row, column, self._reasons(self.realm, request), then)
+
+    def _reasons(self, realm: RealmState, request: Request) -> Reasons:
+        rights = Rights(self.state, self.actor, realm.realm.name, self.now)
+        text = QuestionText(operation=request.operation)
+        question = AuthorizedQuestion(realm, text, request, rights.sees)
+        return questions.reasons(self.state, self.actor, question)

@@ -5,15 +5,17 @@ The feed is read from its beginning: once it is pruned, or too long, earlier rev
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from typing import Final
 
-from lakewarden.kernel.errors import Conflict, LimitExceeded
+from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.service.cancellation import checked
 from lakewarden.service.effect import FeedRow
+from lakewarden.service.history import audit_events_of
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import people_of
 from lakewarden.service.replay import Replay, ScopeTables
@@ -50,6 +52,21 @@ class PastRealm:
         """The revisions that changed something, oldest first."""
         return sorted({row.revision for row in self.rows})
 
+    def revision_at(self, reading: Reading, moment: float) -> int:
+        """The newest revision that was there at a moment (seconds since the epoch); 0 for none.
+
+        A revision that the audit trail does not know is of the time of the one before it.
+        """
+        acts = audit_events_of(reading, self.revisions)
+        newest, time = 0, -math.inf
+        for revision in self.revisions:
+            if revision in acts:
+                time = acts[revision]["time"]
+            if time > moment:
+                break
+            newest = revision
+        return newest
+
     def at(self, revision: int, now: float) -> RealmState | None:
         """The realm as it was then, compiled for the moment `now`; None where it did not exist."""
         replay = Replay()
@@ -65,6 +82,21 @@ class PastRealm:
         people = People(frozenset(shared.principals), frozenset(shared.memberships))
         state = State(revision=revision, people={realm.directory: people})
         return compiled_realm(state, realm, lambda *_: own.facts(), now, revision)
+
+
+def earlier(reading: Reading, realm: RealmState, at: int | float, now: float) -> RealmState:
+    """The realm as it was at a revision, or at a moment (a float), as `PastRealm.at` has it.
+
+    Raises `BadInput` where it did not exist then, and what `PastRealm.read` raises.
+    """
+    past = PastRealm.read(reading, realm.realm.name)
+    revision = past.revision_at(reading, at) if isinstance(at, float) else at
+    if not 0 <= revision <= reading.revision:
+        raise BadInput(f"expected a revision from 0 to {reading.revision}")
+    found = past.at(revision, now)
+    if found is None:
+        raise BadInput(f"the realm `{past.name}` did not exist at revision {revision}")
+    return found
 
 
 def _concerns(name: str, row: FeedRow) -> bool:

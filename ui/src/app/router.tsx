@@ -61,7 +61,11 @@ const routes = [
   page("/r/$realm/role", () => import("../pages/gravitino/role"), "name"),
   page("/r/$realm/owners", () => import("../pages/gravitino/owners"), "e"),
   page("/r/$realm/privileges", () => import("../pages/cdap/privileges"), "on", "to"),
-  page("/r/$realm/matrix", () => import("../pages/matrix/page"), "ask", "type", "within"),
+  page(
+    "/r/$realm/matrix",
+    () => import("../pages/matrix/page"),
+    ...(["ask", "type", "within", "against"] as const),
+  ),
   page("/r/$realm/plan", () => import("../pages/plan/page")),
   page(
     "/findings",

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 import { api, problemOf, type Problem, type Schemas } from "../api/client";
 import { count, t } from "../words";
@@ -10,6 +10,7 @@ import { bare, Name, urnLabel } from "./name";
 import { Card } from "./page";
 import { MessageText } from "./message-text";
 import { Sentence } from "./sentence";
+import { useSettled } from "./settled";
 import { Loading, ProblemView } from "./states";
 
 /** A draft as the server takes it; values of policies are as their system writes them. */
@@ -21,20 +22,6 @@ type Line = Schemas["EffectChange"];
 
 const PAUSE = 400;
 const LINES = 8;
-
-/** A value once it has not changed for a while. */
-function useSettled<Value>(value: Value, wait: number): Value {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      setSettled(value);
-    }, wait);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [value, wait]);
-  return settled;
-}
 
 export interface Effect {
   shown?: Schemas["PreviewResponse"];

@@ -260,9 +260,7 @@ def token_after(place: str | int | None, *question: object) -> NextPage:
     return NextPage(next_token=base64.urlsafe_b64encode(text.encode()).decode().rstrip("="))
 
 
-def place_of(
-    token: str, kind: type[P], *question: object, where: str = "page.token"
-) -> P | None:
+def place_of(token: str, kind: type[P], *question: object, where: str = "page.token") -> P | None:
     """The place that a page's token says, of the kind that places have there; None for no token.
 
     The digest keeps pages of different questions apart and is no secret, so the place is looked

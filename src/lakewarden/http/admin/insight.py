@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Annotated
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody, SentencePart
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter
-from lakewarden.http.admin.field_types import ActionName, EntityText, PrincipalText
+from lakewarden.http.admin.field_types import ActionName, EntityText, Moment, PrincipalText
 from lakewarden.http.admin.loading import LIMIT
 from lakewarden.http.admin.preview import PreviewRequest, draft_matrix
 from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service.access_matrix import MOST, access_matrix
+from lakewarden.service.access_matrix import EXPLAINED, MOST, CellReason, Other, access_matrix
 from lakewarden.service.compare import ComparedEntities, compare
 from lakewarden.service.control import Denied
+from lakewarden.service.input_field import in_field
+from lakewarden.service.past_realm import earlier
 from lakewarden.service.principal_summary import summary
+from lakewarden.service.state import RealmState
 
 _SAMPLE = 20
 _Limit = Annotated[int, Meta(ge=1, le=MOST)]
+_Place = Annotated[int, Meta(ge=0, lt=MOST)]
+_Revision = Annotated[int, Meta(ge=0)]
 
 
 class MatrixQuestion(RequestBody, kw_only=True):
     """The access matrix of an operation on entities of a `type`, `within` a container.
 
-    `against` is a draft, as for a preview: the response then compares stored and drafted policy.
+    `against` is a draft, as a preview takes it, or an earlier revision, by its number or a time:
+    the matrix is then that of both. `explain` are cells, by row and column: their reasons are told.
     """
 
     ask: ActionName
@@ -35,7 +43,10 @@ class MatrixQuestion(RequestBody, kw_only=True):
     within: EntityText | None = None
     limit_rows: _Limit = MOST
     limit_columns: _Limit = MOST
-    against: PreviewRequest | UnsetType = UNSET
+    against: PreviewRequest | _Revision | Moment | UnsetType = UNSET
+    explain: Annotated[list[tuple[_Place, _Place]], Meta(max_length=EXPLAINED)] = field(
+        default_factory=list
+    )
 
 
 class MatrixRow(ResponseBody, kw_only=True):
@@ -63,11 +74,26 @@ class MatrixRemainder(ResponseBody, kw_only=True):
     entities: int
 
 
+class MatrixReason(ResponseBody, kw_only=True):
+    """Why a cell is as it is, for its first user and entity, as a sentence.
+
+    `statements` decide it. Those with `_then` are of the other policy, null without one.
+    """
+
+    row: int
+    column: int
+    summary: list[SentencePart]
+    statements: list[str]
+    summary_then: list[SentencePart] | None
+    statements_then: list[str] | None
+
+
 class MatrixResponse(ResponseBody, kw_only=True):
     """The access matrix. `cells` has a text for each row, with a letter for each column.
 
-    `a` allowed, `.` denied, `o` allowed for owners only, `?` mixed. `cells_then` are the letters
-    with the draft, null without one.
+    `a` allowed, `.` denied, `o` allowed for owners only, `?` mixed.
+    `cells_then` are the letters of the draft or of the earlier revision, `revision_then` is its
+    revision; null without one. `reasons` are those of the cells of `explain`.
     """
 
     ask: str
@@ -78,6 +104,8 @@ class MatrixResponse(ResponseBody, kw_only=True):
     cells_then: list[str] | None
     other: MatrixRemainder
     revision: int
+    revision_then: int | None
+    reasons: list[MatrixReason]
 
 
 class ComparedPrincipal(RequestBody, kw_only=True):
@@ -152,6 +180,7 @@ class PrincipalSummaryResponse(ResponseBody, kw_only=True):
 
 def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
     """The access matrix of an operation, by classes."""
+    against = None if body.against is UNSET else _against(exchange, body.against)
     cells = access_matrix(
         exchange.state,
         exchange.actor,
@@ -162,7 +191,8 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
         within=body.within,
         rows=body.limit_rows,
         columns=body.limit_columns,
-        against=None if body.against is UNSET else draft_matrix(exchange, body.against),
+        against=against,
+        explained=body.explain,
     )
     if isinstance(cells, Denied):
         return cells
@@ -194,6 +224,35 @@ def matrix(exchange: Exchange, body: MatrixQuestion) -> HandlerResult:
             entities=cells.rest.entities,
         ),
         revision=cells.revision,
+        revision_then=cells.revision_then,
+        reasons=[_reason(reason) for reason in cells.reasons],
+    )
+
+
+def _against(exchange: Exchange, against: PreviewRequest | int | datetime) -> Other:
+    """The policy of a draft, or that of an earlier revision."""
+    if isinstance(against, PreviewRequest):
+        make = draft_matrix(exchange, against)
+        return Other("realm.plan", lambda realm: replace(realm, matrix=make(realm)))
+
+    at = against.timestamp() if isinstance(against, datetime) else against
+
+    def past(realm: RealmState) -> RealmState:
+        with exchange.service.reading() as reading, in_field("body.against"):
+            return earlier(reading, realm, at, exchange.now)
+
+    return Other("audit.read", past)
+
+
+def _reason(reason: CellReason) -> MatrixReason:
+    then = reason.then
+    return MatrixReason(
+        row=reason.row,
+        column=reason.column,
+        summary=sentence_parts(reason.now.summary),
+        statements=list(reason.now.explanation.statements),
+        summary_then=None if then is None else sentence_parts(then.summary),
+        statements_then=None if then is None else list(then.explanation.statements),
     )
 
 

@@ -5,7 +5,7 @@ import { useKeys } from "../../parts/keys";
 import { bare } from "../../parts/name";
 import { t } from "../../words";
 import styles from "./matrix.module.css";
-import { rowName, SAYS, type Cell, type Matrix } from "./page";
+import { rowName, says, type Cell, type Matrix } from "./page";
 import { runs } from "./runs";
 
 const WIDTH = 860;
@@ -41,11 +41,14 @@ export function layout(sizes: number[], whole: number): { at: number; size: numb
  */
 export function Grid({
   matrix,
+  marks,
   cell,
   onCell,
   onOpen,
 }: {
   matrix: Matrix;
+  /** What is drawn, a letter for each cell: see `changes`. */
+  marks: string[];
   cell: Cell;
   onCell: (cell: Cell) => void;
   /** Leads to what is told about the chosen cell. */
@@ -83,8 +86,8 @@ export function Grid({
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context || !canvas.current) return;
-    draw(context, getComputedStyle(canvas.current), { matrix, rows, columns, cell, width, height });
-  }, [matrix, rows, columns, cell, width, height]);
+    draw(context, getComputedStyle(canvas.current), { marks, rows, columns, cell, width, height });
+  }, [marks, rows, columns, cell, width, height]);
   useEffect(() => {
     const [box, row, column] = [frame.current, rows[cell.row], columns[cell.column]];
     if (!box || !row || !column) return;
@@ -196,33 +199,33 @@ function told(matrix: Matrix, { row, column }: Cell): string {
     users: people.users,
     what: bare(what.sample),
     entities: what.entities,
-    says: t(SAYS[matrix.cells[row]?.[column] ?? "."] ?? ""),
+    says: says(matrix, { row, column }),
   });
+}
+
+interface Drawn {
+  marks: string[];
+  rows: { at: number; size: number }[];
+  columns: { at: number; size: number }[];
+  cell: Cell;
+  width: number;
+  height: number;
 }
 
 function draw(
   context: CanvasRenderingContext2D,
   style: CSSStyleDeclaration,
-  {
-    matrix,
-    rows,
-    columns,
-    cell,
-    width,
-    height,
-  }: {
-    matrix: Matrix;
-    rows: { at: number; size: number }[];
-    columns: { at: number; size: number }[];
-    cell: Cell;
-    width: number;
-    height: number;
-  },
+  { marks, rows, columns, cell, width, height }: Drawn,
 ): void {
   const colour = (name: string) => style.getPropertyValue(name);
+  const isCompared = marks.some((row) => /[-+~]/.test(row));
   const colours: Record<string, string> = {
-    a: colour("--allow"),
+    // What stays is pale beside what changed.
+    a: colour(isCompared ? "--allow-line" : "--allow"),
     "?": colour("--partial-line"),
+    "+": colour("--allow"),
+    "-": colour("--deny"),
+    "~": colour("--partial"),
   };
   const scale = context.canvas.width / width;
   context.setTransform(scale, 0, 0, scale, 0, 0);
@@ -231,7 +234,7 @@ function draw(
   context.fillStyle = colour("--sunk");
   context.fillRect(0, 0, end(columns), end(rows));
   rows.forEach((row, at) => {
-    for (const { letter, from, to } of runs(matrix.cells[at] ?? "")) {
+    for (const { letter, from, to } of runs(marks[at] ?? "")) {
       const [first, last] = [columns[from], columns[to]];
       if (!first || !last || !(letter in colours)) continue;
       context.fillStyle = colours[letter] ?? "";
@@ -241,9 +244,11 @@ function draw(
   for (const one of columns) context.clearRect(one.at + one.size, 0, GAP, height);
   for (const one of rows) context.clearRect(0, one.at + one.size, width, GAP);
   rows.forEach((row, at) => {
-    const cells = matrix.cells[at] ?? "";
+    const letters = marks[at] ?? "";
     columns.forEach((column, place) => {
-      if (cells[place] === "o") mark(context, colour("--allow"), column, row);
+      const letter = letters[place];
+      if (letter === "o") mark(context, colour("--allow"), column, row);
+      if (letter === "+" || letter === "-") sign(context, colour("--paper"), column, row, letter);
     });
   });
   const row = rows[cell.row];
@@ -271,4 +276,19 @@ function mark(
   context.beginPath();
   context.arc(column.at + column.size / 2, row.at + row.size / 2, 2, 0, 7);
   context.fill();
+}
+
+/** Plus or minus for what was gained or lost, for the same reason. */
+function sign(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  column: { at: number; size: number },
+  row: { at: number; size: number },
+  letter: "+" | "-",
+): void {
+  if (column.size < 8 || row.size < 8) return;
+  const [x, y] = [column.at + column.size / 2, row.at + row.size / 2];
+  context.fillStyle = colour;
+  context.fillRect(x - 3, y - 0.75, 6, 1.5);
+  if (letter === "+") context.fillRect(x - 0.75, y - 3, 1.5, 6);
 }

@@ -2,19 +2,25 @@ import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 
 import { $api, problemOf, type Schemas } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Filters, SelectField } from "../../parts/fields";
 import { bare, Name } from "../../parts/name";
 import { Beside, Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
+import { Sentence, type Word } from "../../parts/sentence";
+import { useSettled } from "../../parts/settled";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Segments } from "../../parts/tabs";
 import { count, t } from "../../words";
+import { Against, comparedWith, thenCalled } from "./against";
+import { changes } from "./changes";
 import { Grid } from "./grid";
 import styles from "./matrix.module.css";
 
 const route = getRouteApi("/r/$realm/matrix");
+const PAUSE = 300;
 
 export type Matrix = Schemas["MatrixResponse"];
 export interface Cell {
@@ -22,17 +28,25 @@ export interface Cell {
   column: number;
 }
 
-export const SAYS: Record<string, string> = {
+const SAYS: Record<string, string> = {
   a: "allowed",
   ".": "denied",
   o: "allowed to owners",
   "?": "differs from one to another",
 };
 
+/** What a cell says in words, and where it was something else, that too. */
+export function says(matrix: Matrix, { row, column }: Cell): string {
+  const now = matrix.cells[row]?.[column] ?? ".";
+  const then = matrix.cells_then?.[row]?.[column] ?? now;
+  const [said, was] = [t(SAYS[now] ?? ""), t(SAYS[then] ?? "")];
+  return then === now ? said : t("{said}, before: {was}", { said, was });
+}
+
 /** Who may do an operation on what, as one picture: role sets by classes of entities. */
 export default function MatrixPage() {
   const { realm } = route.useParams();
-  const { ask, type, within } = route.useSearch();
+  const { ask, type, within, against } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = governed(useRealms().data?.realms);
   const [below, setBelow] = useState(within ?? "");
@@ -66,7 +80,7 @@ export default function MatrixPage() {
           value={chosen?.name ?? ""}
           options={operations.map((one) => [one.name, `${one.title} (${one.name})`] as const)}
           onChange={(event) => {
-            void navigate({ search: { ask: event.target.value, within } });
+            void navigate({ search: { ask: event.target.value, within, against } });
           }}
         />
         {types.length > 1 && (
@@ -75,7 +89,7 @@ export default function MatrixPage() {
             value={about ?? ""}
             options={types.map((one) => [one, one] as const)}
             onChange={(event) => {
-              void navigate({ search: { ask, within, type: event.target.value } });
+              void navigate({ search: { ask, within, against, type: event.target.value } });
             }}
           />
         )}
@@ -86,14 +100,31 @@ export default function MatrixPage() {
           onChange={(value) => {
             setBelow(value);
             if (value === "" || value.includes(":"))
-              void navigate({ search: { ask, type, within: value || undefined } });
+              void navigate({ search: { ask, type, against, within: value || undefined } });
           }}
           suggest={suggest("entity", realm)}
           source={`entities ${realm}`}
         />
+        <Against
+          realm={realm}
+          against={against}
+          onChange={(other) => {
+            void navigate({ search: { ask, type, within, against: other } });
+          }}
+        />
       </Filters>
       {vocabulary.error && <ProblemView problem={problemOf(vocabulary.error)} />}
-      {chosen && <Answer realm={realm} ask={chosen.name} type={about} within={within} />}
+      {chosen && (
+        <Answer
+          question={{
+            realm,
+            ask: chosen.name,
+            type: about,
+            within,
+            against: comparedWith(against),
+          }}
+        />
+      )}
     </Page>
   );
 }
@@ -101,18 +132,19 @@ export default function MatrixPage() {
 /** The cell that was chosen at each place of the history, for who comes back to it. */
 const chosenCells = new Map<string, Cell>();
 
-function Answer({
-  realm,
-  ask,
-  type,
-  within,
-}: {
+/** What is asked: `against` is a revision or a time that the matrix is compared with. */
+interface MatrixQuestion {
   realm: string;
   ask: string;
   type?: string;
   within?: string;
-}) {
-  const asked = $api.useQuery(
+  against?: number | string;
+}
+
+/** The matrix; of the cells in `explain` with the reasons. */
+function useMatrix(question: MatrixQuestion, explain: [number, number][], enabled = true) {
+  const { realm, ask, type, within, against } = question;
+  return $api.useQuery(
     "post",
     "/api/v1/realms/{realm}/matrix",
     {
@@ -123,17 +155,27 @@ function Answer({
         within: within || null,
         limit_rows: 400,
         limit_columns: 400,
+        explain,
+        ...(against === undefined ? {} : { against }),
       },
     },
-    { retry: false },
+    { retry: false, enabled },
   );
+}
+
+function Answer({ question }: { question: MatrixQuestion }) {
+  const { against } = question;
+  const asked = useMatrix(question, []);
   const visit = useLocation({ select: (location) => location.state.__TSR_key ?? "" });
   const [cell, setCell] = useState<Cell>(() => chosenCells.get(visit) ?? { row: 0, column: 0 });
   const [shape, setShape] = useState<"picture" | "table">("picture");
   const told = useRef<HTMLDivElement>(null);
   const picture = useRef<HTMLDivElement>(null);
   const matrix = asked.data;
-  const allowed = useMemo(() => (matrix ? sum(matrix) : 0), [matrix]);
+  const marks = useMemo(
+    () => (matrix ? changes(matrix.cells, matrix.cells_then) : []),
+    [matrix],
+  );
   if (asked.isPending) return <Loading rows={10} />;
   if (asked.error)
     return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
@@ -152,7 +194,7 @@ function Answer({
             if (event.key === "Escape") focusIn(picture.current);
           }}
         >
-          <Chosen realm={realm} matrix={matrix} cell={at} ask={ask} />
+          <Chosen question={question} matrix={matrix} cell={at} />
         </div>
       }
     >
@@ -161,7 +203,17 @@ function Answer({
           rows: count(matrix.rows.length),
           columns: count(matrix.columns.length),
         })}
-        note={t("{pairs} pairs of user and entity are allowed", { pairs: count(allowed) })}
+        note={
+          against === undefined
+            ? t("{pairs} pairs of user and entity are allowed", {
+                pairs: count(pairs(matrix, marks, "a")),
+              })
+            : t("+{gained} −{lost} pairs of user and entity since {then}", {
+                gained: count(pairs(matrix, marks, "+")),
+                lost: count(pairs(matrix, marks, "-")),
+                then: thenCalled(against),
+              })
+        }
       >
         <div className={styles.shape}>
           <Segments
@@ -178,6 +230,7 @@ function Answer({
           <div ref={picture}>
             <Grid
               matrix={matrix}
+              marks={marks}
               cell={at}
               onCell={(next) => {
                 chosenCells.set(visit, next);
@@ -191,7 +244,7 @@ function Answer({
         ) : (
           <AsTable matrix={matrix} />
         )}
-        <Legend matrix={matrix} />
+        <Legend matrix={matrix} isCompared={against !== undefined} />
       </Card>
     </Beside>
   );
@@ -202,26 +255,32 @@ function focusIn(part: HTMLElement | null): void {
   part?.querySelector<HTMLElement>("[role=application], a[href]")?.focus();
 }
 
-/** Pairs of user and entity that are allowed, ownership aside. */
-export function sum(matrix: Matrix): number {
+/** Pairs of user and entity in the cells that have a mark. */
+export function pairs(matrix: Matrix, marks: string[], mark: string): number {
   return matrix.rows.reduce(
     (all, row, at) =>
       all +
       row.users *
         matrix.columns.reduce(
-          (inRow, column, place) =>
-            inRow + (matrix.cells[at]?.[place] === "a" ? column.entities : 0),
+          (inRow, column, place) => inRow + (marks[at]?.[place] === mark ? column.entities : 0),
           0,
         ),
     0,
   );
 }
 
-function Legend({ matrix }: { matrix: Matrix }) {
+function Legend({ matrix, isCompared }: { matrix: Matrix; isCompared: boolean }) {
   const { other } = matrix;
   return (
-    <div className={styles.legend}>
-      <span data-cell="a">{t("allowed")}</span>
+    <div className={styles.legend} data-compared={isCompared || undefined}>
+      {isCompared && (
+        <>
+          <span data-cell="+">{t("gained")}</span>
+          <span data-cell="-">{t("lost")}</span>
+          <span data-cell="~">{t("changed otherwise")}</span>
+        </>
+      )}
+      <span data-cell="a">{isCompared ? t("allowed as before") : t("allowed")}</span>
       <span data-cell="o">{t("allowed to owners")}</span>
       <span data-cell="?">{t("differs from one to another")}</span>
       <span data-cell=".">{t("denied")}</span>
@@ -256,20 +315,18 @@ export function rowName(row: Matrix["rows"][number]): string {
 }
 
 function Chosen({
-  realm,
+  question,
   matrix,
   cell,
-  ask,
 }: {
-  realm: string;
+  question: MatrixQuestion;
   matrix: Matrix;
   cell: Cell;
-  ask: string;
 }) {
+  const { realm, ask } = question;
   const row = matrix.rows[cell.row];
   const column = matrix.columns[cell.column];
   if (!row || !column) return null;
-  const letter = matrix.cells[cell.row]?.[cell.column] ?? ".";
   const user = row.sample[0];
   return (
     <Card
@@ -281,7 +338,7 @@ function Chosen({
     >
       <dl className={styles.chosen} aria-live="polite">
         <dt>{t("Verdict")}</dt>
-        <dd>{t(SAYS[letter] ?? "")}</dd>
+        <dd>{says(matrix, cell)}</dd>
         <dt>{t("Who")}</dt>
         <dd>
           {row.sample.slice(0, 8).map((name, place) => (
@@ -321,6 +378,7 @@ function Chosen({
           )}
         </dd>
       </dl>
+      <CellReason question={question} cell={cell} />
       {user && (
         <p className={styles.acts}>
           <Link to="/ask" search={{ realm, who: `user:${user}`, do: ask, on: column.sample }}>
@@ -333,6 +391,36 @@ function Chosen({
       )}
     </Card>
   );
+}
+
+/** Why the chosen cell is as it is, for its first user and entity, once it stays chosen. */
+function CellReason({ question, cell }: { question: MatrixQuestion; cell: Cell }) {
+  const may = useRights(question.realm).may("explain.ask");
+  const chosen = useSettled(`${String(cell.row)} ${String(cell.column)}`, PAUSE);
+  const [row = 0, column = 0] = chosen.split(" ").map(Number);
+  const asked = useMatrix(question, [[row, column]], may);
+  if (!may) return null;
+  if (asked.error) return <ProblemView problem={problemOf(asked.error)} />;
+  const reason = asked.data?.reasons[0];
+  const isCurrent = row === cell.row && column === cell.column;
+  if (!reason || !isCurrent) return <Loading rows={2} />;
+  const { summary, summary_then: before } = reason;
+  return (
+    <div className={styles.reason} aria-live="polite">
+      <p>
+        <Sentence words={summary} />
+      </p>
+      {before && text(before) !== text(summary) && (
+        <p className={styles.before}>
+          <b>{t("Before:")}</b> <Sentence words={before} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+function text(words: Word[]): string {
+  return words.map((one) => one.text).join("");
 }
 
 function AsTable({ matrix }: { matrix: Matrix }) {
@@ -357,7 +445,7 @@ function AsTable({ matrix }: { matrix: Matrix }) {
                 <Name text={rowName(row)} cut={40} /> ({row.users})
               </th>
               {columns.map((one, place) => (
-                <td key={one.sample}>{t(SAYS[matrix.cells[at]?.[place] ?? "."] ?? "")}</td>
+                <td key={one.sample}>{says(matrix, { row: at, column: place })}</td>
               ))}
             </tr>
           ))}

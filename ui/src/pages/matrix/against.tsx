@@ -1,0 +1,79 @@
+import { useState } from "react";
+
+import { useRights } from "../../api/rights";
+import { SelectField, TextField } from "../../parts/fields";
+import { moment, t } from "../../words";
+
+const DAY = 86_400_000;
+const NAMED = "named";
+const AGES: [days: number, label: string][] = [
+  [1, "A day ago"],
+  [7, "7 days ago"],
+  [30, "30 days ago"],
+];
+
+/** What a text of the address compares with: a revision, or a time; nothing for anything else. */
+export function comparedWith(text: string | undefined): number | string | undefined {
+  if (!text) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  return Number.isNaN(Date.parse(text)) ? undefined : text;
+}
+
+/** How people call a revision or a time that is compared with. */
+export function thenCalled(against: number | string): string {
+  return typeof against === "number"
+    ? t("revision {against}", { against })
+    : t("{at}", { at: moment(against) });
+}
+
+/** Chooses the earlier state that the matrix is compared with; offered to readers of the trail. */
+export function Against({
+  realm,
+  against,
+  onChange,
+}: {
+  realm: string;
+  against: string | undefined;
+  onChange: (against: string | undefined) => void;
+}) {
+  const rights = useRights(realm);
+  const [now] = useState(() => Date.now());
+  const [isTyping, setTyping] = useState(false);
+  const times = AGES.map(([days]) => new Date(now - days * DAY).toISOString());
+  const known = comparedWith(against);
+  if (!rights.may("audit.read") && known === undefined) return null;
+  const place = times.indexOf(against ?? "");
+  const options: [string, string][] = [
+    ["", t("Nothing")],
+    ...AGES.map(([, label], at): [string, string] => [times[at] ?? "", t(label)]),
+    [NAMED, t("A revision or a time")],
+  ];
+  return (
+    <>
+      <SelectField
+        label={t("Compare with")}
+        value={isTyping || (known !== undefined && place < 0) ? NAMED : place < 0 ? "" : against}
+        options={options}
+        onChange={(event) => {
+          setTyping(event.target.value === NAMED);
+          if (event.target.value !== NAMED) onChange(event.target.value || undefined);
+        }}
+      />
+      {(isTyping || (known !== undefined && place < 0)) && (
+        <TextField
+          label={t("Revision or time")}
+          key={against}
+          defaultValue={place < 0 ? (against ?? "") : ""}
+          placeholder="2026-11-24T18:00:00Z"
+          onKeyDown={(event) => {
+            if (event.key === "Enter") onChange(event.currentTarget.value.trim() || undefined);
+          }}
+          onBlur={(event) => {
+            if (event.target.value.trim() !== (against ?? ""))
+              onChange(event.target.value.trim() || undefined);
+          }}
+        />
+      )}
+    </>
+  );
+}

@@ -35,6 +35,17 @@ def test_every_system_is_loaded(admin: Admin) -> None:
     assert admin("doctor").code == 0
 
 
+def test_rejected_rows_are_kept_in_the_trail(admin: Admin) -> None:
+    admin("load", str(admin.cli.folders["gravitino"]), "--realm", "gravitino")
+    last = admin("audit", "tail", "--last", "1", "--format", "json")
+    loaded = json.loads(last.out)[0]["event"]
+    assert loaded["details"]["quarantine"] == {
+        "total": 0,
+        "first": [],
+        "directory": str(admin.cli.folders["gravitino"]),
+    }
+
+
 def test_what_is_gone_goes_with_prune_only(admin: Admin, tmp_path: Path) -> None:
     admin("load", str(admin.cli.folders["gravitino"]), "--realm", "gravitino")
     less = realms.write_realm(

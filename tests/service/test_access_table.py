@@ -35,7 +35,7 @@ def about(start: Asset, operations: tuple[str, ...] | None = None) -> AssetQuest
 
 
 def table(of: State, question: AssetQuestion, by: str, **page: int) -> AccessTable:
-    found = access_table(of, ROOT, question, NOW, by=by, **{"size": 500, **page})  # type: ignore[arg-type]
+    found = access_table(of, ROOT, question, NOW, by=by, **{"size": 500, **page})
     assert isinstance(found, AccessTable)
     return found
 

@@ -130,3 +130,25 @@ def test_the_model_of_a_realm_is_there_for_everybody(own_visit: Visits) -> None:
         assert found.page.get_by_label("mode").is_disabled()
         assert found.page.locator("main button:enabled").count() == 0
         assert found.refused == []
+
+
+def test_a_realm_shows_what_was_rejected_before_its_last_load(
+    own_visit: Visits, own_served: Served
+) -> None:
+    row = {"table": "entities", "reason": "bad name", "detail": "a.b.c", "place": "lake.csv:7"}
+    quarantine = {"total": 23, "first": [row], "directory": "estate/raw"}
+    asked(own_served, "POST", "/realms", {"name": "raw", "model": "gravitino"})
+    body = {"model": "gravitino", "quarantine": quarantine}
+    asked(own_served, "POST", "/realms/raw/load", body)
+    with own_visit("admin") as found:
+        found.open("/ui/realm", name="raw")
+        part = found.page.get_by_role("region", name="Quarantine of the last load")
+        part.wait_for()
+        told = part.inner_text()
+        assert "23 rows rejected" in told
+        assert "bad name entities a.b.c" in told
+        assert "lake.csv:7" in told
+        command = part.get_by_role("button", name="As command").get_attribute("data-command")
+        assert command == "lakewarden lint --from estate/raw --rule set-aside"
+        assert found.barriers() == []
+    asked(own_served, "DELETE", "/realms/raw")

@@ -334,8 +334,31 @@ def test_the_matrix_is_walked_with_the_keyboard(visit: Visits, served: Served) -
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("ArrowUp")
         assert cell.inner_text() == first
+        cell.get_by_text("may").first.wait_for()
         page.get_by_role("button", name="Table").click()
         assert page.get_by_role("region", name="Matrix as a table").count() == 1
+
+
+def test_the_matrix_marks_what_was_gained_since_a_revision(visit: Visits, served: Served) -> None:
+    before = asked(served, "GET", "/audit?last=1")["rows"][-1]["revision"]
+    body = {
+        "privileges": ["USE_SCHEMA", "SELECT_TABLE"],
+        "to": ["group:sales"],
+        "on": "catalog:quillmere:lake",
+    }
+    asked(served, "PUT", "/realms/gravitino/statements/gained", body)
+    with visit("admin") as found:
+        found.open("/ui/r/gravitino/matrix", ask="table.load")
+        page = found.page
+        page.get_by_label("Compare with").select_option(label="A revision or a time")
+        page.get_by_label("Revision or time").fill(str(before))
+        page.get_by_label("Revision or time").press("Enter")
+        page.get_by_text(f"pairs of user and entity since revision {before}").wait_for()
+        assert f"against={before}" in page.url
+        assert "+0 " not in found.text()
+        page.get_by_role("button", name="Table").click()
+        assert "allowed, before: allowed to owners" in found.text()
+    asked(served, "DELETE", "/realms/gravitino/statements/gained")
 
 
 def test_who_may_is_grouped_by_reason(visit: Visits, served: Served) -> None:
@@ -420,4 +443,22 @@ def test_an_asset_of_which_the_systems_do_not_agree(visit: Visits, served: Serve
         told = found.text()
         assert "The systems do not agree." in told
         assert f"{reach['total']} people" in told
+        page = found.page
+        page.get_by_role("row", name="finance").get_by_role("button").first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        drawer = page.get_by_role("dialog")
+        drawer.get_by_text("6 people: all of the row").wait_for()
+        assert "ana" in drawer.inner_text()
+        assert "SELECT_TABLE" in drawer.inner_text()
+        assert found.barriers("[role=dialog]") == []
+        page.keyboard.press("Escape")
+        drawer.wait_for(state="detached")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "all 6 may"
+        page.get_by_role("button", name="Show the people").click()
+        page.get_by_role("row", name="ana").wait_for()
+        page.get_by_role("button", name="Role sets").click()
+        page.get_by_role("columnheader", name="Role set").wait_for()
+        page.get_by_role("button", name="Operations").click()
+        page.get_by_role("columnheader", name="table.load", exact=True).wait_for()
         found.check()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.link import read_links
+from lakewarden.cli.load import quarantine_of
 from lakewarden.cli.outcome import note, show
 from lakewarden.sample import LINKS, parts
 from lakewarden.sample.part import SamplePart
@@ -49,7 +50,15 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
         for name in parts:
             loaded = read(folder / name)
             brought = done(
-                load(service, operator(service), name, loaded.system, loaded.facts, prune=True)
+                load(
+                    service,
+                    operator(service),
+                    name,
+                    loaded.system,
+                    loaded.facts,
+                    prune=True,
+                    quarantine=quarantine_of(folder / name, loaded.manifest),
+                )
             )
             rows = sum(count.new + count.changed for count in brought.gap.counts.values())
             summary = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"

@@ -19,6 +19,8 @@ from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
     from lakewarden.pipeline.directory import Loaded
+    from lakewarden.pipeline.directory_manifest import Manifest
+    from lakewarden.service.load import Quarantine
 
 SHOWN = 5
 
@@ -76,12 +78,24 @@ def brought(directory: Path, realm: str, *, prune: bool, at: At) -> dict[str, An
     remote = at.remote()
     with _uncollected(), working("load", ("read", "compare and write")) as begin:
         loaded = read(directory)
+        rejected = quarantine_of(directory, loaded.manifest)
         begin("compare and write")
         if remote is None:
-            return _brought(loaded, realm, prune, at.database)
+            return _brought(loaded, rejected, realm, prune, at.database)
         path = f"/realms/{quote(realm, safe='')}/load"
-        answer: dict[str, Any] = remote.ask("POST", path, {**_sent(loaded), "prune": prune})
+        body = {**_sent(loaded), "prune": prune, "quarantine": rejected.recorded()}
+        answer: dict[str, Any] = remote.ask("POST", path, body)
         return answer
+
+
+def quarantine_of(directory: Path, manifest: Manifest) -> Quarantine:
+    """What the pipeline rejected of the directory's input."""
+    from lakewarden.pipeline.directory import set_aside
+    from lakewarden.service.load import MAX_QUARANTINED, Quarantine, QuarantinedRow
+
+    rows = set_aside(directory, manifest)[:MAX_QUARANTINED] if manifest.quarantined else []
+    first = [QuarantinedRow(row.table, row.reason, row.detail, row.place) for row in rows]
+    return Quarantine(manifest.quarantined, first, str(directory))
 
 
 @contextmanager
@@ -99,13 +113,21 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _brought(loaded: Loaded, realm: str, prune: bool, database: str | None) -> dict[str, Any]:
+def _brought(
+    loaded: Loaded, rejected: Quarantine, realm: str, prune: bool, database: str | None
+) -> dict[str, Any]:
     from lakewarden.service.load import load_rows
 
     with opened(database, makes=True) as service:
         before = service.catch_up().revision
         answer = load_rows(
-            service, operator(service), realm, loaded.system, loaded.facts, prune=prune
+            service,
+            operator(service),
+            realm,
+            loaded.system,
+            loaded.facts,
+            prune=prune,
+            quarantine=rejected,
         )
         outcome = done(answer)
     is_new = bool(outcome.gap.effects)

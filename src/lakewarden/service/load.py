@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from lakewarden.kernel.change import (
     AttributeChanged,
@@ -83,6 +83,42 @@ class LoadResult:
     revision: int
 
 
+class QuarantinedRow(NamedTuple):
+    """A row that the pipeline rejected: of which table, why, in detail, and where it stood."""
+
+    table: str
+    reason: str
+    detail: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """The rows that the pipeline rejected: how many, the first of them, and the directory."""
+
+    total: int = 0
+    first: Sequence[QuarantinedRow] = ()
+    directory: str = ""
+
+    def recorded(self) -> dict[str, object]:
+        """As the audit trail keeps it: no more than `MAX_QUARANTINED` rows, long cells cut."""
+        rows = [
+            dict(zip(row._fields, (_cut(cell) for cell in row), strict=True))
+            for row in self.first[:MAX_QUARANTINED]
+        ]
+        return {"total": self.total, "first": rows, "directory": _cut(self.directory)}
+
+
+MAX_QUARANTINED: Final = 20
+"""Rejected rows that are kept of a load, for people to see; the directory has them all."""
+
+_MAX_CELL: Final = 200
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_CELL else f"{text[: _MAX_CELL - 1]}…"
+
+
 class _ConcurrentChange(Exception):
     """Somebody else changed the realm while the rows were being compared."""
 
@@ -95,21 +131,33 @@ def load_rows(
     facts: Facts,
     *,
     prune: bool = False,
+    quarantine: Quarantine | None = None,
 ) -> LoadResult | Denied:
     """Makes the realm hold the rows, as one revision; with `prune` nothing beside them.
 
-    How the realm is enforced is its own matter, whatever the directory says. Raises `Unknown` for
-    a realm that is not there, `BadInput` when the rows are of another model or of other settings
-    than the realm, or do not hold together.
+    The audit trail keeps what the pipeline had rejected (`quarantine`; None: not known). How the
+    realm is enforced is its own matter, whatever the directory says. Raises `Unknown` for a realm
+    that is not there, `BadInput` when the rows are of another model or of other settings than the
+    realm, or do not hold together.
     """
     with collection_paused():
-        return _loaded(service, actor, realm, system, facts, prune=prune)
+        _check_whole(facts, system)
+        details: dict[str, object] = {"prune": prune}
+        if quarantine is not None:
+            details["quarantine"] = quarantine.recorded()
+        return _loaded(service, actor, realm, system, facts, details=details, prune=prune)
 
 
 def _loaded(
-    service: DecisionService, actor: Actor, realm: str, system: System, facts: Facts, *, prune: bool
+    service: DecisionService,
+    actor: Actor,
+    realm: str,
+    system: System,
+    facts: Facts,
+    *,
+    details: Mapping[str, object],
+    prune: bool,
 ) -> LoadResult | Denied:
-    _check_whole(facts, system)
     for first in (False, False, False, True):
         try:
             difference = service.write(
@@ -119,6 +167,7 @@ def _loaded(
                     realm=realm,
                     system=system,
                     facts=facts,
+                    details=details,
                     prune=prune,
                     lock_first=first,
                 ),
@@ -138,10 +187,11 @@ def _load_once(
     system: System,
     facts: Facts,
     *,
+    details: Mapping[str, object],
     prune: bool,
     lock_first: bool,
 ) -> LoadDifference | Denied:
-    refused = control.refused_in(transaction, "realm.import", realm, prune=prune)
+    refused = control.refused_in(transaction, "realm.import", realm, **details)
     if refused is not None:
         return refused
     realm_state = transaction.realm(realm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -122,6 +123,85 @@ def test_a_draft_is_for_who_may_plan(lake: Api) -> None:
     body = {"ask": LOAD, "against": {}}
     answer = lake.ask("POST", f"{R}/matrix", body, user="ana")
     assert (answer.status, answer.body["operation"]) == (403, "realm.plan")
+
+
+def test_an_earlier_revision_is_shown_beside_the_present_one(lake: Api) -> None:
+    old, users = lake.service.state.revision, ("ana", "ben", "zoe")
+    before = {
+        (user, entity): allowed(lake, user, entity) for user in users for entity in (TABLE, HIDDEN)
+    }
+    lake.must("DELETE", f"{R}/statements/read")
+    lake.must("PUT", f"{R}/memberships", {"member": "user:ben", "of": "role:lk:readers"})
+    state(lake, "all", ["SELECT_TABLE"], "schema:lk:sales.raw", ["role:lk:readers"])
+    fresh = "table:lk:sales.raw.fresh"
+    lake.must("PUT", f"{R}/entity", {"entity": fresh})
+    found = matrix(lake, against=old)
+    then = cells_of(found, "cells_then")
+    assert (found["revision"], found["revision_then"]) == (lake.service.state.revision, old)
+    assert {key: then[key] == "a" for key in before} == before
+    assert cells_of(found, "cells")["ben", HIDDEN] == "a" != then["ben", HIDDEN]
+    columns = [one["sample"] for one in found["columns"]]
+    row = next(at for at, one in enumerate(found["rows"]) if "ben" in one["sample"])
+    # The new table may be of another column's class now, and was not stored then.
+    assert found["cells"][row] == "a" * len(columns)
+    assert sum(one["entities"] for one in found["columns"]) == 3
+    assert then["ben", fresh] == "." if fresh in columns else True
+    assert matrix(lake)["revision_then"] is None
+
+
+def test_an_earlier_moment_is_the_revision_of_that_moment(lake: Api) -> None:
+    old = lake.service.state.revision
+    at = datetime.fromtimestamp(lake.service.clock(), UTC).isoformat()
+    state(lake, "ben", ["SELECT_TABLE"], TABLE, ["user:ben"])
+    assert matrix(lake, against=at)["revision_then"] == old
+    later = datetime.fromtimestamp(lake.service.clock() + 1, UTC).isoformat()
+    assert matrix(lake, against=later)["revision_then"] == lake.service.state.revision
+
+
+@pytest.mark.parametrize("against", [-1, 10**9, "yesterday", "2001-01-01T00:00:00Z", True, [], "1"])
+def test_a_revision_or_time_that_was_not_is_refused(lake: Api, against: object) -> None:
+    answer = lake.ask("POST", f"{R}/matrix", {"ask": LOAD, "against": against})
+    assert (answer.status, answer.body["errors"][0]["path"]) == (400, "body.against")
+
+
+def test_an_earlier_revision_is_for_readers_of_the_trail(lake: Api) -> None:
+    right = {"privileges": ["ASK"], "to": ["user:ana"], "on": "realm:gravitino"}
+    lake.must("PUT", "/realms/_server/statements/ask", right)
+    answer = lake.ask("POST", f"{R}/matrix", {"ask": LOAD, "against": 1}, user="ana")
+    assert (answer.status, answer.body["operation"]) == (403, "audit.read")
+
+
+def test_cells_are_explained_on_request(lake: Api) -> None:
+    found = matrix(lake)
+    cells = [[row, column] for row in range(len(found["rows"])) for column in range(2)]
+    for reason in matrix(lake, explain=cells)["reasons"]:
+        user = found["rows"][reason["row"]]["sample"][0]
+        entity = found["columns"][reason["column"]]["sample"]
+        asked = {"operation": LOAD, "principal": user, "entity": entity}
+        explained = lake.must("POST", f"{R}/explain", asked)
+        assert reason["summary"] == explained["summary"]
+        assert reason["statements"] == explained["statements"]
+        assert reason["summary_then"] is reason["statements_then"] is None
+    old = lake.service.state.revision
+    lake.must("DELETE", f"{R}/statements/read")
+    again = matrix(lake, against=old, explain=cells)
+    both = [one for one in again["reasons"] if one["summary"] != one["summary_then"]]
+    assert any("read" in one["statements_then"] for one in both)
+    assert not any("read" in one["statements"] for one in again["reasons"])
+
+
+@pytest.mark.parametrize("cells", [[[0, 99]], [[9, 0]], [[0]], [[-1, 0]], [[0, 0]] * 41, "all"])
+def test_cells_that_are_not_shown_are_refused(lake: Api, cells: object) -> None:
+    answer = lake.ask("POST", f"{R}/matrix", {"ask": LOAD, "explain": cells})
+    assert answer.status == 400
+    assert answer.body["errors"][0]["path"].startswith("body.explain")
+
+
+def test_cells_are_explained_to_who_may_explain(lake: Api) -> None:
+    right = {"privileges": ["ASK"], "to": ["user:ana"], "on": "realm:gravitino"}
+    lake.must("PUT", "/realms/_server/statements/ask", right)
+    answer = lake.ask("POST", f"{R}/matrix", {"ask": LOAD, "explain": [[0, 0]]}, user="ana")
+    assert (answer.status, answer.body["operation"]) == (403, "explain.ask")
 
 
 def test_the_matrix_is_for_who_may_search(lake: Api) -> None:

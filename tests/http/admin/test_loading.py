@@ -52,3 +52,18 @@ def test_rows_that_cannot_be_are_refused(api: Api, change: dict[str, object], sa
 
 def test_loading_needs_the_right_to(api: Api) -> None:
     assert api.ask("POST", PATH, ROWS, user="eve").status == 403
+
+
+def test_the_trail_keeps_what_the_pipeline_rejected(api: Api) -> None:
+    row = {"table": "entities", "reason": "bad name", "detail": "a\nb" + "x" * 300, "place": "f:7"}
+    quarantine = {"total": 23, "first": [row] * 20, "directory": "estate/lake"}
+    api.must("POST", PATH, {**ROWS, "quarantine": quarantine})
+    query = {"realm": "gravitino", "operation": "realm.import", "order": "newest"}
+    event = api.must("GET", "/audit", query=query)["rows"][0]["event"]
+    kept = event["details"]["quarantine"]
+    assert (kept["total"], kept["directory"], len(kept["first"])) == (23, "estate/lake", 20)
+    assert kept["first"][0] == {**row, "detail": row["detail"][:199] + "…"}
+    for wrong in ({"total": -1}, {"total": 1, "first": [row] * 21}, {"total": 1, "first": [{}]}):
+        answer = api.ask("POST", PATH, {**ROWS, "quarantine": wrong})
+        assert answer.status == 400
+        assert "body.quarantine" in answer.body["errors"][0]["path"]

@@ -739,6 +739,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/estate/access/table": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** count the users who can access an asset, by group, set of roles or person */
+        post: operations["post_estate_access_table"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -1025,6 +1042,106 @@ export interface components {
             users: string[];
         };
         /**
+         * AccessTableQuestion
+         * @description Who reaches an asset, as a table? `realm`, `realms` and `columns` as in `ReachQuestion`.
+         */
+        AccessTableQuestion: {
+            asset: string;
+            /** @default null */
+            realm?: string | null;
+            /** @default null */
+            realms?: string[] | null;
+            /**
+             * @default groups
+             * @enum {string}
+             */
+            rows?: "groups" | "people" | "role_sets";
+            /**
+             * @default ways
+             * @enum {string}
+             */
+            columns?: "ways" | "operations";
+            /** @default 100 */
+            limit?: number;
+            /** @default  */
+            token?: string;
+        };
+        /**
+         * AccessTableResponse
+         * @description Who reaches an asset, the rows with most such people first.
+         *
+         *         `people` of all `known` ones reach it, `counts` by column; `total` counts the rows.
+         */
+        AccessTableResponse: {
+            assets: components["schemas"]["LinkEnd"][];
+            columns: components["schemas"]["AccessPath"][];
+            people: number;
+            known: number;
+            counts: number[];
+            total: number;
+            rows: components["schemas"]["AccessTableRow"][];
+            closed: components["schemas"]["ClosedRowsResponse"];
+            left_out: string[];
+            page: components["schemas"]["NextPage"];
+            revision: number;
+        };
+        /**
+         * LinkEnd
+         * @description An entity of a realm.
+         */
+        LinkEnd: {
+            realm: string;
+            entity: string;
+        };
+        /**
+         * AccessPath
+         * @description A way to the asset: the entity, and the operation of its realm; `way` may be empty.
+         */
+        AccessPath: {
+            realm: string;
+            entity: string;
+            way: string;
+            operation: string;
+        };
+        /**
+         * AccessTableRow
+         * @description Some people, the first of them, and how many of them may by column.
+         *
+         *         The key is `user:` or `group:` with a name, `roles:` with the first person of a set of roles,
+         *         or `others:` for people of no group. `acts_as` is told of a set of roles.
+         */
+        AccessTableRow: {
+            key: string;
+            people: number;
+            sample: string[];
+            acts_as: components["schemas"]["RealmPrincipal"][];
+            counts: number[];
+        };
+        /**
+         * RealmPrincipal
+         * @description A group or role of a realm.
+         */
+        RealmPrincipal: {
+            realm: string;
+            principal: string;
+        };
+        /**
+         * ClosedRowsResponse
+         * @description The rows of which nobody reaches the asset, and how many people are in them.
+         */
+        ClosedRowsResponse: {
+            rows: number;
+            people: number;
+        };
+        /**
+         * NextPage
+         * @description The token of the next page; empty on the last page.
+         */
+        NextPage: {
+            /** @default  */
+            next_token?: string;
+        };
+        /**
          * Answer
          * @description A decision with its reason, revision and notes.
          */
@@ -1259,14 +1376,6 @@ export interface components {
             kind: string;
             name: string;
             realm: string;
-        };
-        /**
-         * NextPage
-         * @description The token of the next page; empty on the last page.
-         */
-        NextPage: {
-            /** @default  */
-            next_token?: string;
         };
         /**
          * Batch
@@ -1910,14 +2019,6 @@ export interface components {
             keeper?: string;
         };
         /**
-         * LinkEnd
-         * @description An entity of a realm.
-         */
-        LinkEnd: {
-            realm: string;
-            entity: string;
-        };
-        /**
          * LinkResponse
          * @description A link and its keeper.
          */
@@ -2023,6 +2124,8 @@ export interface components {
         /**
          * LoadRequest
          * @description Rows to load by table, with the model and the settings that they need.
+         *
+         *         `quarantine` are the rows that the pipeline rejected, for the audit trail.
          */
         LoadRequest: {
             model: string;
@@ -2033,6 +2136,8 @@ export interface components {
             };
             /** @default false */
             prune?: boolean;
+            /** @default null */
+            quarantine?: components["schemas"]["QuarantineRequest"] | null;
             /** @default [] */
             entities?: [
                 string,
@@ -2079,6 +2184,29 @@ export interface components {
             statements?: Record<string, never>[];
         };
         /**
+         * QuarantineRequest
+         * @description The rows that the pipeline rejected: how many, the first of them, and the directory.
+         */
+        QuarantineRequest: {
+            total: number;
+            /** @default [] */
+            first?: components["schemas"]["QuarantinedRowRequest"][];
+            /** @default  */
+            directory?: string;
+        };
+        /**
+         * QuarantinedRowRequest
+         * @description A row that the pipeline rejected: of which table, why, and where it stood in the input.
+         */
+        QuarantinedRowRequest: {
+            table: string;
+            reason: string;
+            /** @default  */
+            detail?: string;
+            /** @default  */
+            place?: string;
+        };
+        /**
          * LoadResponse
          * @description The result of a load; `left` are statements of other keepers, which stay unchanged.
          */
@@ -2104,7 +2232,8 @@ export interface components {
          * MatrixQuestion
          * @description The access matrix of an operation on entities of a `type`, `within` a container.
          *
-         *         `against` is a draft, as for a preview: the response then compares stored and drafted policy.
+         *         `against` is a draft, as a preview takes it, or an earlier revision, by its number or a time:
+         *         the matrix is then that of both. `explain` are cells, by row and column: their reasons are told.
          */
         MatrixQuestion: {
             ask: string;
@@ -2116,7 +2245,12 @@ export interface components {
             limit_rows?: number;
             /** @default 400 */
             limit_columns?: number;
-            against?: components["schemas"]["PreviewRequest"];
+            against?: number | string | components["schemas"]["PreviewRequest"];
+            /** @default [] */
+            explain?: [
+                number,
+                number
+            ][];
         };
         /**
          * PreviewRequest
@@ -2236,8 +2370,9 @@ export interface components {
          * MatrixResponse
          * @description The access matrix. `cells` has a text for each row, with a letter for each column.
          *
-         *         `a` allowed, `.` denied, `o` allowed for owners only, `?` mixed. `cells_then` are the letters
-         *         with the draft, null without one.
+         *         `a` allowed, `.` denied, `o` allowed for owners only, `?` mixed.
+         *         `cells_then` are the letters of the draft or of the earlier revision, `revision_then` is its
+         *         revision; null without one. `reasons` are those of the cells of `explain`.
          */
         MatrixResponse: {
             ask: string;
@@ -2248,6 +2383,8 @@ export interface components {
             cells_then: string[] | null;
             other: components["schemas"]["MatrixRemainder"];
             revision: number;
+            revision_then: number | null;
+            reasons: components["schemas"]["MatrixReason"][];
         };
         /**
          * MatrixRow
@@ -2276,6 +2413,20 @@ export interface components {
             users: number;
             columns: number;
             entities: number;
+        };
+        /**
+         * MatrixReason
+         * @description Why a cell is as it is, for its first user and entity, as a sentence.
+         *
+         *         `statements` decide it. Those with `_then` are of the other policy, null without one.
+         */
+        MatrixReason: {
+            row: number;
+            column: number;
+            summary: components["schemas"]["SentencePart"][];
+            statements: string[];
+            summary_then: components["schemas"]["SentencePart"][] | null;
+            statements_then: string[] | null;
         };
         /**
          * Memberships
@@ -2540,7 +2691,10 @@ export interface components {
         };
         /**
          * ReachQuestion
-         * @description Who reaches an asset? `realm` is that of the entity, `realms` limits the realms.
+         * @description Who reaches an asset? `realm` says where the entity is, `realms` which are asked.
+         *
+         *         `operations` are asked for instead of `ways`; none is every one that there is. `row` is the
+         *         key of a row of the table: its people alone.
          */
         ReachQuestion: {
             asset: string;
@@ -2549,6 +2703,10 @@ export interface components {
             /** @default null */
             realms?: string[] | null;
             ways?: ("see" | "read" | "change")[];
+            /** @default null */
+            operations?: string[] | null;
+            /** @default null */
+            row?: string | null;
             /** @default 100 */
             limit?: number;
             /** @default  */
@@ -2568,16 +2726,6 @@ export interface components {
             people: components["schemas"]["PersonWithAccess"][];
             left_out: string[];
             page: components["schemas"]["NextPage"];
-        };
-        /**
-         * AccessPath
-         * @description A path to the asset: an entity, and the operation of its realm.
-         */
-        AccessPath: {
-            realm: string;
-            entity: string;
-            way: string;
-            operation: string;
         };
         /**
          * PersonWithAccess
@@ -5360,6 +5508,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReachResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_estate_access_table: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccessTableQuestion"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessTableResponse"];
                 };
             };
             /** @description the request failed */

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody
 from lakewarden.http.admin.endpoint import Endpoint, HandlerResult
@@ -28,7 +28,13 @@ from lakewarden.models import own
 from lakewarden.names.canonical import check_segment, check_text
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
-from lakewarden.service.load import LoadResult, load_rows
+from lakewarden.service.load import (
+    MAX_QUARANTINED,
+    LoadResult,
+    Quarantine,
+    QuarantinedRow,
+    load_rows,
+)
 from lakewarden.service.system import System, load_system
 
 LIMIT: Final = 32 * 1024 * 1024
@@ -37,13 +43,36 @@ LIMIT: Final = 32 * 1024 * 1024
 _KINDS: Final = frozenset({USER, GROUP, ROLE, IMPLIED})
 
 
+class QuarantinedRowRequest(RequestBody, kw_only=True):
+    """A row that the pipeline rejected: of which table, why, and where it stood in the input."""
+
+    table: str
+    reason: str
+    detail: str = ""
+    place: str = ""
+
+
+class QuarantineRequest(RequestBody, kw_only=True):
+    """The rows that the pipeline rejected: how many, the first of them, and the directory."""
+
+    total: Annotated[int, Meta(ge=0)]
+    first: Annotated[list[QuarantinedRowRequest], Meta(max_length=MAX_QUARANTINED)] = field(
+        default_factory=list
+    )
+    directory: str = ""
+
+
 class LoadRequest(RequestBody, kw_only=True):
-    """Rows to load by table, with the model and the settings that they need."""
+    """Rows to load by table, with the model and the settings that they need.
+
+    `quarantine` are the rows that the pipeline rejected, for the audit trail.
+    """
 
     model: str
     model_text: ModelFile | UnsetType = UNSET
     settings: dict[str, str] = field(default_factory=dict)
     prune: bool = False
+    quarantine: QuarantineRequest | None = None
     entities: list[tuple[str, str, str | None, str | None]] = field(default_factory=list)
     relations: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     attributes: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -78,7 +107,15 @@ def load(exchange: Exchange, body: LoadRequest) -> HandlerResult:
     system = load_system(body.model, body.settings, text)
     facts = _facts(body, system)
     before = exchange.state.revision
-    result = load_rows(exchange.service, exchange.actor, name, system, facts, prune=body.prune)
+    result = load_rows(
+        exchange.service,
+        exchange.actor,
+        name,
+        system,
+        facts,
+        prune=body.prune,
+        quarantine=_quarantine(body.quarantine),
+    )
     if isinstance(result, Denied):
         return result
     exchange.state = exchange.service.state
@@ -94,6 +131,13 @@ def _loaded(result: LoadResult, before: int) -> LoadResponse:
         rows={name: RowCounts(**count._asdict()) for name, count in result.gap.counts.items()},
         left=list(result.gap.left),
     )
+
+
+def _quarantine(sent: QuarantineRequest | None) -> Quarantine | None:
+    if sent is None:
+        return None
+    rows = [QuarantinedRow(row.table, row.reason, row.detail, row.place) for row in sent.first]
+    return Quarantine(sent.total, rows, sent.directory)
 
 
 def _facts(body: LoadRequest, system: System) -> Facts:

@@ -50,6 +50,7 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
     { body: { asset: entity, realm, rows, columns, limit, token: "" } },
     { retry: false, placeholderData: (before) => before },
   );
+  const titles = useTitles();
   const show = (more: { rows?: Rows; columns?: Columns }) => {
     void navigate({ search: { ...search, ...more }, replace: true });
   };
@@ -57,7 +58,7 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
   if (asked.error)
     return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
   const table = asked.data;
-  const differing = disagreement(table);
+  const differing = disagreement(table, titles);
   return (
     <>
       {differing && (
@@ -126,7 +127,7 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
         {table.rows.length === 0 ? (
           <Empty title={t("No stored rule lets anybody see, read or change it.")} />
         ) : (
-          <Cells table={table} kind={rows} onOpen={setOpen} />
+          <Cells table={table} realm={realm} kind={rows} onOpen={setOpen} />
         )}
         <Rest
           table={table}
@@ -181,17 +182,20 @@ function Rest({ table, onMore }: { table: AccessTable; onMore: () => void }) {
 /** The table: rows of people by paths; arrow keys move between the cells. */
 function Cells({
   table,
+  realm,
   kind,
   onOpen,
 }: {
   table: AccessTable;
+  /** Whose columns come first. */
+  realm: string;
   kind: Rows;
   onOpen: (cell: { row: Row; column: Column; may: number }) => void;
 }) {
-  const titles = new Map(useRealms().data?.realms.map((one) => [one.name, one.title]));
+  const titles = useTitles();
   const frame = useRef<HTMLTableSectionElement>(null);
   const [at, setAt] = useState<Place>({ row: 0, column: 0 });
-  const shown = useMemo(() => columnsOf(table), [table]);
+  const shown = useMemo(() => columnsOf(table, realm), [table, realm]);
   const realms = [...new Set(shown.map(({ column }) => column.realm))];
   const pressed = (event: KeyboardEvent) => {
     const move = MOVES[event.key];
@@ -216,7 +220,7 @@ function Cells({
                 scope="colgroup"
                 colSpan={shown.filter(({ column }) => column.realm === one).length}
               >
-                {titles.get(one) ?? one}
+                <span>{titles(one)}</span>
               </th>
             ))}
           </tr>
@@ -272,11 +276,21 @@ const HEADS: Record<Rows, string> = {
   role_sets: t("Role set"),
 };
 
-/** The columns with their places in the counts; operations that nobody may are left out. */
-function columnsOf(table: AccessTable): { column: Column; place: number }[] {
+/** How the realms are called. */
+function useTitles(): (realm: string) => string {
+  const titles = new Map(useRealms().data?.realms.map((one) => [one.name, one.title]));
+  return (realm) => titles.get(realm) || realm;
+}
+
+/**
+ * The columns with their places in the counts, those of `realm` first; operations that nobody may
+ * are left out.
+ */
+function columnsOf(table: AccessTable, realm: string): { column: Column; place: number }[] {
   return table.columns
     .map((column, place) => ({ column, place }))
-    .filter(({ column, place }) => column.way !== "" || (table.counts[place] ?? 0) > 0);
+    .filter(({ column, place }) => column.way !== "" || (table.counts[place] ?? 0) > 0)
+    .sort((a, b) => Number(a.column.realm !== realm) - Number(b.column.realm !== realm));
 }
 
 function Cell({
@@ -374,12 +388,14 @@ function whatOf({ way, operation, realm }: Column): { what: string; realm: strin
 }
 
 /** How many read it by each system, where these numbers differ. */
-function disagreement(table: AccessTable): string {
+function disagreement(table: AccessTable, titles: (realm: string) => string): string {
   const reading = table.columns
     .map((column, place) => ({ column, n: table.counts[place] ?? 0 }))
     .filter(({ column }) => column.way === "read");
   if (new Set(reading.map(({ n }) => n)).size < 2) return "";
   return reading
-    .map(({ column, n }) => t("{n} can read it in {realm}", { n: count(n), realm: column.realm }))
+    .map(({ column, n }) =>
+      t("{n} can read it in {realm}", { n: count(n), realm: titles(column.realm) }),
+    )
     .join("; ");
 }

@@ -19,7 +19,7 @@ const route = getRouteApi("/asset");
 
 /** One asset in all systems that know it: who reaches it, and what lies in it. */
 export default function Asset() {
-  const { realm, e: entity, tab } = route.useSearch();
+  const { realm, e: entity, tab, rows, columns } = route.useSearch();
   if (!realm || !entity)
     return (
       <Page title={t("Asset")}>
@@ -28,10 +28,29 @@ export default function Asset() {
         </Empty>
       </Page>
     );
-  return <Known key={`${realm} ${entity}`} realm={realm} entity={entity} tab={tab ?? "access"} />;
+  return (
+    <Known
+      key={`${realm} ${entity}`}
+      realm={realm}
+      entity={entity}
+      tab={tab ?? "access"}
+      shown={{ rows, columns }}
+    />
+  );
 }
 
-function Known({ realm, entity, tab }: { realm: string; entity: string; tab: string }) {
+function Known({
+  realm,
+  entity,
+  tab,
+  shown,
+}: {
+  realm: string;
+  entity: string;
+  tab: string;
+  /** How the table of access is shown. */
+  shown: { rows?: string; columns?: string };
+}) {
   const stored = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/entity",
@@ -69,7 +88,7 @@ function Known({ realm, entity, tab }: { realm: string; entity: string; tab: str
     >
       {stored.data && <Facts stored={stored.data} realm={realm} />}
       <Tabs label={t("About this asset")}>
-        <Link to="/asset" search={{ realm, e: entity }} activeOptions={exact}>
+        <Link to="/asset" search={{ realm, e: entity, ...shown }} activeOptions={exact}>
           {t("Who can do what")}
         </Link>
         <Link to="/asset" search={{ realm, e: entity, tab: "inside" }} activeOptions={exact}>

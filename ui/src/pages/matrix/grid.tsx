@@ -86,8 +86,16 @@ export function Grid({
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context || !canvas.current) return;
-    draw(context, getComputedStyle(canvas.current), { marks, rows, columns, cell, width, height });
-  }, [marks, rows, columns, cell, width, height]);
+    draw(context, getComputedStyle(canvas.current), {
+      marks,
+      isCompared: matrix.cells_then !== null,
+      rows,
+      columns,
+      cell,
+      width,
+      height,
+    });
+  }, [matrix, marks, rows, columns, cell, width, height]);
   useEffect(() => {
     const [box, row, column] = [frame.current, rows[cell.row], columns[cell.column]];
     if (!box || !row || !column) return;
@@ -205,6 +213,7 @@ function told(matrix: Matrix, { row, column }: Cell): string {
 
 interface Drawn {
   marks: string[];
+  isCompared: boolean;
   rows: { at: number; size: number }[];
   columns: { at: number; size: number }[];
   cell: Cell;
@@ -215,10 +224,9 @@ interface Drawn {
 function draw(
   context: CanvasRenderingContext2D,
   style: CSSStyleDeclaration,
-  { marks, rows, columns, cell, width, height }: Drawn,
+  { marks, isCompared, rows, columns, cell, width, height }: Drawn,
 ): void {
   const colour = (name: string) => style.getPropertyValue(name);
-  const isCompared = marks.some((row) => /[-+~]/.test(row));
   const colours: Record<string, string> = {
     // What stays is pale beside what changed.
     a: colour(isCompared ? "--allow-line" : "--allow"),

@@ -172,10 +172,7 @@ function Answer({ question }: { question: MatrixQuestion }) {
   const told = useRef<HTMLDivElement>(null);
   const picture = useRef<HTMLDivElement>(null);
   const matrix = asked.data;
-  const marks = useMemo(
-    () => (matrix ? changes(matrix.cells, matrix.cells_then) : []),
-    [matrix],
-  );
+  const marks = useMemo(() => (matrix ? changes(matrix.cells, matrix.cells_then) : []), [matrix]);
   if (asked.isPending) return <Loading rows={10} />;
   if (asked.error)
     return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;

@@ -11,7 +11,8 @@ import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { Tabs } from "../../parts/tabs";
 import { say } from "../../parts/toast";
-import { ago, count, moment, t } from "../../words";
+import { count, t } from "../../words";
+import { LoadedWhen, Quarantined, useLastLoad } from "./last-load";
 import { Operations, Privileges } from "./model";
 import { RealmSettings } from "./realm-settings";
 import styles from "./realms.module.css";
@@ -110,7 +111,8 @@ function Acts({ realm }: { realm: Realm }) {
 }
 
 function Facts({ realm }: { realm: Realm }) {
-  const server = useRights();
+  const rights = useRights(realm.name);
+  const load = useLastLoad(realm.name, rights.may("audit.read"));
   return (
     <Card title={t("This realm")}>
       <dl className={styles.facts}>
@@ -144,44 +146,10 @@ function Facts({ realm }: { realm: Realm }) {
             </dd>
           </div>
         )}
-        {server.may("audit.read") && <LastLoad realm={realm.name} />}
+        {rights.may("audit.read") && <LoadedWhen load={load} />}
       </dl>
+      {load.event && <Quarantined event={load.event} />}
     </Card>
-  );
-}
-
-function LastLoad({ realm }: { realm: string }) {
-  const rows = $api.useQuery(
-    "get",
-    "/api/v1/audit",
-    {
-      params: {
-        query: {
-          operation: "realm.import",
-          target: `realm:${realm}`,
-          outcome: "allow",
-          order: "newest",
-          "page.limit": 1,
-        },
-      },
-    },
-    { retry: false },
-  );
-  const event = rows.data?.rows[0]?.event as { time?: number; actor?: string } | undefined;
-  if (!rows.data) return null;
-  return (
-    <div>
-      <dt>{t("Last load")}</dt>
-      <dd>
-        {event?.time === undefined ? (
-          t("never")
-        ) : (
-          <span title={moment(event.time)}>
-            {t("{when} by {who}", { when: ago(event.time), who: event.actor ?? "" })}
-          </span>
-        )}
-      </dd>
-    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-"""The end of the audit trail, written down where whoever writes the database cannot change it.
+"""Anchors: the end of the audit trail, recorded where database users cannot change it.
 
 A thread of each process looks at the end of the trail every so many seconds, or after every write,
 and hands it on if it moved: to a file that is only appended to, to an address, to our log. What is
@@ -115,7 +115,7 @@ class Anchoring:
         self.look()
 
     def look(self) -> None:
-        """Hands the end of the trail on wherever it was not yet."""
+        """Sends the end of the trail to every target that does not have it."""
         try:
             with self._store.reading() as reading:
                 head = reading.audit_head()

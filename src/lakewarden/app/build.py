@@ -323,7 +323,7 @@ class Application:
         )
 
     def _anchor(self, estate: OpenStore) -> None:
-        """Has the end of the audit trail written down elsewhere, where the settings say so."""
+        """Sends anchors of the audit trail to the configured targets."""
         audit = self.settings.audit
         sends = audit_anchor.sends(audit, lambda fields: log.get().info(LOGGED, **fields))
         if not sends:
@@ -426,7 +426,7 @@ class Application:
             await asyncio.get_running_loop().run_in_executor(self._handlers, work)
 
     def _write_usage(self) -> None:
-        """Brings the counts of what was done to the store, where it can be reached."""
+        """Writes usage counts to the store, if it is available."""
         usage = self.parts.services.usage
         if self._opened_store is None:
             return
@@ -450,7 +450,7 @@ class Application:
             self._opened_store.shared_revision.raise_to(self._opened_store.store.revision())
 
     def close(self) -> None:
-        """Lets go of everything; answers that are under way are finished first."""
+        """Closes everything after pending answers are finished."""
         for stop in self._stops:
             stop.set()
         self._handlers.shutdown(wait=True)
@@ -467,12 +467,12 @@ def _started(compiled: Compiled) -> None:
 
 
 def _expected(oidc: Oidc, audience: str) -> Expected:
-    """What a token of the provider for this audience has to say."""
+    """The required claims of a token of the provider for this audience."""
     return Expected(oidc.issuer, audience, oidc.user_claim, oidc.group_claim, oidc.leeway_seconds)
 
 
 class _Absent:
-    """The store before there is one: whoever asks it anything learns nothing."""
+    """The store before it is opened: every method raises `Unavailable`."""
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         raise Unavailable(_NO_STORE)
@@ -493,7 +493,7 @@ def _proxy_headers(settings: Settings) -> Iterator[tuple[str, ProxyHeader]]:
 
 
 def _proxies(settings: Settings) -> tuple[str, ...]:
-    """All networks whose proxies are believed in anything."""
+    """All networks of trusted proxies."""
     of_systems = (
         networks for _, header in _proxy_headers(settings) for networks in header.networks
     )
@@ -501,7 +501,7 @@ def _proxies(settings: Settings) -> tuple[str, ...]:
 
 
 def _reserved_names(settings: Settings) -> tuple[str, ...]:
-    """The users whom the settings name, who are somebody before anything is stored of them."""
+    """The users whom the settings name, which are reserved before they are stored."""
     of_systems = (name for section in settings.systems.values() for name in section.reserved_names)
     return (settings.admin, *of_systems)
 

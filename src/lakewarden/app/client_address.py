@@ -1,4 +1,4 @@
-"""From where a request comes, for the log. Nobody is believed because of it (R-53).
+"""The client address of a request, for the log only: it authenticates no one (R-53).
 
 `X-Forwarded-For` counts only as far as configured proxies vouch for it: read from its end, the
 first address that is no such proxy is the caller's.

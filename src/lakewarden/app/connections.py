@@ -34,7 +34,7 @@ class Closable(Protocol):
 
 
 class Admission(Enum):
-    """What a new connection is good for."""
+    """The admission of a new connection."""
 
     FULL = "full"
     RESERVE = "reserve"
@@ -155,7 +155,7 @@ class Connections:
             self._idle_of_address.setdefault(tracked.address, OrderedDict())[connection] = None
 
     def closed(self, connection: Closable) -> None:
-        """It is gone; one that was closed here is told again without harm."""
+        """The connection is closed. Idempotent."""
         tracked = self._open.pop(connection, None)
         if tracked is None:
             return

@@ -1,4 +1,4 @@
-"""What the server speaks: the dialects of the systems, AuthZEN, our own API, the pages."""
+"""The dialects of the server: systems, AuthZEN, administration API, pages."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class FairQueue(Generic[T]):
         working.add_done_callback(lambda done: self._ran(turn, done))
 
     def _ran(self, turn: _Turn[T], done: asyncio.Future[T]) -> None:
-        """A thread is free; until then the turn has it, whether somebody waits or not."""
+        """Releases the thread of a finished job, and passes its result on."""
         self._running[turn.caller] -= 1
         if not self._running[turn.caller]:
             del self._running[turn.caller]
@@ -119,7 +119,7 @@ class FairQueue(Generic[T]):
 
 
 class _Turn(Generic[T]):
-    """A piece of work that waits for a thread; told apart from others by itself."""
+    """A job that waits for a thread; compared by identity."""
 
     def __init__(self, caller: str, work: Callable[[], T], result: asyncio.Future[T]) -> None:
         self.caller = caller

@@ -1,4 +1,4 @@
-"""A summary of the figures of `metrics`, for whoever looks at a page and not at Prometheus."""
+"""A summary of the figures of `metrics`, for the web pages."""
 
 from __future__ import annotations
 

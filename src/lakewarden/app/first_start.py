@@ -87,7 +87,7 @@ def _roles(system: System) -> list[Effect]:
 def _missing(
     state: State, settings: Settings, *, names: bool
 ) -> Iterator[tuple[str, list[Effect]]]:
-    """What the configuration asks for and the state lacks, by scope.
+    """The missing facts that the configuration requires, by scope.
 
     With `names` that is the administrator too.
     """

@@ -43,7 +43,7 @@ _MAX_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """What a request asks of the state: a revision, and how old (in seconds) it may be."""
+    """The freshness that a request requires: a revision, and an age in seconds."""
 
     at_least: int = 0
     age: float = 0.0
@@ -61,7 +61,7 @@ class FreshState:
 
 
 def read_consistency(at_least: str | None, consistency: str | None) -> Consistency:
-    """What the caller asks for; raises `BadInput`.
+    """The freshness that the caller requires; raises `BadInput`.
 
     >>> read_consistency("17", "0.5")
     Consistency(at_least=17, age=0.5)
@@ -89,7 +89,7 @@ def _age(text: str | None) -> float:
 
 
 class Freshness:
-    """Gives each request its state. Belongs to one event loop; `executor` asks the store."""
+    """Gives each request its state. Belongs to one event loop; `executor` queries the store."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ class Health:
         ]
 
     async def live(self, request: Request) -> Response:
-        """The process is there."""
+        """The process is alive."""
         return _json(200, {"status": "ok", "warnings": self._warnings()})
 
     async def ready(self, request: Request) -> Response:
@@ -108,7 +108,7 @@ class Health:
         return self._reached
 
     async def figures(self, request: Request) -> Response:
-        """The figures, for whoever may see them."""
+        """The metrics, for callers who may read them."""
         refused = None if self._open_metrics else await self._refused(request)
         if refused is not None:
             return Response(

@@ -12,11 +12,11 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class Disconnected(Exception):
-    """The caller is gone; there is nobody to answer."""
+    """The client disconnected."""
 
 
 async def disconnected(receive: Receive) -> None:
-    """Until the caller is gone; of the body everything has been read."""
+    """Waits until the client disconnects, after the body was read."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

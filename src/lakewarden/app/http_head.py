@@ -124,7 +124,7 @@ def request_id(sent: bytes | None) -> str:
 
 @cache
 def _process() -> str:
-    """What the ids of this process begin with: nobody else's do."""
+    """The unique prefix of the request ids of this process."""
     return secrets.token_hex(8)
 
 

@@ -1,4 +1,4 @@
-"""The keys that seal secrets: those of the configuration, else one kept beside a SQLite file.
+"""The keys that seal secrets: the configured ones, or one stored next to a SQLite file.
 
 An embedded store gets a key of its own at its first start, in a file that only its owner may
 read; whoever copies the database alone has not copied the secrets. For any other store the
@@ -39,7 +39,7 @@ def keys_of(database: str) -> tuple[str, ...]:
 
 
 def _stored_keys(path: Path) -> str:
-    """The key in the file, which is made if it is not there; of two makers one wins."""
+    """The key in the file, which is created if it does not exist; of two writers one wins."""
     with suppress(FileNotFoundError):
         return path.read_text(encoding="ascii").strip()
     fresh = path.with_name(f"{path.name}-{os.getpid()}")

@@ -145,7 +145,7 @@ def registry() -> CollectorRegistry:
 
 
 def _forget_dead(folder: Path) -> None:
-    """Takes away what processes that died say of the present."""
+    """Removes gauges of processes that ended."""
     for file in folder.glob("gauge_live*_*.db"):
         number = file.stem.rpartition("_")[2]
         if number.isdigit() and not is_alive(int(number)):

@@ -25,7 +25,7 @@ class OpenStore:
         self.service = DecisionService(store, shared_revision=shared_revision)
 
     def close(self) -> None:
-        """Lets go of the store and of the shared revision."""
+        """Closes the store and the shared revision."""
         self.store.close()
         if self.shared_revision is not None:
             self.shared_revision.close()

@@ -1,4 +1,4 @@
-"""What the head of a request says, worked out once for all requests that begin alike.
+"""Parsed request heads, cached for requests with the same head.
 
 A caller sends the same head over and over: only its length, its id and its trace differ. What
 the rest means (route, credentials as they were sent, how new an answer has to be) depends on
@@ -44,7 +44,7 @@ MOST_BYTES: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ParsedHead:
-    """A request as its head tells it.
+    """The parsed head of a request.
 
     `size` are the bytes of the headers that are kept, `path` what lies below the realm's prefix,
     `body_limit` is in bytes; `takes_body`: its content type is one of the route's; `rate_class` is
@@ -173,7 +173,7 @@ def _of_engine(credentials: Credentials, query: Mapping[str, tuple[str, ...]]) -
 
 
 def _wish(headers: Mapping[str, str], query: Mapping[str, tuple[str, ...]]) -> Consistency:
-    """How new the answer has to be, as a header or the query says."""
+    """The required freshness of the answer, by a header or the query."""
     at_least, consistency = headers.get(AT_LEAST), headers.get(CONSISTENCY)
     if consistency is None and "consistency" in query:
         consistency = query["consistency"][0]

@@ -27,7 +27,7 @@ class Preflight(NamedTuple):
 
 
 def preflight(settings: Settings) -> Preflight:
-    """Brings the store's schema up to date, and looks at who administers it.
+    """Migrates the store's schema, and checks its administrators.
 
     Raises `BadInput` for certificates that cannot be used, for a store that cannot be one, for an
     administrator that it does not have, and for an index that the server cannot start from;

@@ -34,7 +34,7 @@ _STATUSES: Mapping[type[Exception], int] = {
 
 
 class Problem:
-    """The dialect of addresses that are nobody's: it has no routes and answers errors only."""
+    """The dialect of unknown paths: it has no routes and answers errors only."""
 
     name = "none"
     models: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on a connection: limits before a request is there, and answers without delay.
+"""HTTP/1.1 on a connection: limits before a request is complete, and immediate answers.
 
 Whoever sends a head that does not end, or sends it slowly, is cut off: the gate in front of the
 dialects sees a request only when its head is complete.
@@ -70,7 +70,7 @@ class AtOnce(Protocol):
         peer: str,
         certificate: tuple[str, ...] = (),
     ) -> tuple[int, Headers, bytes] | None:
-        """Status, headers and body; None: ask in the usual way."""
+        """Status, headers and body; None: use the regular path."""
         ...
 
 
@@ -162,7 +162,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._begin()
 
     def _set_host(self) -> None:
-        """Makes `Host` say what the request is for, as it has to be read.
+        """Sets `Host` from an absolute request target, which takes precedence.
 
         An absolute target names the host, whatever the header says (RFC 9112, 3.2.2). HTTP/1.1
         without the header gets an empty one, which is refused (3.2).
@@ -205,7 +205,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def _begin(self) -> None:
-        """A request goes the usual way, during which the connection is not idle."""
+        """Starts the regular path of a request, during which the connection is not idle."""
         if self._bounding is not None:
             self._bounding.connections.busy(self)
         super().on_headers_complete()

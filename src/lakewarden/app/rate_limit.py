@@ -1,4 +1,4 @@
-"""How often one caller may ask: a bucket for each caller and kind of request.
+"""Rate limits: a token bucket for each caller and kind of request.
 
 A bucket is one number: the time at which it would be full again. A request moves that time on by
 what it costs; while it lies further ahead than the bucket is deep, the caller waits. (The generic

@@ -52,7 +52,7 @@ class RequestContext:
 
     @property
     def path(self) -> str:
-        """The path as it may be told: its beginning, as it was sent."""
+        """The path for logs: its beginning, as it was sent."""
         return self.raw_path[:_TOLD_BYTES].decode("latin-1")
 
     @property

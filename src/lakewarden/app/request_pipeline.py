@@ -209,7 +209,7 @@ class RequestPipeline:
     def _arrived(
         self, context: RequestContext, query: bytes, own: dict[bytes, bytes], shared: Sequence[Pair]
     ) -> ParsedHead | NoRoute:
-        """What the head says; raises `Refused` and `BadInput`."""
+        """The parsed head; raises `Refused` and `BadInput`."""
         state = self._parts.service.state
         method, path = context.method, context.raw_path
         parsed = self._arrivals.known(method, path, query, shared, state)
@@ -226,7 +226,7 @@ class RequestPipeline:
     def _set_out(
         self, context: RequestContext, parsed: ParsedHead, own: dict[bytes, bytes]
     ) -> None:
-        """Notes what the head says; raises `Refused` where the headers are too large together."""
+        """Parses the head; raises `Refused` if the headers are too large."""
         match = parsed.match
         context.dialect, context.realm = match.dialect, match.realm
         context.operation = match.route.operation
@@ -349,7 +349,7 @@ class RequestPipeline:
     async def _aside(
         self, context: RequestContext, parsed: ParsedHead, exchange: Exchange, receive: Receive
     ) -> Reply:
-        """What the handler answers, in a worker thread; given up when nobody waits any more."""
+        """The reply of the handler, in a worker thread; cancelled if the client disconnects."""
         cancellation = Cancellation()
         handled = partial(_handled, parsed.match.route.handler, exchange, cancellation)
         work = self._queue.submit(_queued_as(exchange), handled)
@@ -423,7 +423,7 @@ def _handled(handler: Handler, exchange: Exchange, cancellation: Cancellation) -
 
 
 def _queued_as(exchange: Exchange) -> str:
-    """Whose request it is, of those that share the threads; strangers are told by address."""
+    """The caller by whom threads are shared; unauthenticated ones by address."""
     actor = exchange.actor
     if actor.credential == ANONYMOUS:
         return f"address {exchange.address}"

@@ -34,7 +34,7 @@ class RouteMatch:
 
 @dataclass(frozen=True, slots=True)
 class NoRoute:
-    """No route: the dialect whose path it would be, if any, and the methods that are there."""
+    """No route: the dialect of the path, if any, and the allowed methods."""
 
     dialect: Dialect | None
     allowed: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class NoRoute:
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """A route's path in segments; None stands for a parameter. `rest` takes all that follows."""
+    """A route's path in segments; None is a parameter. `rest` matches all that follows."""
 
     dialect: Dialect
     route: Route
@@ -169,13 +169,13 @@ def _realm(segments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
 
 
 def dialects_of(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[Dialect, ...]:
-    """The dialects that speak for a realm; one that is not there has those that speak for all."""
+    """The dialects of a realm; an unknown realm has those of all realms."""
     model = "" if realm is None else realm.realm.model
     return tuple(dialect for dialect in dialects if not dialect.models or model in dialect.models)
 
 
 def top_realm(dialect: Dialect, state: State) -> str | None:
-    """The realm that a dialect speaks for where the path names none.
+    """The default realm of a dialect, for paths without a realm.
 
     The one that bears the dialect's name, else the first by name; of a dialect that speaks for
     all realms `_server`.

@@ -64,7 +64,7 @@ def _set_reusable(sock: socket.socket, value: bool) -> None:
 
 
 def run(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> None:
-    """Serves on the bound socket until a signal says stop; requests under way are finished.
+    """Serves on the bound socket until a signal; pending requests are finished.
 
     `ready` is called once, when all workers have loaded their state and listen; in a thread.
     """

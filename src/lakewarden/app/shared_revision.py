@@ -53,12 +53,12 @@ class MappedRevision:
             fcntl.flock(self._file, fcntl.LOCK_SH)
 
     def raise_to(self, revision: int) -> None:
-        """Makes it at least this, whoever else raises it at the same time."""
+        """Raises it to at least this, also concurrently."""
         with self._threads, _locked(self._lock):
             self.cells[0] = max(self.cells[0], revision)
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self.cells.release()
         self._map.close()
         os.close(self._file)
@@ -77,7 +77,7 @@ class _locked:  # noqa: N801 — reads as a word of the `with` statement
 
 
 def _open_private(path: Path) -> int:
-    """The file, ours alone; raises `BadInput` where somebody else put something there."""
+    """Opens the file for this user only; raises `BadInput` if another user owns it."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     status = os.fstat(file)
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
@@ -103,7 +103,7 @@ def sqlite_file(database: str) -> Path | None:
 
 
 def place_of(database: str, *, host_only: bool = False) -> Path | None:
-    """Where the shared revision of a store is kept."""
+    """The path of the shared revision of a store."""
     file = sqlite_file(database)
     if file is not None:
         return file.with_name(f"{file.name}-revision")

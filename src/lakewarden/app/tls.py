@@ -75,7 +75,7 @@ def _names(certificate: Mapping[str, Any]) -> Iterator[str]:
 def credentials(
     sent: Credentials, names: tuple[str, ...], principals: Mapping[str, str]
 ) -> Credentials:
-    """What counts: what was sent; without it, what the names of the caller's certificate say."""
+    """The credentials of a request; without any, those of the client certificate."""
     if not isinstance(sent, Nothing):
         return sent
     users = {principals[name] for name in names if name in principals}

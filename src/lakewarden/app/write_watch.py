@@ -1,4 +1,4 @@
-"""Looks whether the store takes writes, tells once when that changes, and tries until it does.
+"""Watches whether writes fail, logs each change once, and retries until they succeed.
 
 A process learns of a full disk by a write that fails. All processes of the server are then not
 ready, and each tries a write of its own now and then, so that they are again without a restart
@@ -20,19 +20,19 @@ TRY_SECONDS: Final = 5.0
 
 
 class WriteWatch:
-    """What was told already."""
+    """Watches the write health of this process and the others; logs each change once."""
 
     def __init__(self, readiness: Readiness | None) -> None:
         self._readiness = readiness
         self._told = ""
 
     def fails(self, store: Store) -> bool:
-        """Whether writes are known to fail; asks nobody."""
+        """Whether writes are known to fail, without a query."""
         shared = self._readiness is not None and self._readiness.writes_fail()
         return bool(store.write_health.fault) or shared
 
     def look(self, store: Store) -> None:
-        """Tells what changed since the last look."""
+        """Logs a change since the last look."""
         fault = store.write_health.fault
         if fault and not self._told:
             log.get().error("writes fail", why=fault)

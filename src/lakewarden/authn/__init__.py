@@ -1,1 +1,1 @@
-"""From what a request says about its caller to an `Actor`, or to the reason why not."""
+"""Authentication: from the credentials of a request to an `Actor`, or to a refusal."""

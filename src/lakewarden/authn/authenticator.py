@@ -55,7 +55,7 @@ OPEN: Final = "open"
 
 @dataclass(frozen=True, slots=True)
 class Unauthenticated:
-    """Why nobody is believed. `why` may be told; `detail` is for our log."""
+    """The credentials are not accepted. `why` may be shown; `detail` is for the log."""
 
     why: str
     detail: str = ""
@@ -63,7 +63,7 @@ class Unauthenticated:
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Believes credentials. `verifier` is there in `oidc` mode.
+    """Authenticates credentials. `verifier` is set in `oidc` mode.
 
     `oidc_admins`: the identities of the provider, by name or as `ISSUER#SUBJECT`, that may bear
     the name of the administrator; whoever else is called so there is not the administrator.
@@ -89,7 +89,7 @@ class Authenticator:
         anonymous: str | None = None,
         dialect: str = "",
     ) -> Actor | Unauthenticated:
-        """Who brings the credentials.
+        """The actor of the credentials.
 
         `realm` is the one that the request is for, None where that is still to be read;
         `anonymous` whom the dialect lets in without credentials.
@@ -106,13 +106,13 @@ class Authenticator:
         return actor
 
     def holder_of(self, text: str, state: State, now: float) -> Actor | None:
-        """Who brings a token, for who exchanges it; None for nobody."""
+        """The actor of a token, for an exchange of tokens; None if invalid."""
         actor = self.authenticate(Bearer(text), state, now, realm=None)
         return actor if isinstance(actor, Actor) else None
 
     @property
     def stranger(self) -> Actor:
-        """Whoever comes without credentials to what is for everybody."""
+        """The actor of a request without credentials to a public route."""
         return Actor(ANONYMOUS, credential=ANONYMOUS, unproven=self._simple)
 
     @property
@@ -120,7 +120,7 @@ class Authenticator:
         return SIMPLE if self.mode == SIMPLE else ""
 
     def _is_accepted(self, token: Token) -> bool:
-        """Whether the token was made where callers are believed as they are here."""
+        """Whether the token was issued under the same authentication mode."""
         if not token.unproven or self.mode == SIMPLE:
             return True
         return token.unproven == OPEN and bool(self.open_to)
@@ -177,7 +177,7 @@ class Authenticator:
     def _engine(
         self, text: str, state: State, now: float, *, in_query: bool
     ) -> Actor | Unauthenticated:
-        """A token made for engines is good where they ask; another one only in the header."""
+        """Checks that a token for engines is used on their paths, and others in the header only."""
         token = state.tokens.get(digest(text))
         if token is not None and is_for_engines(token):
             if not _is_good(token, now) or not self._is_accepted(token):
@@ -208,7 +208,7 @@ class Authenticator:
         return self._identified(identity)
 
     def identified(self, identity: Identity) -> Actor | Unauthenticated:
-        """Who an identity of the provider is here, for whoever logs in with it."""
+        """The actor of an identity of the provider, for a login."""
         actor = self._identified(identity)
         if isinstance(actor, Actor) and _has_built_in_power(actor):
             return Unauthenticated("this name is reserved")

@@ -72,14 +72,14 @@ class _Login:
         return base64.urlsafe_b64encode(text.encode()).decode("ascii").rstrip("=")
 
     def derived(self, name: str) -> str:
-        """A value of this login: 43 characters that tell nothing of the key."""
+        """A derived value of this login: 43 characters that do not reveal the key."""
         text = json.dumps([name, self.key, self.to, self.began])
         digest = hashlib.sha256(text.encode()).digest()
         return base64.urlsafe_b64encode(digest).decode("ascii").rstrip("=")
 
 
 class CodeFlow:
-    """See `ProviderLogin`. `believed` says who an identity of the provider is here."""
+    """See `ProviderLogin`. `believed` gives the actor of an identity of the provider."""
 
     def __init__(
         self,

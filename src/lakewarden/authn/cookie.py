@@ -27,7 +27,7 @@ _TEXT: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 
 def read(headers: Mapping[str, str], public_url: str) -> Credentials:
-    """What the cookie of a request without an `Authorization` header says.
+    """The credentials in the cookie of a request without an `Authorization` header.
 
     >>> read({"cookie": "actor=x; PLAY_SESSION=abc"}, "http://h")
     Session(text='abc')
@@ -43,7 +43,7 @@ def read_pages(headers: Mapping[str, str], public_url: str) -> Credentials:
 
 
 def is_confirmed(headers: Mapping[str, str], credentials: Session) -> bool:
-    """Whether the request says what only our pages know of their session."""
+    """Whether the request has the CSRF token of its session."""
     return compare_digest(headers.get(CSRF, "").encode(), csrf_of(credentials.text).encode())
 
 
@@ -62,6 +62,6 @@ def _read(headers: Mapping[str, str], public_url: str, names: tuple[str, ...]) -
 
 
 def _values(cookie: str, names: tuple[str, ...]) -> list[str]:
-    """The values of our cookie; it may stand among others, in whichever header."""
+    """The values of the session cookie, in any cookie header."""
     pairs = (pair.partition("=") for part in cookie.split(", ") for pair in part.split(";"))
     return [value.strip().strip('"') for name, _, value in pairs if name.strip() in names]

@@ -40,7 +40,7 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class EngineToken:
-    """A token on an address that engines ask; in the query only those made for engines count."""
+    """A token on a path for engines; in the query only tokens for engines are accepted."""
 
     text: str
     in_query: bool = False
@@ -55,21 +55,21 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """A user whom a proxy names that the operator trusts to have authenticated him."""
+    """A user whom a trusted proxy names and has authenticated."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """A user whom the certificate of the connection proves."""
+    """A user who is authenticated by the client certificate."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A header that says nothing that could be believed, and why; `doubled`: there are several."""
+    """An unusable header, and why; `doubled`: there are several."""
 
     why: str
     doubled: bool = False
@@ -81,7 +81,7 @@ _NOTHING = Nothing()
 
 
 def read(values: Sequence[bytes]) -> Credentials:
-    """What all `Authorization` headers of a request say together.
+    """The credentials of all `Authorization` headers of a request.
 
     >>> read([b"Bearer lw_x"])
     Bearer(text='lw_x')

@@ -1,4 +1,4 @@
-"""Tokens of an identity provider: JWTs, believed on the word of a fixed set of keys.
+"""Tokens of an identity provider: JWTs, verified with a fixed set of keys.
 
 The keys come from the configuration and are read at the start and by the clock. Nothing in a
 token chooses anything: the key is found by `kid` among ours, the algorithm is the key's own,
@@ -48,7 +48,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom a token names, and the groups that it asserts.
+    """The user and the groups that a token asserts.
 
     `account` is `ISSUER#SUBJECT`, which no change of a name at the provider changes.
     """
@@ -60,14 +60,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Forged:
-    """Why a token is not believed. For our log; the caller is told less."""
+    """Why a token is not accepted. For the log; the caller gets less detail."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What every token must say, and where it names person and groups."""
+    """The required claims of every token, and the claims of user and groups."""
 
     issuer: str
     audience: str
@@ -187,7 +187,7 @@ _PUBLIC = frozenset({"kty", "crv", "n", "e", "x", "y"})
 
 
 class Verifier:
-    """Believes tokens, or says why not. Nothing is read from anywhere else meanwhile."""
+    """Verifies tokens, without any input or output."""
 
     def __init__(self, keys: KeySet, expected: Expected, clock: Clock = time.time) -> None:
         self._keys = keys
@@ -195,7 +195,7 @@ class Verifier:
         self._clock = clock
 
     def verify(self, token: str, nonce: str | None = None) -> Identity | Forged:
-        """Whom the token names; with `nonce` it has to be the ID token of that login."""
+        """The identity of the token; with `nonce` it must be the ID token of that login."""
         try:
             claims = self._claims(token)
             if isinstance(claims, Forged):
@@ -226,7 +226,7 @@ class Verifier:
         return claims if isinstance(claims, dict) else Forged("the claims are not an object")
 
     def _wrong(self, claims: Mapping[str, Any]) -> str:
-        """What the claims say that must not be, or do not say that must be."""
+        """The first fault of the claims, a missing or wrong value; empty for none."""
         expected, now = self._expected, self._clock()
         audience = claims.get("aud")
         audiences = audience if isinstance(audience, list) else [audience]

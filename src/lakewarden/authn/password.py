@@ -52,7 +52,7 @@ class Passwords:
 
     @cached_property
     def _nobodys(self) -> str:
-        """The hash of a password that nobody has: what there is none for is compared with it."""
+        """The hash of an unknown password: users without one are compared with it."""
         return self._argon2.hash(token_urlsafe(32))
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What a system asks for in a database before it is served."""
+"""The data that a system requires in a database before it is served."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FirstStart:
         yield from ()
 
     def opened(self, service: DecisionService, settings: Settings, hashing: Hashing) -> None:
-        """What is left to do once the realms are there; raises `WardenError`."""
+        """The remaining work after the realms exist; raises `WardenError`."""
 
     def ready(self, service: DecisionService) -> None:
         """Work that is saved to the first requests; the server answers meanwhile."""

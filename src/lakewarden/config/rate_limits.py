@@ -1,4 +1,4 @@
-"""How often one caller may ask."""
+"""Rate limits of one caller."""
 
 from __future__ import annotations
 

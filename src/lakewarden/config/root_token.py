@@ -1,4 +1,4 @@
-"""What a root token has to be: it is guessed at by whoever reaches the server, for ever.
+"""Requirements for a root token, which anyone who reaches the server can try to guess.
 
 A token has at least `MIN_CHARACTERS` and is estimated at `MIN_BITS` or more. Estimated is what
 cannot be foreseen: a character counts with the bits of the alphabet that the token keeps to
@@ -55,7 +55,7 @@ def check_root_token(text: str) -> None:
 
 
 def bits(text: str) -> float:
-    """How many bits whoever guesses the token does not know, at most.
+    """An upper bound of the entropy of the token, in bits.
 
     >>> bits("a" * 64) < 10, bits("0123456789" * 10) < 20
     (True, True)

@@ -82,7 +82,7 @@ DEFAULT: Final = Origin("default")
 
 
 class Oidc(Section):
-    """Bearer tokens of an identity provider: who issues them, for whom, signed by which keys.
+    """Bearer tokens of an identity provider: issuer, audience and keys.
 
     The keys are those of `jwks_file`, or of `jwks_url`, which is read at the start and then
     every `refresh_seconds`; no token ever causes a look at it. `user_claim` names the person,
@@ -352,7 +352,7 @@ class ServerSettings(BaseSettings):
 
     @property
     def allows_unauthenticated(self) -> bool:
-        """Whether some callers need no credentials: whom they say to be is whom they are."""
+        """Whether some callers need no credentials."""
         return self.auth == "simple" or any(section.anonymous for section in self.systems.values())
 
     @property

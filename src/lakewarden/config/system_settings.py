@@ -1,4 +1,4 @@
-"""What the server asks the settings of every system, whichever it is."""
+"""The settings that every system has for the server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SystemSettings(Section):
         cls,
         variables: Mapping[str, str],  # noqa: ARG003 — for those that override it
     ) -> Mapping[str, Any]:
-        """What the system's own environment variables say; raises `BadInput`."""
+        """The values of the system's own environment variables; raises `BadInput`."""
         return {}
 
     @property
@@ -41,12 +41,12 @@ class SystemSettings(Section):
 
     @property
     def reserved_names(self) -> tuple[str, ...]:
-        """The users whom these settings give power to."""
+        """The users to whom these settings give rights."""
         return ()
 
     @property
     def proxy_header(self) -> ProxyHeader | None:
-        """Whom the system's own proxies are believed to send; None: there are none."""
+        """The header of the system's own trusted proxies; None: there are none."""
         return None
 
     def weakened(self) -> Iterator[str]:
@@ -58,7 +58,7 @@ class SystemSettings(Section):
         yield from ()
 
     def check(self, host: str, *, exposed: bool) -> None:
-        """Refuses what goes together with the server's settings in no case; raises `BadInput`.
+        """Raises `BadInput` for settings that contradict those of the server.
 
         With `exposed` other machines reach the server, at `host`, and nobody said `--insecure`.
         """

@@ -101,7 +101,7 @@ class Section(BaseModel):
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Both together, table by table; what stands `above` wins."""
+    """Both merged, table by table; `above` takes precedence."""
     result = dict(below)
     for key, value in above.items():
         lower = result.get(key)

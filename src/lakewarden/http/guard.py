@@ -46,7 +46,7 @@ Missing = Callable[[Entity], WardenError]
 
 
 def USUAL(entity: Entity) -> WardenError:  # noqa: N802 — a constant that has to be a `Missing`
-    """Stands for the failure that the dialect has for what is missing."""
+    """A placeholder for the dialect's own failure for a missing target."""
     raise NotImplementedError(entity)
 
 
@@ -88,11 +88,11 @@ class Guard:
     # what a dialect says
 
     def is_on(self, exchange: Exchange) -> bool:
-        """Whether anything is asked at all."""
+        """Whether authorization is on."""
         return True
 
     def unfiltered(self, exchange: Exchange, state: RealmState, filter: str) -> bool:
-        """Whether lists are whole, whoever asks; `filter` is the operation that filters them."""
+        """Whether lists are not filtered; `filter` is the operation that filters them."""
         return not self.is_on(exchange)
 
     def parts_of(self, exchange: Exchange, about: Entity) -> Parts:
@@ -108,10 +108,10 @@ class Guard:
     def require(
         self, state: RealmState, operation: str, target: Entity, missing: Missing | None
     ) -> None:
-        """Raises where the target, or something above it, is not there or not in use."""
+        """Raises if the target or an ancestor does not exist or is disabled."""
 
     def missing(self, entity: Entity) -> WardenError:
-        """The failure for a target that is not there, unless a handler says otherwise."""
+        """The failure for a missing target, unless a handler gives another one."""
         raise NotImplementedError
 
     def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
@@ -149,7 +149,7 @@ class Guard:
         target: Entity = NO_RESOURCE,
         **parts: Unpack[Parts],
     ) -> bool:
-        """Whether the caller may, where the answer only says less to who may not."""
+        """Whether the caller may, for answers that only omit parts if not."""
         state = exchange.realm_state
         request = self.question(
             exchange, state, Requirement(operation, target, parts), exchange.now
@@ -303,7 +303,7 @@ class Guard:
         return replace(request, **parts) if parts else request
 
     def reason(self, exchange: Exchange) -> str:
-        """What the audit trail says of an act that was done."""
+        """The reason in the audit row of an allowed operation."""
         return "allowed" if self.is_on(exchange) else self.off
 
     def event(
@@ -314,7 +314,7 @@ class Guard:
         reason: str,
         details: Mapping[str, object] | None = None,
     ) -> AuditEvent:
-        """What the audit trail says of a question and its answer."""
+        """The audit event of a question and its answer."""
         actor, on = exchange.actor, request.target
         audited: dict[str, object] = {**actor.proof, **(details or {})}
         own = actor.principal(exchange.realm_state.realm, exchange.realm_state.system)

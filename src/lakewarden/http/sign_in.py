@@ -1,4 +1,4 @@
-"""Signing in to the pages: what is believed, and the cookie that comes of it.
+"""Signing in to the pages: verification of credentials, and the session cookie.
 
 | brings                      | becomes a session of                                          |
 |-----------------------------|---------------------------------------------------------------|
@@ -39,7 +39,7 @@ OIDC: Final = "oidc"
 
 
 class InvalidCredentials(WardenError):
-    """Nobody is signed in; says no more than that."""
+    """The sign-in failed; without details."""
 
 
 class TooManyAttempts(WardenError):
@@ -52,7 +52,7 @@ class TooManyAttempts(WardenError):
 
 @dataclass(frozen=True, slots=True)
 class SignInCredentials:
-    """What somebody signs in with; empty where nothing was said."""
+    """The credentials of a sign-in; empty members are absent."""
 
     user: str = ""
     password: str = ""
@@ -97,7 +97,7 @@ def _check(proof: SignInCredentials) -> None:
 
 
 def sign_in_as(exchange: Exchange, actor: Actor) -> Issued:
-    """A new session of somebody whom an identity provider vouches for."""
+    """Starts a session of a user whom an identity provider authenticated."""
     old = _sent(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
 
@@ -205,7 +205,7 @@ def _cookie(exchange: Exchange, text: str, seconds: float) -> str:
 
 
 def login_cookie(exchange: Exchange, secret: str, seconds: float) -> str:
-    """The cookie of a login that goes on at a provider, which comes back from another site."""
+    """The cookie of a login at a provider, which redirects back from another site."""
     secure = "; Secure" if _is_secure(exchange) else ""
     attributes = f"HttpOnly; SameSite=Lax; Max-Age={seconds:.0f}{secure}"
     return f"{_login_name(exchange)}={secret}; Path=/; {attributes}"
@@ -236,13 +236,13 @@ def _sent(exchange: Exchange) -> str:
 
 
 def _values(exchange: Exchange, cookie: str) -> list[str]:
-    """The values of a cookie; a browser sends one, whoever else may send several."""
+    """The values of a cookie; a browser sends one, another client may send several."""
     pairs = (part.partition("=") for part in exchange.headers.get("cookie", "").split(";"))
     return [text.strip() for name, _, text in pairs if name.strip() == cookie]
 
 
 def csrf_of(exchange: Exchange) -> str:
-    """What requests of the session have to say; empty where there is no session."""
+    """The CSRF token of the session; empty without a session."""
     own = session.of(exchange.state, exchange.actor)
     return "" if own is None else session.csrf_of(_sent(exchange))
 

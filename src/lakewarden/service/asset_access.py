@@ -32,7 +32,7 @@ MAX_PEOPLE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class StatementGrant:
-    """A statement by which somebody is let in, and over whom it reaches the person.
+    """A statement that grants access, and the principals through which it applies to the person.
 
     `over` None: it reaches owners, and the person is one.
     """
@@ -180,7 +180,7 @@ def _over(
 
 
 def _facts(step: Step) -> Iterator[tuple[str, bool]]:
-    """What holds without any statement that somebody stored: owners, members, administrators.
+    """Facts that hold without a stored statement: ownership, membership, administration.
 
     Beside each whether a statement that follows from what is stored says so.
     """

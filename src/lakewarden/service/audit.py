@@ -67,7 +67,7 @@ class Fault(NamedTuple):
 def follow(
     head: Head, revision: int, events: Iterable[AuditEvent], seals: Seals = UNSEALED
 ) -> list[AuditRow]:
-    """The rows of the events, behind the row that `head` stands for; sealed with a key there is."""
+    """The rows of the events, chained to `head`; sealed if there is a key."""
     rows: list[AuditRow] = []
     for event in events:
         seq = head.seq + 1

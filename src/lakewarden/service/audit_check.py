@@ -117,7 +117,7 @@ def compare(
 
 
 class _SealCheck:
-    """What the rows that pass say beside their chain."""
+    """Checks the seals of rows as they are read."""
 
     def __init__(self, seals: Seals, anchors: Sequence[Anchor]) -> None:
         self._seals = seals
@@ -188,7 +188,7 @@ class _SealCheck:
             yield _NO_ANCHORS
 
     def after_anchors(self, head: Head) -> Iterator[str]:
-        """What no anchor tells of."""
+        """Doubts that no anchor rules out."""
         if self._newest < head.seq:
             yield (
                 f"rows after {self._newest} were not anchored: the last rows can have been removed"

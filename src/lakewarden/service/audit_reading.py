@@ -157,7 +157,7 @@ def verify(
     seals: Seals = UNSEALED,
     anchors: Sequence[Anchor] | None = None,
 ) -> Report | Denied:
-    """Whether the trail is whole, as far as its chain, its seals and the anchors tell."""
+    """Checks the integrity of the trail by its chain, its seals and the anchors."""
     refused = control.denied(state, actor, "audit.verify", SERVER, now)
     if refused is not None:
         return refused

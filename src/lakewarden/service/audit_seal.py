@@ -1,4 +1,4 @@
-"""Seals of the audit trail: what only whoever has the key can write.
+"""Seals of the audit trail, which require the key to write.
 
 The digests that chain the rows need no key, so whoever can write the database can rewrite a row
 and chain all that follow anew. A seal is an HMAC over a row's digest, and so over every row up to
@@ -23,7 +23,7 @@ _ID_CHARACTERS: Final = 16
 
 
 class Sealed(Enum):
-    """What a seal is worth to whoever has some keys."""
+    """The result of checking a seal with the available keys."""
 
     GOOD = "good"
     FORGED = "forged"
@@ -75,7 +75,7 @@ UNSEALED: Final = Seals()
 
 
 def key_id(seal: str) -> str:
-    """The id of the key that a seal says it was made by; empty for none."""
+    """The id of the key that a seal names; empty without a seal."""
     return seal.partition(":")[0]
 
 

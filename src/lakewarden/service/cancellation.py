@@ -1,4 +1,4 @@
-"""Work that is given up: who asked is gone, or the time that the question had is over.
+"""Cancellation of work: the client disconnected, or the time limit was exceeded.
 
 What computes or reads for long calls `check` at its steps, in the thread that works. Whoever
 waits for the answer cancels from any thread. Outside of `working` nothing is ever cancelled, nor
@@ -21,7 +21,7 @@ _ITEMS: Final = 1_000
 
 
 class Cancelled(Unavailable):
-    """Nobody waits for the answer any more."""
+    """The work was cancelled: no client waits for the result."""
 
     public: ClassVar[str] = "the request was cancelled"
 
@@ -30,7 +30,7 @@ class Cancelled(Unavailable):
 
 
 class Cancellation:
-    """Whether one piece of work was given up. Good for many threads."""
+    """Whether one piece of work was cancelled. Thread-safe."""
 
     def __init__(self) -> None:
         self.is_cancelled = False

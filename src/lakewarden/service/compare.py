@@ -34,7 +34,7 @@ EXPLAINED: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class ContainerEntities:
-    """Entities directly in one container: how many, the first, and why it is as it is there.
+    """Entities of one container: their number, the first ones, and the cause of the difference.
 
     `within` None: they lie at the top. `why` is empty where it is not worked out.
     """

@@ -1,4 +1,4 @@
-"""What somebody is known by at sign-in: kept beside what decides, in no state and no feed.
+"""Credentials for sign-in. They are stored apart from the facts: in no state and no feed.
 
 A credential is of an entity, of one kind. Its value is a digest, or sealed: nothing that could
 be used if it were read. It goes with its entity, and with its realm.

@@ -80,7 +80,7 @@ class InapplicableRealm:
 
 @dataclass(frozen=True, slots=True)
 class CrossRealmQuestion:
-    """A question as it goes to several realms."""
+    """A question, split by realm."""
 
     among: RealmSelection
     units: tuple[RealmQuestion, ...]
@@ -161,7 +161,7 @@ def targets(state: State, among: RealmSelection, text: str, home: str | None) ->
 
 
 def candidate_assets(state: State, among: RealmSelection, text: str) -> list[Asset]:
-    """The entity that the text names, in each realm that is asked and may have it.
+    """The entity that the text names, in each selected realm that may have it.
 
     Where none may, in each realm that could be asked: links lead from there to those that are.
     What is stored makes no difference. Raises `BadInput` or `Unknown` where none may.
@@ -299,7 +299,7 @@ def listing(
     size: int,
     after: Mapping[tuple[str, str], str] | None = None,
 ) -> CrossRealmAnswers[Page] | Denied:
-    """On what somebody may do it, realm by realm; a page of each.
+    """The entities on which a principal may do it, by realm; a page of each.
 
     `after` says by realm and operation where its page begins; where it is given, nothing else
     is listed.
@@ -331,7 +331,7 @@ def explain(
     names: Sequence[str] | None = None,
     home: str | None = None,
 ) -> CrossRealmAnswers[Reasons] | Denied:
-    """Why somebody may do it, or not, realm by realm, as far as the caller may see."""
+    """Explains the decision by realm, as far as the caller may see."""
     may = _right_to_ask(state, actor, text, now, "explain")
     where = selected_realms(state, actor, names, now, may, "explain.ask")
     if isinstance(where, Denied):

@@ -51,7 +51,7 @@ class StaleRevision(WardenError):
 
 
 class _PreparedWrite(NamedTuple, Generic[T]):
-    """A write that is worked out: its transaction, what it leaves, and what its task returned."""
+    """A prepared write: its transaction, its effects on the store, and the result of its job."""
 
     transaction: WriteTransaction
     store: Preparation
@@ -267,5 +267,5 @@ class DecisionService:
             self._shared_revision.raise_to(revision)
 
     def reading(self) -> AbstractContextManager[Reading]:
-        """A consistent view of what is kept beside what decides."""
+        """A consistent view of the store."""
         return self.store.reading()

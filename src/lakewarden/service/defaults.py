@@ -20,7 +20,7 @@ BOOTSTRAP = "bootstrap"
 
 
 def built_in(system: System) -> tuple[Statement, ...]:
-    """The statements that are part of the system, whatever is configured."""
+    """The default statements that belong to no set, and so are always present."""
     return _read(system, (table for table in system.model.defaults if "set" not in table))
 
 

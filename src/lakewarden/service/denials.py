@@ -29,14 +29,14 @@ class _DenialCount:
 
 
 class Denials:
-    """The denied reads of one process. Good for many threads."""
+    """Counts the denied reads of one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: OrderedDict[Kind, _DenialCount] = OrderedDict()
 
     def count(self, realm: str, user: str, operation: str, now: float) -> int:
-        """One more; how many a row that is now to be written stands for, 0: none is."""
+        """Counts a denied read. Returns the number of reads to audit now; 0: write no row."""
         kind = (realm, user, operation)
         with self._lock:
             count = self._seen.pop(kind, None)

@@ -25,7 +25,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def hash_of(reading: Reading, state: State, directory: str, user: str) -> str | None:
-    """The hash of a user's password; None for whoever has none, or is not in the directory."""
+    """The hash of a user's password; None without a password, or for an unknown user."""
     if not _is_there(state, directory, user):
         return None
     credential = reading.credential(people_of(directory), _entity(user), PASSWORD)
@@ -74,14 +74,14 @@ def remove(transaction: WriteTransaction, directory: str, user: str) -> bool | D
 
 
 def forget(transaction: WriteTransaction, directory: str, user: str) -> None:
-    """Takes away what a user signs in with, where the user goes. Asks nobody."""
+    """Removes the password of a user who is removed. Does not check rights."""
     transaction.store.drop_credentials(people_of(directory), _entity(user))
 
 
 def enter(
     transaction: WriteTransaction, directory: str, user: str, hashed: str, old: str = ""
 ) -> Issued | None:
-    """A session of a user whose password was compared with the hash; `old` ends.
+    """Starts a session of a user whose password was verified, and ends `old`.
 
     None where the hash is no longer that of the user's password.
     """
@@ -91,7 +91,7 @@ def enter(
 
 
 def record_wrong(transaction: WriteTransaction, directory: str, user: str) -> None:
-    """Leaves a trace of somebody who did not have the right password."""
+    """Audits a sign-in with a wrong password."""
     actor = transaction.actor
     transaction.record(
         AuditEvent(

@@ -41,7 +41,7 @@ OFFLINE: Final = "run `lakewarden doctor --database URL` on the server's host"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one check came to; `fix` says what to do about it, empty for nothing."""
+    """The result of a check; `fix` is empty if there is nothing to do."""
 
     name: str
     state: State
@@ -207,7 +207,7 @@ def _documents(subject: Subject) -> Iterator[Check]:
 
 
 def _within(budget: Budget | None, rows: Iterable[T]) -> Iterator[T]:
-    """The rows; raises `_OverBudget` once reading them has taken too long."""
+    """Yields the rows; raises `_OverBudget` when reading them takes too long."""
     end = None if budget is None else time.monotonic() + budget.seconds
     for row in rows:
         if end is not None and time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What a write leaves behind: changes that decide, and what is kept beside them.
+"""Effects of a write: changes of facts, and of the data that is stored with them.
 
 An effect belongs to a *scope*: a realm by its name, or a directory as `@name`. The change feed
 carries each effect as one row, from which it can be read back without anything else.
@@ -44,7 +44,7 @@ About = Entity | str
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanged:
-    """What is kept about something from now on; None: nothing any more.
+    """A document is stored; None: it is removed.
 
     The document of an entity goes with the entity and follows its name; that of a statement
     goes with the statement.
@@ -80,7 +80,7 @@ class SecretChanged:
 
 @dataclass(frozen=True, slots=True)
 class TokenChanged:
-    """A token is good from now on, or (with `token` None) no longer. Of a directory's scope."""
+    """A token becomes valid, or (with `token` None) invalid. In the scope of a directory."""
 
     id: str
     token: Token | None
@@ -88,7 +88,7 @@ class TokenChanged:
 
 @dataclass(frozen=True, slots=True)
 class RealmChanged:
-    """A realm is there, with these settings; None: it and all that is in it is gone."""
+    """A realm is stored with these settings; None: it is dropped with its contents."""
 
     name: str
     realm: Realm | None
@@ -96,7 +96,7 @@ class RealmChanged:
 
 @dataclass(frozen=True, slots=True)
 class LinkChanged:
-    """Two entities are one asset, says `keeper`; None: no longer. Of a directory's scope.
+    """Two entities are linked by `keeper`; None: the link is removed. In the scope of a directory.
 
     A link goes with either entity, and with its realm, and follows the entity's name.
     """
@@ -125,7 +125,7 @@ class ValuePlace(NamedTuple):
 
 
 class ValueRow(NamedTuple):
-    """A value in time as it is kept: whose it is, when, which of that time, and its body."""
+    """A stored time-series value; `mark` distinguishes values of one time."""
 
     entity: Entity
     time: int

@@ -1,4 +1,4 @@
-"""Entities of a realm as they are stored: listed, looked at, stored, moved and taken away."""
+"""Entities of a realm: list, read, store, move and remove them."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _owner_effects(
 
 
 def drop(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
-    """Takes an entity away with what goes with it; one that is not stored is gone already."""
+    """Removes an entity with its dependent rows; does nothing if it is not stored."""
     refused = control.refused_in(transaction, "entity.drop", realm, entity=text)
     if refused is not None:
         return refused

@@ -1,4 +1,4 @@
-"""The garbage collector, kept away while millions of rows are taken in.
+"""Pauses the garbage collector while millions of rows are loaded.
 
 What is taken in is no garbage, yet the collector would walk it over and over: a third of the
 time. What is kept of it afterwards is frozen, so that no request waits for one more walk.

@@ -22,7 +22,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 class GrantedPrivilege(NamedTuple):
-    """A privilege, as somebody spelt it, that is allowed or denied."""
+    """A privilege, in any spelling, that is allowed or denied."""
 
     privilege: str
     effect: Effect
@@ -55,7 +55,7 @@ def privileges_on(state: RealmState, to: Principal, on: Entity) -> frozenset[Gra
 
 
 def grantees(state: RealmState, on: Entity) -> frozenset[Principal]:
-    """Whom the statements on exactly this entity name."""
+    """The principals of all statements on exactly this entity."""
     statements = state.matrix.snapshot.table.statements.values()
     named = (statement.principals for statement in statements if statement.scope == On(on))
     return frozenset[Principal]().union(*named)
@@ -91,7 +91,7 @@ def revoke_privileges(
     on: Entity,
     revoked: Iterable[GrantedPrivilege],
 ) -> None:
-    """Takes privileges on an entity from the principal, whatever they were spelt.
+    """Revokes privileges on an entity from the principal, in any spelling.
 
     What it has not been given stays so.
     """
@@ -144,7 +144,7 @@ def _reduced(
     remaining: frozenset[str],
     used_ids: Collection[str],
 ) -> Iterator[Change]:
-    """The changes after which the statement gives `holder` only `kept`, and others all of it.
+    """The changes that reduce the statement to `remaining` for `holder` alone.
 
     `taken` are ids that are in use besides those stored.
     """

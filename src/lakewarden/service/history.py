@@ -35,7 +35,7 @@ _OF_PRINCIPAL: Final = ("principal", "membership", "owner")
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """When (seconds since the epoch), by whom and at which revision something was changed."""
+    """The last change: time (seconds since the epoch), actor and revision."""
 
     at: float
     by: str
@@ -44,7 +44,7 @@ class LastChange:
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One change of one thing. `was` and `now` are its rows in the feed, None for not there.
+    """A change of an object. `was` and `now` are its rows in the feed, None if absent.
 
     `at` and `by` are None and empty where the trail does not say. `is_first`: what was before is
     not known.
@@ -132,7 +132,7 @@ def history(  # noqa: PLR0913 — of what, from where, for whom
 
 
 def _whole_revisions(rows: Sequence[FeedRow], size: int) -> Sequence[FeedRow]:
-    """The first `size` rows, without those of a revision that goes on behind them."""
+    """The first `size` rows, without those of a revision that is incomplete there."""
     if len(rows) <= size or rows[size - 1].revision != rows[size].revision:
         return rows[:size]
     complete = [row for row in rows[:size] if row.revision != rows[size].revision]

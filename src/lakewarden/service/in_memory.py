@@ -50,7 +50,7 @@ class _Files:
 def offline(
     realms: Mapping[str, tuple[System, Facts]], links: Iterable[tuple[Link, str]], now: float
 ) -> State:
-    """The realms by name, of one directory, in which `READER` may ask everything.
+    """The realms by name, in one directory, with all rights to ask for `READER`.
 
     Raises what compiling the rows raises.
     """

@@ -54,7 +54,7 @@ class Compiled:
 
 
 def mark(reading: Reading, revision: int | None = None) -> str:
-    """What tells the store as it is, or was at a revision, from every other course of events."""
+    """A mark that identifies the history of the store up to a revision."""
     head = reading.audit_head()
     if revision is not None and revision < reading.revision:
         until = takewhile(lambda row: row.revision <= revision, reading.audit())
@@ -67,7 +67,7 @@ def mark(reading: Reading, revision: int | None = None) -> str:
 def start_from_index(
     compiled: Compiled, on_resume: Callable[[Compiled], None] | None = None
 ) -> Start:
-    """What makes the realm's state of it, and tells when it did. Raises as `since` does.
+    """A function that makes the realm's state from an index. Raises as `since` does.
 
     Where compiling afresh takes less time it is not used, and nothing is told.
     """
@@ -122,7 +122,7 @@ def _check_realm(compiled: Compiled, reading: Reading) -> None:
 
 
 def _is_marked(text: str, reading: Reading) -> bool:
-    """Whether the store's audit trail is the one of the mark, or goes on from it.
+    """Whether the store's audit trail contains the mark.
 
     Before the first row all stores are alike, and none is recognised.
     """
@@ -167,7 +167,7 @@ def _resume(
 def _catch_up(
     before: Matrix, rows: Sequence[FeedRow], realm: str, system: System, revision: int, now: float
 ) -> Matrix | None:
-    """After what the feed says; None where compiling afresh takes less time, or is all that helps.
+    """The state after the changes of the feed; None if compiling it anew is faster or required.
 
     What is stored is stored, whatever it is.
     """

@@ -1,4 +1,4 @@
-"""A link: two entities, mostly of different realms, that stand for one and the same asset.
+"""A link: two entities, usually of different realms, that are the same asset.
 
 Links have no direction, and what is linked over others is linked, too: the assets fall into
 classes. A link says nothing about access; it says which questions belong together.
@@ -104,14 +104,14 @@ class LinkChanges:
             self._at(at)[to] = keeper
 
     def drop(self, old: Link) -> None:
-        """Takes the link away; one that is not there is gone already."""
+        """Removes the link, if it exists."""
         for at, to in (old, old[::-1]):
             if to in self._now().get(at, ()):
                 self._at(at).pop(to)
                 self._forget(at)
 
     def drop_asset(self, asset: Asset) -> None:
-        """Takes away all links of an entity."""
+        """Removes all links of an entity."""
         for other in list(self._now().get(asset, ())):
             self.drop(link(asset, other))
 
@@ -122,7 +122,7 @@ class LinkChanges:
             self.put(link(new, other), keeper)
 
     def drop_realm(self, realm: str) -> None:
-        """Takes away all links into a realm."""
+        """Removes all links of entities of a realm."""
         for asset in [asset for asset in self._now() if asset.realm == realm]:
             self.drop_asset(asset)
 

@@ -1,4 +1,4 @@
-"""Rules that say which entities of several realms are one asset, by the patterns of their names.
+"""Rules that link entities of several realms by patterns of their names.
 
     keeper = "hive"                  # who keeps the links in a store; a load changes no others
 
@@ -45,7 +45,7 @@ _TOKEN: Final = re.compile(r"\{\{|\}\}|\{(\w+)(\.\.\.)?\}|[{}]")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Entities of one type whose names fit; `variables` in the order of their groups.
+    """A pattern for names of one type; `variables` in the order of their groups.
 
     `body` is a regular expression that Python and Java read alike, for the whole name.
     """
@@ -55,7 +55,7 @@ class Pattern:
     variables: tuple[str, ...]
 
     def fit(self, name: str) -> dict[str, str] | None:
-        """What the variables stand for in a name; None where it does not fit."""
+        """The values of the variables in a name; None if it does not match."""
         match = re.fullmatch(self.body, name)
         return None if match is None else dict(zip(self.variables, match.groups(), strict=True))
 
@@ -89,11 +89,11 @@ class Rules:
 
     @property
     def realms(self) -> tuple[str, ...]:
-        """All realms that some rule speaks of."""
+        """All realms that a rule names."""
         return tuple(sorted({name for rule in self.rules for name in rule.realms}))
 
     def types(self, realm: str) -> tuple[str, ...]:
-        """The types of which the rules speak in a realm."""
+        """The types that the rules name in a realm."""
         types = (rule.realms[realm].type for rule in self.rules if realm in rule.realms)
         return tuple(sorted(set(types)))
 
@@ -152,7 +152,7 @@ def _fitting(rule: Rule, assets: Iterable[Asset]) -> dict[tuple[str, ...], dict[
 
 
 def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
-    """Whether a class has one entity of each realm at most, and none that are kept apart."""
+    """Whether a set of linked entities has at most one of each realm, and no exception."""
     realms = {asset.realm for asset in same}
     if len(realms) != len(same):
         return False
@@ -160,7 +160,7 @@ def _is_sound(same: Sequence[Asset], never: frozenset[Link]) -> bool:
 
 
 def pattern(text: str) -> Pattern:
-    """The pattern that `type:text with {variables}` says; raises `BadInput`.
+    """Parses a pattern, `type:text with {variables}`; raises `BadInput`.
 
     >>> pattern("table:lake:hive.{schema}.{table}").fit("lake:hive.shop.orders")
     {'schema': 'shop', 'table': 'orders'}
@@ -243,7 +243,7 @@ def _never(section: Section, realms: set[str]) -> Link:
 
 
 def check(rules: Rules, systems: Mapping[str, System], where: str) -> None:
-    """Raises `BadInput` where the rules speak of what the realms do not have."""
+    """Raises `BadInput` for types or names that the realms do not have."""
     missing = sorted(set(rules.realms) - set(systems))
     if missing:
         raise BadInput(f"no directory for realm `{missing[0]}`", where=where)

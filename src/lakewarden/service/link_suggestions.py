@@ -1,4 +1,4 @@
-"""Links that are not there yet, and the rules about names that would make them.
+"""Suggested links, and the name rules that would make them.
 
 Names of two realms are compared by their last two parts (`sales.orders`, `sales/orders`). What
 stands around these is a frame, such as `lake:hive.` and nothing, or `urn:li:dataset:(…,` and
@@ -40,7 +40,7 @@ _NAME: Final = re.compile(
 
 
 class _Frame(NamedTuple):
-    """What stands around the last two parts of names of one type."""
+    """The text around the last two parts of names of one type."""
 
     type: str
     before: str
@@ -85,7 +85,7 @@ class Suggestions:
 def suggestions(
     state: State, actor: Actor, realm: str, other: str, now: float
 ) -> Suggestions | Denied:
-    """What could be linked of two realms, for whoever may link there and sees what is linked.
+    """Suggests links of two realms, to callers who may link there and see the links.
 
     Raises `Unknown` and `BadInput` for realms that never meet, `LimitExceeded` for large ones.
     """
@@ -169,7 +169,7 @@ def _rules(name: str, patterns: Mapping[str, str]) -> Rules:
 
 
 def _links_of_rule(name: str, patterns: Mapping[str, str], assets: list[Asset]) -> list[Link]:
-    """What the rule links, whatever the case of letters."""
+    """The links that the rule makes, ignoring case."""
     rules = _rules(name, patterns)
     loose = replace(rules, rules=tuple(replace(rule, ignore_case=True) for rule in rules.rules))
     return [ruled.link for ruled in links_of(loose, assets)]

@@ -1,4 +1,4 @@
-"""Links: put, taken away and listed by people, and brought in from the pipeline.
+"""Links: added, removed and listed by people, and loaded from the pipeline.
 
 Whoever puts a link may change the realms of both its ends, which are of one directory: realms
 of different directories never meet. Every link has a keeper: nobody (the empty text) where
@@ -31,7 +31,7 @@ Named = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class LinkList:
-    """Links with their keepers, in order; and the realms whose links the caller may not see."""
+    """Links with their keepers, sorted; and the realms whose links the caller may not see."""
 
     links: tuple[tuple[Link, str], ...]
     left_out: tuple[str, ...]
@@ -62,7 +62,7 @@ def asset(state: State, named: Named) -> Asset:
 def put(
     transaction: WriteTransaction, first: Named, second: Named, keeper: str = ""
 ) -> Link | Denied:
-    """Links the two; a link that is there is kept by `keeper` from now on.
+    """Links two entities; an existing link gets the new `keeper`.
 
     Raises `Unknown` for what is not stored where names are not judged, `BadInput` for ends that
     never meet, `LimitExceeded` where too many entities would be one asset.
@@ -82,7 +82,7 @@ def put(
 
 
 def remove(transaction: WriteTransaction, first: Named, second: Named) -> Denied | None:
-    """Takes a link away, whoever keeps it; one that is not there is gone already."""
+    """Removes a link of any keeper, if it exists."""
     refused = _refused(transaction, "link.remove", first, second)
     if refused is not None:
         return refused

@@ -1,4 +1,4 @@
-"""The policy advisor, asked about a stored realm; and findings that somebody dismissed for a time.
+"""Lint of a stored realm, and dismissals of findings.
 
 A dismissal hides nothing: it is shown with its finding, whose reason and end it says. It belongs
 to a finding as it stands: when the rule says something else of the same, it counts no more.
@@ -32,7 +32,7 @@ MAX_DAYS: Final = 366
 
 @dataclass(frozen=True, slots=True)
 class Dismissal:
-    """Why a finding is left as it is, who said so, and until when (seconds since the epoch)."""
+    """A dismissal: reason, author and end (seconds since the epoch)."""
 
     reason: str
     by: str
@@ -47,7 +47,7 @@ def linted(
     rules: Sequence[Rule],
     tried: Callable[[RealmState], Matrix] | None = None,
 ) -> tuple[Finding, ...] | Denied:
-    """What the rules find in a realm, for whoever may read it; with `tried`, in what that makes.
+    """The findings in a realm, or with `tried` in the realm with a draft, for who may read it.
 
     Raises `Unknown`, and what `tried` raises.
     """
@@ -95,7 +95,7 @@ def dismiss(
 
 
 def undismiss(transaction: WriteTransaction, realm: str, fingerprint: str) -> Denied | None:
-    """Ends a dismissal; one that is not there is over already."""
+    """Ends a dismissal, if there is one."""
     refused = control.refused_in(transaction, "realm.alter", realm, finding=fingerprint)
     if refused is not None:
         return refused

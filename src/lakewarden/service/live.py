@@ -1,4 +1,4 @@
-"""Databases outside whose schemas and tables are shown as they are: which may be asked, and how.
+"""Live catalogs: external databases whose schemas and tables are read on demand.
 
 A database is asked only where the operator listed its host. The name is resolved once, and the
 address found is the one that is used; an address of this machine, of the local link or of a
@@ -59,7 +59,7 @@ class LiveTable(NamedTuple):
 
 
 class Live(Protocol):
-    """Reads databases. Every method may raise `Unavailable`, which tells no more than that.
+    """Reads databases. Every method may raise `Unavailable`, without details.
 
     `address` is where the source's host was found: `address_of`.
     """

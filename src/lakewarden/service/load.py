@@ -120,7 +120,7 @@ def _cut(text: str) -> str:
 
 
 class _ConcurrentChange(Exception):
-    """Somebody else changed the realm while the rows were being compared."""
+    """Another write changed the realm while the rows were compared."""
 
 
 def load_rows(
@@ -284,7 +284,7 @@ def _administrators(transaction: WriteTransaction, system: System) -> frozenset[
 
 
 def _deletions(realm: Realm, difference: LoadDifference, system: System) -> Iterator[Effect]:
-    """The realm's note of deleted defaults, where the effects delete some or bring them back."""
+    """The change of the realm's deleted defaults, if the effects delete or restore some."""
     defaults = {str(table["id"]) for table in system.model.defaults}
     removed = {e.id for e in difference.effects if isinstance(e, StatementRemoved)} & defaults
     put = {e.statement.id for e in difference.effects if isinstance(e, StatementAdded)}
@@ -410,7 +410,7 @@ class _DifferenceBuilder:
         return tuple(sorted(left_alone))
 
     def _falls(self, statement: Statement) -> bool:
-        """Whether a statement goes with the entity that it is about."""
+        """Whether a statement is dropped with the entity that is its scope."""
         about = statement.scope.entity if isinstance(statement.scope, On) else None
         return self.model.binds_identity and about in self.dropped
 

@@ -43,7 +43,7 @@ def container_of(state: RealmState, entity: Entity) -> Entity:
 
 
 def add(transaction: WriteTransaction, realm: str, record: Entity) -> None:
-    """Enters the user or group that `record` names. Raises `Conflict` where it is there already."""
+    """Adds the user or group of `record`. Raises `Conflict` if it exists."""
     state = transaction.realm(realm)
     principal, container = principal_of(state, record), container_of(state, record)
     effects: list[Change] = [EntityAdded(record, container), PrincipalChanged(principal, True)]

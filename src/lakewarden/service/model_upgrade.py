@@ -1,4 +1,4 @@
-"""A realm of a model of one's own, under another edition of that model.
+"""Upgrades a realm to another version of its custom model.
 
 What is stored stays, as far as the new edition knows it. What it does not know is orphaned: a
 statement that it cannot read, an entity of a type that is gone or may no longer lie where it
@@ -142,7 +142,7 @@ def plan_upgrade(
 def apply_upgrade(
     service: DecisionService, actor: Actor, name: str, text: ModelText, *, drop: bool = False
 ) -> Upgrade | Denied:
-    """Upgrades the realm, as one revision; what is orphaned is dropped where that is said.
+    """Upgrades the realm, as one revision; with `drop`, drops orphaned rows.
 
     Raises `Conflict` for what would be orphaned without it, and as `plan_upgrade`.
     """
@@ -220,7 +220,7 @@ class _Step:
         return Matrix(compile(facts, model, spelling, now=now, revision=self._revision + 1))
 
     def defaults(self) -> Iterable[Effect]:
-        """The changes of default statements; one that somebody edited is left as it is."""
+        """The changes of default statements; edited ones stay unchanged."""
         old = {s.id: s for s in default_statements(self.before.system, self.before.realm.deleted)}
         new = {s.id: s for s in default_statements(self.system, self.realm.deleted)}
         return default_statement_changes(self.before, old, new)

@@ -52,7 +52,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The best names, how many fit in all, and the realms in which the caller may ask nothing."""
+    """The best matches, the number of all matches, and the realms without any right to ask."""
 
     results: tuple[Hit, ...]
     total: int

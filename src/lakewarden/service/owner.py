@@ -1,4 +1,4 @@
-"""Owners of entities: who they are, and putting somebody in their place."""
+"""Owners of entities: read and replace them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
-    """The rows that say who owns the entity; none where it is not stored."""
+    """The owner rows of the entity; empty if it is not stored."""
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(entity)
     rows = () if id is None else coded.owners.of(id)
@@ -24,7 +24,7 @@ def owners_of(state: RealmState, entity: Entity) -> list[OwnerRow]:
 
 
 def owned_by(state: RealmState, owner: Principal, container: Entity) -> Iterator[OwnerRow]:
-    """The rows that say what the owner owns of the container and of what lies below it."""
+    """The owner rows of the owner for the container and its descendants."""
     snapshot = state.matrix.snapshot
     id, place = snapshot.coded.memberships.ids.get(owner), snapshot.coded.tree.find(container)
     if id is None or place is None or id not in snapshot.owned_by:

@@ -34,7 +34,7 @@ class Hashing(Protocol):
     """Hashes passwords slowly, and compares them."""
 
     def hash(self, password: str) -> str:
-        """What is kept of a password; another text each time. Raises `Unavailable`."""
+        """The salted hash of a password. Raises `Unavailable`."""
         ...
 
     def verify(self, hashed: str | None, password: str) -> bool:

@@ -39,13 +39,13 @@ _CONTAINERS = {GROUP: frozenset({USER, GROUP}), ROLE: frozenset({USER, GROUP, RO
 
 
 def people(state: State, actor: Actor, directory: str, now: float) -> People | Denied:
-    """Everybody of a directory."""
+    """All people of a directory."""
     refused = control.denied(state, actor, "person.list", control.directory(directory), now)
     return state.people.get(directory, People()) if refused is None else refused
 
 
 def add(transaction: WriteTransaction, directory: str, person: Principal) -> Denied | None:
-    """Adds a user or a group to a directory; who is there already stays.
+    """Adds a user or a group to a directory; an existing one stays unchanged.
 
     Raises `BadInput` for a name that no new user may have.
     """
@@ -155,7 +155,7 @@ def _tokens_of(state: State, directory: str, person: Principal) -> list[TokenCha
 def principals(
     state: State, actor: Actor, realm: str, now: float
 ) -> tuple[Principal, ...] | Denied:
-    """Everybody who is stored in a realm, those of its directory included; in order."""
+    """All stored principals of a realm, including those of its directory; sorted."""
     refused = control.denied_in(state, actor, "person.list", realm, now)
     if refused is not None:
         return refused
@@ -188,7 +188,7 @@ def add_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | No
 
 
 def remove_own(transaction: WriteTransaction, realm: str, text: str) -> Denied | None:
-    """Removes what a realm has of its own of somebody: record, memberships, statements, owning.
+    """Removes the realm's own rows of a person: record, memberships, statements, ownership.
 
     Of somebody who is in the realm's directory only the realm's own record and memberships go.
     Raises `Conflict` for the only owner of something, and the last administrator.
@@ -247,7 +247,7 @@ def remove_own_member(
 
 
 def make_administrator(transaction: WriteTransaction, user: str, directory: str) -> None:
-    """Makes a user an administrator of lakewarden. Asks nobody: for a first start.
+    """Makes a user an administrator of lakewarden. Does not check rights: for a first start.
 
     Raises `BadInput` for a user of another directory than the control realm's.
     """
@@ -328,7 +328,7 @@ def _membership_removals(directory_people: People, person: Principal) -> Iterato
 def _removal_effects(
     realm_state: RealmState, person: Principal, *, stays: bool
 ) -> Sequence[Effect]:
-    """All of a realm that names the person: to be taken away, as far as it is the realm's own.
+    """The removal of the realm's own rows that name the person.
 
     With `stays`, the person remains in the directory: statements and ownerships stay too.
     """
@@ -345,7 +345,7 @@ def _removal_effects(
 def _forget_credentials(
     transaction: WriteTransaction, realm_state: RealmState, person: Principal
 ) -> None:
-    """What the person signs in with in this realm goes along."""
+    """Removes the person's credentials in this realm."""
     for name, type in sorted(realm_state.system.model.types.items()):
         if person.kind == USER and type.principal == USER:
             transaction.store.drop_credentials(realm_state.realm.name, Entity(name, person.name))

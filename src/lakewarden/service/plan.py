@@ -1,4 +1,4 @@
-"""Policy as code: what files ask for against what a realm holds, the access in between, and apply.
+"""Policy as code: plans of the changes from a realm to policy files, and their application.
 
 Whoever keeps files has a name, and what was applied from them bears it as a mark: statements in
 their documents, roles and memberships in a document of the keeper's own. What has no mark or
@@ -308,12 +308,12 @@ class _KeeperRecord:
         return _KeeperRecord(frozenset(map(str, roles)), pairs)
 
     def after(self, people: _People) -> _KeeperRecord:
-        """The note once the people are there."""
+        """The note after the changes of people."""
         pairs = ((principal_text(row.member), principal_text(row.of)) for row in people.members)
         return _KeeperRecord(frozenset(role.name for role in people.roles), frozenset(pairs))
 
     def document(self, keeper: str) -> Document | None:
-        """As it is kept."""
+        """The stored form."""
         if not self.roles and not self.members:
             return None
         members = [list(pair) for pair in sorted(self.members)]
@@ -321,7 +321,7 @@ class _KeeperRecord:
 
 
 def _people(realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool) -> _People:
-    """What is new and gone, and what the keeper keeps then: what it brought in, or adopts."""
+    """The added and removed roles and memberships, and those that the keeper then keeps."""
     roles, members = realm.own.principals, realm.own.memberships
     texts = {row: (principal_text(row.member), principal_text(row.of)) for row in members}
     return _People(
@@ -377,7 +377,7 @@ def _people_effects(realm: RealmState, people: _People) -> Iterator[Effect]:
 
 
 def _role_entity(realm: RealmState, role: Principal) -> Entity | None:
-    """What a role is besides, in a system whose roles are entities too."""
+    """The entity of a role, in a system whose roles are entities too."""
     for type in realm.system.model.types.values():
         if type.principal == ROLE:
             return realm.system.spelling.parse(type.name, role.name)
@@ -385,7 +385,7 @@ def _role_entity(realm: RealmState, role: Principal) -> Entity | None:
 
 
 def _check_gone_roles(realm: RealmState, roles: Sequence[Principal], edits: Sequence[Edit]) -> None:
-    """A role goes only with every statement that names it: others' would name nobody."""
+    """Refuses to remove a role that a remaining statement names."""
     after = {**stored(realm), **{edit.id: edit.now for edit in edits}}
     for role in roles:
         for id, statement in sorted(after.items()):

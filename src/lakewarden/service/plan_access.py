@@ -1,4 +1,4 @@
-"""The access of a plan in JSON: every name stands once, every set of users too.
+"""The access difference of a plan in JSON; every name and every set of users occurs once.
 
 So what a plan weighs depends on how many lines and how many people there are, not on the two
 multiplied.

@@ -31,7 +31,7 @@ FORMAT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One statement: what it was and what it is to be; None: it is not there.
+    """A statement before and after; None: absent.
 
     `was` equal to `now`: only the mark is new.
     """

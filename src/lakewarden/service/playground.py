@@ -1,4 +1,4 @@
-"""A scenario run for somebody who tries things out: cases, what was got, and why; nothing is kept.
+"""Runs a scenario for the playground: cases, results and explanations; nothing is stored.
 
 A scenario is a world and what is expected of it, as `lakewarden.service.scenarios` reads it. It
 never sees the realms of the server.
@@ -48,7 +48,7 @@ class ScenarioFault:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What came of one case for one user. `reasons` are there for a single question."""
+    """The result of a case for one user. `reasons` are present for a single question."""
 
     title: str
     user: str
@@ -68,7 +68,7 @@ class ScenarioRun:
 
 
 def run_scenario(text: str, model: str = "") -> ScenarioRun:
-    """Runs a scenario; `model` is the text of a model of one's own. Raises `LimitExceeded`."""
+    """Runs a scenario; `model` is the text of a custom model. Raises `LimitExceeded`."""
     for part in (text, model):
         if len(part) > MAX_CHARACTERS:
             raise LimitExceeded(f"more than {MAX_CHARACTERS:,} characters")
@@ -87,7 +87,7 @@ def run_scenario(text: str, model: str = "") -> ScenarioRun:
 
 
 def _loader(model: str) -> Loader:
-    """Gives the system of a model's name: a shipped one, or the one whose text was given."""
+    """A loader of systems by model name: the custom model if there is one, else shipped ones."""
     if not model:
         return load_system
     text = own.of_text(model)
@@ -155,12 +155,12 @@ def _of_case(scenario: Scenario, case: Case, session: KernelSession) -> list[Cas
 
 @dataclass(frozen=True, slots=True)
 class _PreparedTarget:
-    """A target whose world is there already."""
+    """A target with a compiled world."""
 
     session: KernelSession
 
     def prepare(self, *_: object) -> KernelSession:
-        """The session, whatever the world."""
+        """The prepared session, for any world."""
         return self.session
 
 

@@ -50,7 +50,7 @@ Part = tuple[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What files ask for: statements by id, roles, memberships."""
+    """The contents of policy files: statements by id, roles, memberships."""
 
     statements: Mapping[str, Statement]
     roles: frozenset[Principal] = frozenset()
@@ -67,13 +67,13 @@ class PolicyContext:
 
 
 def read(parts: Iterable[Part], realm: RealmState) -> Policy:
-    """The policy that the files ask for together. Raises as `read_about`."""
+    """The combined policy of the files. Raises as `read_about`."""
     is_stored = realm.matrix.snapshot.coded.is_known
     return read_policy(parts, PolicyContext(realm.realm.name, realm.system, is_stored))
 
 
 def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
-    """The policy that the files ask for together.
+    """The combined policy of the files.
 
     Raises `BadInput` with file and field for what is malformed, said twice, or about another
     realm; and for a statement about an entity that is not stored, where names are not judged.
@@ -116,7 +116,7 @@ def _principal(section: Section, key: str, text: str) -> Principal:
 
 
 def _check_model(section: Section, about: PolicyContext) -> None:
-    """A file that brings its model's text is for realms of exactly that text."""
+    """Refuses a file with another model text than the realm's."""
     text = own.of_table(section.take("model"), section.at("model"))
     if text is not None and text != about.system.text:
         message = f"is for another version of the model than realm `{about.realm}` has"
@@ -161,13 +161,13 @@ IMMUTABLE_BECAUSE: Final = (
 
 
 def immutable_ids(system: System) -> frozenset[str]:
-    """The ids of the default statements that nobody may change."""
+    """The ids of immutable default statements."""
     defaults = system.model.defaults
     return frozenset(str(t["id"]) for t in defaults if not t.get("editable", False))
 
 
 def shipped_roles(realm: RealmState) -> frozenset[Principal]:
-    """The roles that the system brings along."""
+    """The roles that the system ships."""
     names = (str(role.get("name", "")) for role in realm.system.model.roles)
     return frozenset(Principal(ROLE, name) for name in names)
 
@@ -183,7 +183,7 @@ def current(realm: RealmState) -> Policy:
 
 
 def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, object] | Denied:
-    """A realm's policy as a table, for whoever may see it. Raises `Unknown`."""
+    """A realm's policy as a table, for callers who may read it. Raises `Unknown`."""
     refused = control.denied_in(state, actor, "realm.export", realm, now)
     if refused is not None:
         return refused

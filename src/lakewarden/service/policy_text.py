@@ -36,7 +36,7 @@ _KEYS: Final = frozenset({"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"})
 
 
 def parse(text: str, form: Form, where: str) -> object:
-    """What the text says. Raises `BadInput` with the line; `where` names the file."""
+    """Parses the text. Raises `BadInput` with the line; `where` names the file."""
     return _toml(text, where) if form == "toml" else _yaml(text, where)
 
 

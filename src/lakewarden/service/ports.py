@@ -70,7 +70,7 @@ class Reading(Protocol):
         ...
 
     def documents(self, scope: str, about: Sequence[About]) -> Mapping[About, Document]:
-        """The documents that are kept about these."""
+        """The documents of these."""
         ...
 
     def documents_of(self, scope: str, type: str) -> Iterator[tuple[Entity, Document]]:
@@ -101,7 +101,7 @@ class Reading(Protocol):
         ...
 
     def value_sizes(self, scope: str) -> Sequence[ValueSize]:
-        """How much is kept of the aspects of all types, in order."""
+        """The stored sizes of the time-series aspects of all types, sorted."""
         ...
 
     def document_totals(self, scope: str) -> tuple[int, int]:
@@ -127,7 +127,7 @@ class Reading(Protocol):
         ...
 
     def ids(self, scope: str, entities: Sequence[Entity]) -> Mapping[Entity, int]:
-        """The ids of stored entities: 64 bits, never given twice, kept by a rename."""
+        """The ids of stored entities: 64 bits, never reused, unchanged by a rename."""
         ...
 
     def matching_ids(self, scope: str, clauses: Sequence[Sequence[Term]]) -> Sequence[int]:
@@ -182,7 +182,7 @@ class Writing(Reading, Protocol):
     """One transaction that writes. Nothing of it is to be seen before `commit`."""
 
     def lock(self) -> None:
-        """From here on nobody else commits; `revision` is the newest there is. Idempotent."""
+        """Takes the write lock: no other transaction commits. Idempotent."""
         ...
 
     def apply(self, scope: str, effects: Sequence[Effect]) -> None:
@@ -206,13 +206,13 @@ class Writing(Reading, Protocol):
 
 
 class Store(Protocol):
-    """Where realms are kept. Every method may raise `Unavailable`."""
+    """The store of realms. Every method may raise `Unavailable`."""
 
     write_health: WriteHealth
     """Whether writes fail for a reason that the next one would have too."""
 
     def try_to_write(self) -> None:
-        """Finds out whether writes fail still; `write_health` says so afterwards."""
+        """Tries a write; `write_health` has the result."""
         ...
 
     def reading(self) -> AbstractContextManager[Reading]:

@@ -45,7 +45,7 @@ _Place = tuple[int, str]
 
 
 class NotPrepared(Exception):
-    """What the task asks for is known only in a transaction that holds the lock."""
+    """The job needs data that is available only under the write lock."""
 
 
 class Preparation:

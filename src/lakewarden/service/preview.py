@@ -1,4 +1,4 @@
-"""What a change would do before it is made: statements, members and owners, tried and not kept.
+"""Previews the effect of a draft of statements, memberships and owners, without storing it.
 
 A draft is applied to the realm's matrix, and the two are compared as the two sides of a plan.
 Marks do not matter here, since nothing is written. What a write would refuse is told, not raised,
@@ -68,7 +68,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class LostUsage:
-    """What was done in the last `days` and could be done no longer: acts, and whose they were.
+    """Operations of the last `days` that the draft would deny, and their users.
 
     `is_whole` False: more was done than is tried here.
     """
@@ -182,7 +182,7 @@ def _changes(realm_state: RealmState, draft: Draft) -> Iterator[Change]:
 
 
 def _principal_removal(realm_state: RealmState, principal: Principal) -> Iterator[Change]:
-    """Somebody who is no longer there: out of every group, and no owner of anything."""
+    """The removal of a principal, with its memberships and ownership."""
     coded = realm_state.matrix.snapshot.coded
     memberships = coded.memberships
     id = memberships.ids.get(principal)
@@ -211,7 +211,7 @@ def _edits(realm_state: RealmState, draft: Draft) -> Iterator[Edit]:
 
 
 def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -> Iterator[str]:
-    """Why a write of the draft would not be taken, as far as marks have no part in it."""
+    """Why a write of the draft would be refused, ignoring marks."""
     unchangeable = immutable_ids(realm_state.system)
     for edit in _edits(realm_state, draft):
         if edit.id in unchangeable:

@@ -1,4 +1,4 @@
-"""One principal of a realm in one answer: memberships, what is reached, owned and said of it."""
+"""A summary of a principal of a realm: memberships, reachable and owned entities, statements."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class PrincipalSummary:
 def summary(
     reading: Reading, state: State, actor: Actor, realm: str, text: str, now: float
 ) -> PrincipalSummary | Denied:
-    """A principal in a realm; about oneself anybody may ask. Raises `Unknown` and `BadInput`."""
+    """Summarizes a principal; callers may ask about themselves. Raises `Unknown`, `BadInput`."""
     is_own = realm in state.realms and _is_own(state.realm(realm), actor, text)
     operation = "decision.ask_own" if is_own else "person.list"
     refused = control.denied_in(state, actor, operation, realm, now)
@@ -103,7 +103,7 @@ def _is_own(realm_state: RealmState, actor: Actor, text: str) -> bool:
 
 
 def _named(realm_state: RealmState, text: str) -> Principal:
-    """Whom the text names; a name of the directory counts as this system spells it."""
+    """The principal that the text names, in the spelling of the system."""
     principal = realm_state.system.principal(text)
     memberships = realm_state.matrix.snapshot.coded.memberships
     return principal if principal in memberships.ids else realm_state.system.spelled(principal)

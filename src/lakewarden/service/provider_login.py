@@ -13,7 +13,7 @@ SECONDS: Final = 600.0
 
 
 class LoginFailed(WardenError):
-    """Nobody is logged in. `str` may be shown; `detail` is for our log."""
+    """The login failed. `str` may be shown; `detail` is for the log."""
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class ProviderAway(LoginFailed):
 
 @dataclass(frozen=True, slots=True)
 class StartedLogin:
-    """A login that goes on at the provider, at `url`.
+    """A login that continues at the provider, at `url`.
 
     `secret` is what the browser brings back, and nobody else knows; empty once it is over.
     """
@@ -45,7 +45,7 @@ class FinishedLogin:
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """What the provider sends the browser back with; empty where it says nothing."""
+    """The parameters of the provider's redirect; empty if absent."""
 
     state: str = ""
     code: str = ""

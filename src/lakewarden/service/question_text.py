@@ -29,7 +29,7 @@ _TYPES = {str: "a text", bool: "true or false", float: "a number"}
 
 @dataclass(frozen=True, slots=True)
 class QuestionText:
-    """One question as it was written. Without a principal it is about everybody.
+    """A question as text. Without a principal it is about all users.
 
     `operation` empty: about all. `entity` None: no resource. The others are what the request
     brings along, as in `kernel.request.Request`.
@@ -137,7 +137,7 @@ def remarks(
 
 
 def by_itself(principal: Principal) -> tuple[str, ...]:
-    """What an answer about a group, a role or everybody leaves out; nothing of a user."""
+    """A note about what an answer for a group, a role or all users leaves out; None for a user."""
     if principal.kind == USER:
         return ()
     return (
@@ -147,7 +147,7 @@ def by_itself(principal: Principal) -> tuple[str, ...]:
 
 
 def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
-    """How many stored members of who asks are answered otherwise; as `by_itself` for lists."""
+    """A note about how many members get another decision; as `by_itself` for lists."""
     principal, operation = request.principal, request.operation
     if principal.kind == USER:
         return ()
@@ -189,7 +189,7 @@ def _about_target(model: Model, matrix: Matrix, target: Entity) -> list[str]:
 
 
 def _about_parts(operation: Operation, request: Request) -> list[str]:
-    """What the rule for the target's type asks about, and the request does not name."""
+    """Parts of the question that the rule uses and the request omits."""
     rule = operation.texts.get(request.target.type) or operation.texts.get(ANY, "")
     return [
         f"`{operation.name}` also requires `{name}`; specify it with {option} {name}=TYPE:ENTITY"
@@ -258,7 +258,7 @@ def _moment(time: float) -> str:
 def membership_path(
     matrix: Matrix, request: Request, statement: Statement
 ) -> tuple[Principal, ...] | None:
-    """The shortest way over memberships from the asker to whom the statement names.
+    """The shortest membership path from the principal to one that the statement names.
 
     Empty where it names the asker itself, None where no membership leads there.
     """

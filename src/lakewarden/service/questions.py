@@ -90,7 +90,7 @@ class Reasons:
 
 
 class Rights:
-    """What one caller may ask of one realm; each right is decided once."""
+    """The rights of a caller to ask in a realm; each is decided once."""
 
     def __init__(self, state: State, actor: Actor, realm: str, now: float) -> None:
         self.state = state
@@ -147,7 +147,7 @@ def _ask(rights: Rights, text: QuestionText, own: str, other: str) -> Authorized
 
 
 def _own(rights: Rights, realm_state: RealmState, request: Request) -> Request:
-    """The question with what the server knows of the caller, whatever the text states."""
+    """The question with the server's facts about the caller, which override those of the text."""
     state, actor, now = rights.state, rights.actor, rights.now
     if rights.realm == CONTROL:
         own_request = control.request(state, actor, request.operation, request.target, now)
@@ -262,7 +262,7 @@ def held(question: AuthorizedQuestion) -> HeldPrivileges:
 def access(
     state: State, actor: Actor, realm: str, entity: str | None, now: float
 ) -> list[OperationAccess] | Denied:
-    """By operation that is asked about such an entity: who may do it there."""
+    """By operation on such an entity: the users who may do it."""
     rights = Rights(state, actor, realm, now)
     refused = rights.refused("entity.access")
     if refused is not None:
@@ -340,7 +340,7 @@ def _lifters(
 
 
 def _who_lifts(question: AuthorizedQuestion, statement: Statement) -> tuple[Principal, ...] | None:
-    """Who may hand out, and so take away, all that the statement names where it sits."""
+    """The principals who may grant, and so revoke, everything that the statement grants."""
     matrix = question.realm.matrix
     model, scope = matrix.snapshot.model, statement.scope
     if model.granting is None or not isinstance(scope, On):
@@ -397,7 +397,7 @@ def _above(question: AuthorizedQuestion) -> list[Entity]:
 
 
 def _pruned(step: Step, visible: set[Entity]) -> Step:
-    """The step without what is said of entities that the caller may not know of."""
+    """The step without entities that are not visible to the caller."""
     if step.entity is not None and step.entity not in visible:
         return Step("an object that you may not see", step.holds, None)
     inner = tuple(_pruned(inner_step, visible) for inner_step in step.steps)
@@ -409,12 +409,12 @@ def _ids(step: Step) -> list[str]:
 
 
 def is_plain(statement: Statement) -> bool:
-    """Whether the statement says where it applies without naming anything else."""
+    """Whether the scope of the statement names no other entities."""
     return not isinstance(statement.scope, Where) and statement.constraint is None
 
 
 def _narrowed(question: AuthorizedQuestion, statement: Statement) -> Statement:
-    """The statement, of those whom it names only the ones that the asker acts as."""
+    """The statement, with only the principals that the asker acts as."""
     acts_as = question.realm.matrix.subject(question.request).named
     return replace(statement, principals=statement.principals & acts_as)
 

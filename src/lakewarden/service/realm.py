@@ -1,4 +1,4 @@
-"""A governed estate under one model, the directory whose people it knows, and its tokens."""
+"""A realm: one governed estate under one model, with its directory; and tokens."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Token:
 
 
 def check_realm_name(name: str) -> str:
-    """The name, if a realm or a directory may bear it; raises `BadInput`."""
+    """The name, if it is valid for a realm or a directory; raises `BadInput`."""
     if _NAME.fullmatch(name) is None:
         raise BadInput(
             f"`{name}` cannot name a realm or a directory: expected 1 to 63 of a-z, 0-9, `-` and"

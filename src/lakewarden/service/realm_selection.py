@@ -1,4 +1,4 @@
-"""The realms that a question goes to: those in which the caller may ask, of one directory.
+"""Selects the realms of a question: those of one directory in which the caller may ask.
 
 The others are left out, and named as far as the caller may know that they are there.
 """
@@ -25,7 +25,7 @@ MAX_REALMS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class RealmSelection:
-    """The realms that a question goes to, those that are left out, and all it may go through.
+    """The realms of a question, those that are left out, and all that it may pass through.
 
     `passing` are the realms of the directory in which the caller may ask: links between them
     are followed also where the question is not about them.
@@ -53,7 +53,7 @@ def right(state: State, actor: Actor, now: float, *operations: str) -> May:
 def right_to_ask(
     state: State, actor: Actor, text: QuestionText, now: float, *, own: str, other: str
 ) -> May:
-    """Whether the caller may ask a realm about whom the words name; see `questions.ask`."""
+    """Whether the caller may ask a realm about the principal of the text; see `questions.ask`."""
     about = QuestionText(principal=text.principal, groups=text.groups)
 
     def may(realm: str) -> bool:
@@ -74,11 +74,10 @@ def selected_realms(
     may: May,
     operation: str,
 ) -> RealmSelection | Denied:
-    """The realms named, or all of the caller's directory, in which it may ask; a no where none is.
+    """The named realms, or all of the caller's directory, in which it may ask; else a denial.
 
-    `operation` is what the no is about.
-        Raises `Unknown` for a realm that is not there, where the caller may know; `BadInput` for
-    realms of different directories: these never meet.
+    `operation` is the one that a denial names. Raises `Unknown` for an unknown realm, if the caller
+    may know, and `BadInput` for realms of different directories.
     """
     selection = _among(state, actor, names, now, may)
     if selection.realms:

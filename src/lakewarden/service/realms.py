@@ -34,7 +34,7 @@ def listed(state: State, actor: Actor, now: float) -> list[RealmState]:
 
 
 def weakened(models: Iterable[Model]) -> tuple[str, ...]:
-    """What nobody is asked about in realms of the models, one sentence each; no realm's name."""
+    """What the settings of the models leave unprotected, one sentence each, without realm names."""
     warnings = (f"{model.title}: {text}" for model in models for text in model.weakened)
     return tuple(dict.fromkeys(warnings))
 
@@ -67,7 +67,7 @@ def create(transaction: WriteTransaction, realm: Realm) -> Realm | Denied:
 
 
 def establish(transaction: WriteTransaction, realm: Realm) -> None:
-    """Makes the realm. Asks nobody: for a first start, which begins with the control realm.
+    """Creates the realm without a check of rights: for a first start, the control realm first.
 
     Errors as `create`.
     """
@@ -157,7 +157,7 @@ def default_statement_changes(
 
 
 def drop(transaction: WriteTransaction, name: str) -> Denied | None:
-    """Drops the realm, the tokens that were good only there, and all rights over it.
+    """Drops the realm, the tokens that are valid only there, and all rights over it.
 
     Raises `Unknown` for a realm that is not there, `Conflict` for the control realm.
     """

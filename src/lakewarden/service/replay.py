@@ -87,7 +87,7 @@ class ScopeTables:
         )
 
     def take(self, effect: Effect) -> None:
-        """One effect. What is kept beside what decides is not looked at."""
+        """Applies one effect. Documents and the like are ignored."""
         match effect:
             case EntityAdded(entity, parent) | EntityMoved(entity, parent):
                 self.entities[entity] = parent

@@ -1,4 +1,4 @@
-"""Which names of users are somebody's, for whoever chooses a name alone: a new user.
+"""Names of users that are in use, which a new user may not choose.
 
 The people of a directory are shared by its realms, so a name is looked for in all of them, and
 however it is spelled: see `lakewarden.names.confusable`. Two kinds:
@@ -29,7 +29,7 @@ _SPOKEN: Final = "known_names.spoken_about"
 
 
 def is_taken(state: State, directory: str, name: str, reserved: Iterable[str] = ()) -> bool:
-    """Whether the name, or one that reads like it, is somebody's of the directory."""
+    """Whether the name, or a confusable one, is in use in the directory."""
     folded = folded_name(name)
     people = state.people.get(directory, People())
     return (
@@ -44,7 +44,7 @@ def is_taken(state: State, directory: str, name: str, reserved: Iterable[str] = 
 
 
 def referenced_names(state: State, directory: str, name: str) -> Mapping[str, frozenset[str]]:
-    """By realm, the names that read like this one and of which something is said there."""
+    """By realm, the referenced names that are confusable with this one."""
     folded = folded_name(name)
     references = {
         realm.realm.name: _referenced(realm).get(folded, frozenset())

@@ -24,7 +24,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 def create(
     transaction: WriteTransaction, realm: str, role: Entity, owner: Principal, grants: Grants
 ) -> None:
-    """Makes a role with these privileges, that nobody holds yet.
+    """Creates a role with these privileges and without members.
 
     Raises `Conflict` where it is there already.
     """
@@ -40,7 +40,7 @@ def create(
 
 
 def delete(transaction: WriteTransaction, realm: str, role: Entity) -> None:
-    """Deletes a role: nobody holds it any more, and nothing is granted to it.
+    """Deletes a role with its memberships and grants.
 
     One that is made again under the same name starts empty. Raises `Unknown` where it is not
     stored.

@@ -1,4 +1,4 @@
-"""Users whom no statement tells apart: those who act as the same of the principals that are named.
+"""Role sets: users with the same effective principals, of those that statements name.
 
 What decides for one of them decides for all, but for what they own.
 """
@@ -34,7 +34,7 @@ def role_sets(matrix: Matrix, users: Iterable[Principal] | None = None) -> list[
 
 
 def joint_role_sets(first: Matrix, second: Matrix) -> list[RoleSet]:
-    """Users whom no statement of either matrix tells apart; `principals` are those of `one`."""
+    """The role sets of two matrices together; `principals` are those of `first`."""
     users = dict.fromkeys([*_users(first), *_users(second)])
     return _grouped([_Naming(first), _Naming(second)], users)
 
@@ -46,7 +46,7 @@ def _users(matrix: Matrix) -> Iterator[Principal]:
 
 
 class _Naming:
-    """The principals that the statements of a matrix name: those tell users apart."""
+    """The principals that the statements of a matrix name."""
 
     def __init__(self, matrix: Matrix) -> None:
         self._memberships = matrix.snapshot.coded.memberships

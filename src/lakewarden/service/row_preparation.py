@@ -1,4 +1,4 @@
-"""Rows of the access matrix, worked out ahead of the first questions.
+"""Precomputes rows of the access matrix before the first questions.
 
 A question about somebody whose row is not there yet takes some hundred microseconds to work the
 row out; with it, a question takes one. After a start there is no row at all, and a change drops
@@ -28,7 +28,7 @@ WAYS: Final = ("read", "see", "change")
 
 
 class RowKey(NamedTuple):
-    """A row: an operation on a type of target in a realm, and whose it is."""
+    """The key of a row: realm, operation, target type and user."""
 
     realm: str
     operation: str
@@ -53,7 +53,7 @@ def prepare_rows(newest: Callable[[], State], prepared: Container[Matrix] = ()) 
 
 
 def _rows_to_prepare(state: State, prepared: Container[Matrix]) -> Iterator[RowKey]:
-    """Way by way and realm by realm, so that what is asked most comes first."""
+    """Keys by kind of access, then by realm: the most frequent questions first."""
     changed = {
         name: realm
         for name, realm in sorted(state.realms.items())
@@ -75,7 +75,7 @@ def _users(matrix: Matrix) -> list[Principal]:
 
 
 class _PreparedRow(NamedTuple):
-    """A row's size in bytes, and whether it was worked out just now."""
+    """A row's size in bytes, and whether it is new."""
 
     size: int = 0
     is_new: bool = False

@@ -16,7 +16,7 @@ from lakewarden.service.system import System
 
 
 def request_of(question: Question) -> Request:
-    """The kernel's request that asks a scenario's question."""
+    """The kernel's request of a scenario's question."""
     return Request(
         principal=question.principal,
         operation=question.operation or question.privilege or "",
@@ -58,7 +58,7 @@ class KernelSession:
 
 @dataclass(frozen=True, slots=True)
 class KernelTarget:
-    """Compiles a world and asks the result."""
+    """Compiles a world and evaluates questions on it."""
 
     def prepare(self, system: System, facts: Facts, now: float) -> KernelSession:
         """The world, compiled for that moment."""

@@ -96,7 +96,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a target is asked about the entity.
+    """A question to a target.
 
     May the principal do the operation, or does it hold the privilege (exactly one of the two
     is set), given what the request carries.
@@ -169,7 +169,7 @@ def find(folder: Path) -> list[Path]:
 
 
 def run(scenario: Scenario, target: Target) -> list[Failure]:
-    """What the target answers otherwise than the scenario expects, in file order.
+    """The cases whose result differs from the expected one, in file order.
 
     An error that the target raises counts as a wrong answer. The world is prepared once
     for each moment that the cases ask at.
@@ -191,7 +191,7 @@ def run(scenario: Scenario, target: Target) -> list[Failure]:
 
 
 def question(case: Case, user: Principal) -> Question:
-    """What the case asks about one of its users."""
+    """The question of a case for one of its users."""
     return Question(
         principal=user,
         operation=case.operation,
@@ -603,7 +603,7 @@ def _keys(section: Section, key: str) -> list[tuple[str, Section]]:
 def _declared(
     section: Section, key: str, look_up: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """The result of the look-up, its refusal told with the field's path."""
+    """The result of the look-up; its error gets the field's path."""
     try:
         return look_up(*args, **kwargs)
     except (BadInput, Unknown) as error:

@@ -20,7 +20,7 @@ _CREDENTIALS_IN_ADDRESS: Final = re.compile(
 
 
 def is_secret(key: str, value: str) -> bool:
-    """Whether the property is kept secret: by its key, or by credentials in an address.
+    """Whether the property is secret: by its key, or by credentials in an address.
 
     >>> is_secret("jdbc-password", "x"), is_secret("s3-secret-access-key", "x")
     (True, True)

@@ -50,7 +50,7 @@ class SearchTerms(Protocol):
 
 
 class Kind(StrEnum):
-    """What a term says of an entity."""
+    """The kind of a term: where in the entity it occurs."""
 
     TEXT = "w"
     """A word of some text of it, unless it is one of its name as well."""
@@ -67,7 +67,7 @@ class Kind(StrEnum):
 
 
 class Term(NamedTuple):
-    """What an entity is looked for by; a `starting` one stands for all that begin with it."""
+    """A search term; a `starting` one matches all terms with this prefix."""
 
     text: str
     starting: bool = False
@@ -108,7 +108,7 @@ class SearchQuery(NamedTuple):
 
 
 def parse_query(query: str) -> SearchQuery | None:
-    """The words of a query; None: it asks for everything.
+    """The words of a query; None: it matches everything.
 
     The last word may go on, and so may every word with a star behind it; a word that is
     followed by anything else, such as a space at the end, is a whole one only if it is not last.

@@ -62,9 +62,9 @@ def is_session(token: Token) -> bool:
 
 
 def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
-    """A new session of a user of the realm's directory. Asks nobody: a password was right.
+    """Starts a session of a user whose password was verified, without a check of rights.
 
-    What is over of the realm's sessions goes.
+    Expired sessions of the realm are removed.
     """
     stored_realm = transaction.realm(realm).realm
     actor = Actor(
@@ -74,7 +74,7 @@ def begin(transaction: WriteTransaction, realm: str, user: str) -> Issued:
 
 
 def sign_in(transaction: WriteTransaction, actor: Actor, old: str = "") -> Issued:
-    """A new session of somebody who was believed: good wherever the credential was.
+    """Starts a session of an authenticated caller, valid where the credential is valid.
 
     The session whose text is `old` ends.
     """
@@ -140,7 +140,7 @@ def _record(
 
 
 def record_failed(transaction: WriteTransaction, reason: str) -> None:
-    """Leaves a trace of somebody who is not signed in after all."""
+    """Audits a failed sign-in."""
     actor = transaction.actor
     transaction.record(
         AuditEvent(
@@ -158,7 +158,7 @@ def record_failed(transaction: WriteTransaction, reason: str) -> None:
 
 
 def end(transaction: WriteTransaction, realm: Realm, ended: Iterable[Token]) -> None:
-    """From now on the tokens are good no more."""
+    """Revokes the tokens."""
     _end(transaction, realm.directory, ended)
 
 
@@ -177,13 +177,13 @@ def end_all(transaction: WriteTransaction, realm: Realm, user: str) -> int:
 
 
 def end_of_user(transaction: WriteTransaction, directory: str, user: str) -> None:
-    """Ends all sessions of a user of a directory that are good in more than one realm."""
+    """Ends all sessions of a user of a directory that are valid in more than one realm."""
     home = _sessions(transaction.state, directory, None)
     _end(transaction, directory, [session for session in home if session.user == user])
 
 
 def of(state: State, actor: Actor) -> Token | None:
-    """The session with which somebody came; None for whoever came otherwise."""
+    """The session of the caller; None if it was authenticated without a session."""
     if not actor.credential.startswith(CREDENTIAL):
         return None
     id = actor.credential.removeprefix(CREDENTIAL)
@@ -225,7 +225,7 @@ def listed(
 
 
 def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
-    """Ends a session, one's own or somebody else's; one that is not there is over already."""
+    """Ends a session of the caller or of another user, if it exists."""
     home = directory or transaction.actor.directory
     token = next((token for token in transaction.state.tokens.values() if token.id == id), None)
     own = token is not None and (token.user, token.directory) == (
@@ -242,7 +242,7 @@ def revoke(transaction: WriteTransaction, id: str, directory: str | None = None)
 
 
 def csrf_of(text: str) -> str:
-    """What a page says beside the cookie, so that no page of others can speak for it.
+    """The CSRF token of a session, which a page sends in addition to the cookie.
 
     Worked out from the text of the session: whoever can read it has the session anyway.
     """

@@ -1,4 +1,4 @@
-"""Normalised rows: what every source gives, whatever it was read from.
+"""Normalized rows, the common output of all sources.
 
 One shape for all tables: the table's name, its cells from left to right, the place it came
 from, and where the source itself rejects the row, the reason. Beside the tables of the
@@ -51,7 +51,7 @@ BAD_STATEMENT: Final = "bad statement"
 
 
 class Row(NamedTuple):
-    """One normalised row; `reason` is empty unless the source rejects it, `detail` says more."""
+    """A normalized row; `reason` and `detail` are set if the source rejects it."""
 
     table: str
     cells: tuple[str, ...]

@@ -162,7 +162,7 @@ def load_only(reading: Reading, name: str, now: float) -> State:
 def _with_all(
     state: State, realms: Iterable[Realm], compiled: Callable[[Realm], RealmState]
 ) -> State:
-    """The state with the realms, those whose model cannot be used among the closed ones."""
+    """The state with the realms; those with an unusable model are closed."""
     opened: dict[str, RealmState] = {}
     closed: dict[str, ClosedRealm] = {}
     for realm in realms:
@@ -374,7 +374,7 @@ def _with_changes(
 def _changed(
     realm: RealmState, effects: Iterable[Effect], others: People, now: float, revision: int
 ) -> RealmState:
-    """The realm after the effects; what is gone on one side stays while `others` have it."""
+    """The realm after the effects; a removed row stays while `others` have it."""
     changes = [
         effect
         for effect in effects

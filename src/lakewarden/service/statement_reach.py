@@ -1,4 +1,4 @@
-"""How far statements reach: how many users and entities, and which of them bear on one entity.
+"""Reach of statements: how many users and entities, and the statements on an entity.
 
 Counted is what a statement says by itself, whatever else allows or denies. Owners count as far as
 they own something in its scope.
@@ -35,7 +35,7 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class ApplicableStatement:
-    """A statement that bears on an entity: from where, and which DENYs go before it there.
+    """A statement that applies to an entity, with its source and the DENYs that override it there.
 
     `source` is the entity that the statement is on, None where it chooses by a pattern or by
     criteria. `beaten_by` are DENYs on the same entity about one of its privileges and about
@@ -51,7 +51,7 @@ class ApplicableStatement:
 
 
 class StatementReach:
-    """The reach of the statements of one realm; those not in force reach nobody."""
+    """The reach of the statements of one realm; inactive ones reach no users."""
 
     def __init__(self, context: LintContext) -> None:
         self._context = context
@@ -79,7 +79,7 @@ class StatementReach:
         return users
 
     def reaching(self, entity: Entity, id: int) -> Iterator[ApplicableStatement]:
-        """The stored statements in force that bear on the entity of this number, by id."""
+        """The active stored statements that apply to the entity with this number, by id."""
         applicable = {
             key: [bearing for bearing in bearings if id in self._context.ids(bearing.grant)]
             for key, bearings in self._context.bearings.items()
@@ -116,7 +116,7 @@ class StatementReach:
 def reaching(
     state: State, actor: Actor, realm: str, text: str, now: float
 ) -> list[ApplicableStatement] | Denied:
-    """The statements that bear on an entity; for who may not list them, only what is its own.
+    """The statements that apply to an entity, or only those that apply to the caller too.
 
     Others are told as in an explanation: of statements without criteria that reach them, and of
     whom these name only what they act as. Raises `Unknown` for an entity that is not there or
@@ -142,7 +142,7 @@ def reaching(
 def _own(
     rows: Sequence[ApplicableStatement], subject: Subject, id: int
 ) -> list[ApplicableStatement]:
-    """Of the rows those that reach the subject, with nobody else named in them."""
+    """The rows that apply to the subject, without other principals."""
     narrowed = {
         row.statement.id: replace(
             row.statement,

@@ -1,4 +1,4 @@
-"""Statements of a realm: read, stored and taken away, each with the mark of who keeps it.
+"""Statements of a realm: read, stored and removed, each with the mark of its keeper.
 
 A statement may bear a mark (`git:policies`): whoever keeps it elsewhere marks it so, and only
 who names the same mark changes it. In the control realm statements are rights over lakewarden.
@@ -31,7 +31,7 @@ MAX_ID = 256
 
 
 def listed(state: State, actor: Actor, realm: str, now: float) -> list[Statement] | Denied:
-    """The statements of a realm that somebody stored, by id."""
+    """The stored statements of a realm, by id."""
     refused = control.denied_in(state, actor, "statement.list", realm, now)
     if refused is not None:
         return refused
@@ -76,7 +76,7 @@ def put(
 
 
 def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -> Denied | None:
-    """Takes a statement away; one that is not there is gone already.
+    """Removes a statement, if it exists.
 
     A default statement stays away. Raises `Conflict` for one that the system needs or that
     somebody else keeps, and for taking the last administrator's rights.
@@ -101,7 +101,7 @@ def remove(transaction: WriteTransaction, realm: str, id: str, mark: str = "") -
 
 
 def mark_of(transaction: WriteTransaction, realm: str, id: str) -> str:
-    """Who keeps the statement; empty: nobody in particular."""
+    """The mark of the statement's keeper; empty without one."""
     document = transaction.store.documents(realm, [id]).get(id, {})
     return str(document.get(MARK, ""))
 

@@ -34,7 +34,7 @@ _OWN_SPELLINGS: dict[str, Spelling] = {"control": control, "plain": plain}
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A model and the spelling that its names follow; `text` is that of a model of one's own."""
+    """A model and the spelling of its names; `text` is that of a custom model."""
 
     model: Model
     spelling: Spelling

@@ -42,7 +42,7 @@ class Throttle:
         self._counted: list[Count] = []
 
     def begin(self, now: float) -> float | None:
-        """Counts a try; or says how many seconds to wait for the next one."""
+        """Counts an attempt, or returns the seconds until the next one is allowed."""
         counts = [self._own, self._of_address]
         if not self._store.is_noted(self._known, now):
             counts.append(self._of_user)

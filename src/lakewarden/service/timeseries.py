@@ -91,7 +91,7 @@ def _time(aspect: str, value: Value) -> int:
 
 
 def mark_of(value: Value) -> str:
-    """What tells values of one time apart."""
+    """A mark that distinguishes values of one time."""
     same = {name: value.get(name) for name in _SAME}
     text = json.dumps(same, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=_MARK_BYTES).hexdigest()
@@ -100,7 +100,7 @@ def mark_of(value: Value) -> str:
 def dropped(
     transaction: WriteTransaction, realm: str, entity: Entity, aspect: str, window: Window = EVER
 ) -> int:
-    """Takes values away, and says how many there were."""
+    """Removes values; returns how many."""
     rows = transaction.store.values(realm, entity, aspect, *window, _ALL)
     _take_away(transaction, realm, aspect, rows)
     return len(rows)
@@ -109,7 +109,7 @@ def dropped(
 def truncated(
     transaction: WriteTransaction, realm: str, type: str, aspect: str, window: Window
 ) -> int:
-    """Takes the values of all entities of a type away, and says how many there were."""
+    """Removes the values of all entities of a type; returns how many."""
     rows = list(transaction.store.values_of(realm, type, aspect, *window, None))
     _take_away(transaction, realm, aspect, rows)
     return len(rows)

@@ -1,4 +1,4 @@
-"""Bearer tokens of ours: made, listed and revoked. Their text is shown once and never kept."""
+"""Bearer tokens: issued, listed and revoked. Their text is returned once and not stored."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def new_text() -> str:
 
 
 def is_for_engines(token: Token) -> bool:
-    """Whether it is good only on the addresses that engines ask."""
+    """Whether it is valid only on the paths for engines."""
     return token.id.startswith(ENGINES)
 
 
@@ -118,7 +118,7 @@ def create(
 
 
 def is_stored(state: State, user: str, directory: str) -> bool:
-    """Whether the user is in the directory, or in one of the realms whose people it has."""
+    """Whether the user is in the directory, or in one of its realms."""
     if Principal(USER, user) in state.people.get(directory, People()).principals:
         return True
     for realm_state in state.realms.values():
@@ -133,7 +133,7 @@ def is_stored(state: State, user: str, directory: str) -> bool:
 def issue(
     transaction: WriteTransaction, user: str, realm: str, *, seconds: float, title: str = ""
 ) -> Issued:
-    """A token that is good in one realm. Asks nobody: the realm's own rules have been asked.
+    """Issues a token that is valid in one realm. Does not check rights: the realm's rules decided.
 
     Raises `BadInput` and `LimitExceeded` as `create` does.
     """
@@ -179,7 +179,7 @@ def _check(user: str, terms: Terms) -> None:
 
 
 def _new_id(user: str, directory: str, kind: str = "t") -> str:
-    """A new id. It ends in a mark of whose the token is, known when the token is long gone."""
+    """A new id. It ends in a mark of the token's user, which outlives the token."""
     start = f"{kind}{secrets.token_hex(8)}"
     return start + _mark(start, user, directory)
 
@@ -189,7 +189,7 @@ def _mark(start: str, user: str, directory: str) -> str:
 
 
 def _was_own(actor: Actor, id: str) -> bool:
-    """Whether the id says that the token was, or would have been, the caller's.
+    """Whether the id belongs to a token of the caller, which need not exist.
 
     Whoever makes up such an id learns nothing: the answer hangs on its letters alone.
     """
@@ -212,7 +212,7 @@ def _creating(transaction: WriteTransaction, user: str, directory: str) -> str:
 def listed(
     state: State, actor: Actor, directory: str, user: str | None, now: float
 ) -> list[Token] | Denied:
-    """The tokens of a directory, or of one user of it, that are good; the oldest first."""
+    """The valid tokens of a directory, or of one of its users; the oldest first."""
     own = user is not None and _is_own(actor, user, directory)
     operation = "token.list_own" if own else "token.list"
     refused = control.denied(state, actor, operation, control.directory(directory), now)
@@ -228,7 +228,7 @@ def listed(
 
 
 def revoke(transaction: WriteTransaction, id: str, directory: str | None = None) -> Denied | None:
-    """From now on the token is good no more; one that is not there is none already.
+    """Revokes the token, if it exists.
 
     Its owner gets the same answer however often; to others a token that is gone, one that is
     there, and one that never was are alike.

@@ -1,4 +1,4 @@
-"""What was allowed and done: daily counts, kept in memory until they are written.
+"""Usage: daily counts of allowed operations, in memory until they are written.
 
 Counted are acts that went through and single questions that were answered with yes; not lists,
 filters and batches, which ask about much that nobody then uses. Counting never holds up an
@@ -28,7 +28,7 @@ Key = tuple[str, str, str, Entity]
 
 
 class Usage:
-    """The counts of one process. Good for many threads."""
+    """The counts of one process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

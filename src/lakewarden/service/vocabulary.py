@@ -21,12 +21,12 @@ _ADMINISTERING: Final = frozenset(
 
 
 def group(operation: Operation) -> str:
-    """What an operation is about, as its name says: `table` of `table.load`."""
+    """The prefix of an operation's name: `table` of `table.load`."""
     return operation.name.partition(".")[0]
 
 
 def ways(model: Model, operation: Operation) -> list[str]:
-    """The ways (`see`, `read`, `change`) that the operation stands for."""
+    """The kinds of access (`see`, `read`, `change`) of the operation."""
     return [way for way in WAYS if operation.name in model.access.get(way, ())]
 
 

@@ -89,7 +89,7 @@ class Warden:
 
     @property
     def revision(self) -> int:
-        """How many writes have been taken."""
+        """The number of accepted writes."""
         return self._matrix.revision
 
     def apply(self, changes: Iterable[Change]) -> int:
@@ -109,7 +109,7 @@ class Warden:
         self.apply([EntityAdded(self.system.entity(text), above)])
 
     def drop(self, text: str) -> None:
-        """Takes an entity away, with what goes with it in this system."""
+        """Drops an entity with its dependents."""
         self.apply([EntityDropped(self.system.entity(text))])
 
     def add_members(self, of: str, *members: str) -> None:

@@ -31,7 +31,7 @@ class WhoReason:
 
 
 def who_reasons(question: AuthorizedQuestion) -> list[WhoReason]:
-    """Everybody who may, by reason; the reason of most people first."""
+    """The allowed users by cause; the cause of most users first."""
     matrix = question.realm.matrix
     table = matrix.snapshot.table.statements
     memberships = matrix.snapshot.coded.memberships

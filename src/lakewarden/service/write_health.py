@@ -16,7 +16,7 @@ class Unwritable(Unavailable):
 
 
 class WriteHealth:
-    """Why writes fail, as the last one that was tried found out. Good for many threads."""
+    """Why writes fail, by the last attempt. Thread-safe."""
 
     def __init__(self) -> None:
         self.fault = ""
@@ -24,7 +24,7 @@ class WriteHealth:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """A write; one that fails for a conflict or a lock says nothing of the store."""
+        """Watches a write; conflicts and lock failures do not count."""
         try:
             yield
         except Unwritable as error:

@@ -49,7 +49,7 @@ class WriteTransaction:
         return self.state.realm(name)
 
     def change(self, scope: str, *effects: Effect) -> None:
-        """Makes the effects part of the write, with all that goes along with them.
+        """Adds the effects to the write, with their consequences.
 
         Raises what `kernel.incremental_compile.apply` raises; the write should then be given up.
         """

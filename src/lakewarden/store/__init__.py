@@ -1,4 +1,4 @@
-"""Where realms are kept: SQLite in a file, or PostgreSQL, with the same behaviour.
+"""The store of realms: SQLite in a file, or PostgreSQL, with the same behaviour.
 
 >>> from tempfile import TemporaryDirectory
 >>> from lakewarden.service.realm import Realm

@@ -93,7 +93,7 @@ def _copy_file(engine: sa.Engine, path: Path) -> None:
 
 
 def restore(path: Path, url: str) -> str:
-    """Brings everything from the file into an empty database, and returns its digest.
+    """Restores the file into an empty database, and returns its digest.
 
     Raises `BadInput` for a file that is no backup or is damaged, `Conflict` for a database that
     holds something already, `Unavailable` for one that does not answer.

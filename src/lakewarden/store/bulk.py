@@ -26,7 +26,7 @@ COPY_ROWS = 200
 
 
 class Clash(Enum):
-    """What to do with a row whose key is there already."""
+    """The clause for a row whose key exists."""
 
     REFUSE = "refuse"
     KEEP = "keep"

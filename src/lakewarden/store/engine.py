@@ -98,7 +98,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
 
     @sa.event.listens_for(engine, "do_connect")
     def create_private(*_: object) -> None:
-        """Makes the file one that nobody else can read; the driver would ask the umask.
+        """Makes the file readable for this user only; the driver would use the umask.
 
         INVARIANT: a file that is there is never opened here. To close it again would take from
         this process all its locks on it; another process would then believe itself alone,

@@ -52,7 +52,7 @@ from lakewarden.store.search_rows import Changed
 def interpret(
     connection: sa.Connection, scope: int, effects: Sequence[Effect], texts: Sequence[str | None]
 ) -> Size:
-    """Does to the rows of the scope what the effects say, in order.
+    """Applies the effects to the rows of the scope, in order.
 
     Returns by how much that changed what is kept of the scope in documents and values in time.
 

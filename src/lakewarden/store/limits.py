@@ -23,7 +23,7 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """The most that is kept; None: there is no limit.
+    """The limits of stored data; None: no limit.
 
     `document_bytes` is the limit of a document, `realm_bytes` and `realm_documents` those of all
     documents and values in time of a realm (or of a directory) together.

@@ -92,7 +92,7 @@ def _add_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 @contextmanager
 def _unique_names(entities: Sequence[tuple[str, str]]) -> Iterator[None]:
-    """Tells an entity's name that is given a second time, where there is but one to tell."""
+    """Raises `Conflict` for an existing entity; names it if only one is written."""
     try:
         yield
     except IntegrityError:
@@ -123,7 +123,7 @@ def _rename_entities(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 
 def _check_found(connection: sa.Connection, rows: Sequence[Row], count: int) -> None:
-    """Rows are (scope, key, type, name). One of several may be told in place of another."""
+    """Rows are (scope, key, type, name). Raises `Unknown` for one that is not stored."""
     if count == len(rows):
         return
     table = schema.entities

@@ -326,7 +326,7 @@ class SqlReading:
         return [ValueSize(type, aspect, rows, int(size)) for type, aspect, rows, size in rows]
 
     def document_totals(self, scope: str) -> Size:
-        """How much is kept of the scope in documents and values in time."""
+        """The stored size of the scope in documents and time-series values."""
         of = schema.document_totals.c
         query = sa.select(of.documents, of.bytes).where(of.scope == self._scope(scope))
         return next((Size(*row) for row in self._all(query)), Size())
@@ -461,7 +461,7 @@ class SqlReading:
 
 
 def _entity(named: dict[tuple[str, str], Entity], type: str, name: str) -> Entity:
-    """The one object that stands for the entity in these facts."""
+    """The one object of the entity in these facts."""
     entity = named.get((type, name))
     if entity is None:
         entity = named[(type, name)] = Entity(intern(type), name)

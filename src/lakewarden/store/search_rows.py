@@ -75,7 +75,7 @@ class Changed:
             self._known[renamed] = document
 
     def forget(self, connection: sa.Connection) -> None:
-        """Takes out what goes; before the other tables change."""
+        """Removes search rows of dropped entities, before the other tables change."""
         dropped = [(self._scope, key(*entity)) for entity in self._gone if is_searched(entity)]
         search_engine.drop(connection, dropped)
         if self._is_cleared:

@@ -79,7 +79,7 @@ def _prepare(engine: sa.Engine, *, upgrades: bool, makes: bool) -> None:
 
 
 class SqlStore:
-    """See `Store`. Good for many threads; closed by `close` or at the end of a `with`."""
+    """See `Store`. Thread-safe; closed by `close` or at the end of a `with`."""
 
     def __init__(self, engine: sa.Engine, *, limits: StoreLimits = UNLIMITED) -> None:
         self.engine = engine
@@ -204,7 +204,7 @@ class SqlStore:
         self.write_health.succeeded()
 
     def prune(self, before: int) -> int:
-        """Forgets the change feed of the revisions before this one; the number of rows gone.
+        """Removes the change feed before this revision; returns the number of rows.
 
         A reader that is older than that gets `FeedGone`, and has to load everything.
         """

@@ -1,4 +1,4 @@
-"""Rows that PostgreSQL hands out page by page: their cursor, which goes when the server is gone."""
+"""Rows that PostgreSQL streams by page; the cursor may close after the server is gone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import psycopg
 
 
 class Streamed(psycopg.ServerCursor[Any]):
-    """A cursor on the server that is closed here even if the server can no longer be told.
+    """A server-side cursor that closes even if the server is unreachable.
 
     The original stays open when the connection breaks on the very call that closes it.
     """

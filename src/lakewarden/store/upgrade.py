@@ -26,7 +26,7 @@ _LOCK = 0x6C616B65  # a number of our own among the advisory locks of the databa
 
 
 def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
-    """Brings the database to a schema, the newest by default; whether it had that one already.
+    """Migrates the database to a schema, the newest by default; returns whether it had it already.
 
     Raises `Unavailable` where it has one that this release does not know; unless it `makes` the
     first one, also where there is none.
@@ -50,7 +50,7 @@ def upgrade(engine: sa.Engine, to: str = NEWEST, *, makes: bool = True) -> bool:
 
 
 def downgrade(engine: sa.Engine, to: str) -> None:
-    """Brings the database back to an older schema; what that one has no room for is lost."""
+    """Downgrades the database to an older schema; data that it cannot hold is lost."""
     from alembic import command
 
     with (

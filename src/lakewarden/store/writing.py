@@ -160,7 +160,7 @@ class SqlWriting(SqlReading):
         return revision
 
     def _add_totals(self) -> None:
-        """Adds what the write changed to what is kept of each scope, unless that is too much."""
+        """Updates the stored size of each scope; raises if it exceeds the limits."""
         table = schema.document_totals
         for scope, change in self._changed.items():
             if change == Size():
@@ -189,7 +189,7 @@ class SqlWriting(SqlReading):
         return Head(rows[-1].seq, rows[-1].digest)
 
     def _seal_event(self, head: Head, events: Sequence[AuditEvent]) -> list[AuditEvent]:
-        """What is told where the row before was sealed with another key, or with none."""
+        """The event of a change of keys: the previous row has another seal key, or none."""
         if not self._seals or not head.seq:
             return []
         query = sa.select(schema.audit.c.seal).where(schema.audit.c.seq == head.seq)

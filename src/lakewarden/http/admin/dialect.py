@@ -1,4 +1,4 @@
-"""Our own API as one of the contracts that the server speaks."""
+"""The administration API as a dialect of the server."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ENDPOINTS: Sequence[Endpoint] = (
 
 
 class Admin:
-    """`/api/v1` and its description. Speaks for every realm."""
+    """`/api/v1` and its OpenAPI description, for all realms."""
 
     name = "admin"
     models: tuple[str, ...] = ()

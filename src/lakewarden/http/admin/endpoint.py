@@ -146,7 +146,7 @@ class Endpoint:
         )
 
     def handle(self, exchange: Exchange) -> Reply:
-        """Reads the request, asks the use case, writes the answer."""
+        """Reads the request, calls the handler, writes the response."""
         self._check_query(exchange)
         arguments: list[object] = [exchange]
         if self.request is not None:
@@ -253,7 +253,7 @@ def seconds(exchange: Exchange, name: str, otherwise: float) -> float:
 
 
 def token_after(place: str | int | None, *question: object) -> NextPage:
-    """The page that goes on after `place`; only good for the same question again."""
+    """The token of the page after `place`; valid for the same question only."""
     if place is None:
         return NextPage()
     text = json.dumps([place, _digest(question)], ensure_ascii=False)
@@ -261,7 +261,7 @@ def token_after(place: str | int | None, *question: object) -> NextPage:
 
 
 def place_of(token: str, kind: type[P], *question: object, where: str = "page.token") -> P | None:
-    """The place that a page's token says, of the kind that places have there; None for no token.
+    """The place of a page token, of the expected type; None without a token.
 
     The digest keeps pages of different questions apart and is no secret, so the place is looked
     at as well: it may be anybody's. Raises `BadInput`.
@@ -295,7 +295,7 @@ def cut(
     *question: object,
     skip: int = 0,
 ) -> tuple[Sequence[T], NextPage]:
-    """A page of a list that is ordered by `key`, and where it goes on. Raises `BadInput`.
+    """A page of a list that is sorted by `key`, and the next token. Raises `BadInput`.
 
     `skip` counts where there is no token.
     """

@@ -18,7 +18,7 @@ from lakewarden.service.realms import CONTROL_MODEL
 
 
 def described(**schema: object) -> Meta:
-    """Told in the schema, and checked elsewhere."""
+    """A constraint for the schema, which another layer checks."""
     return Meta(extra_json_schema=schema)
 
 

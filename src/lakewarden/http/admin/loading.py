@@ -179,7 +179,7 @@ def _principal(kind: str, name: str) -> Principal:
 
 
 def _statements(tables: Iterable[dict[str, Any]], system: System) -> Iterable[Statement]:
-    """What was sent, and the defaults that nobody may change, which nobody need send."""
+    """The sent rows and the immutable defaults, which need not be sent."""
     editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
     fixed = [s for s in default_statements(system) if not editable[s.id]]
     sent = [table for table in tables if editable.get(str(table.get("id")), True)]

@@ -1,4 +1,4 @@
-"""The playground over the API: a scenario is run, told about, and forgotten."""
+"""The playground of the API: runs a scenario and stores nothing."""
 
 from __future__ import annotations
 

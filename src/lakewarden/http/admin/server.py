@@ -113,7 +113,7 @@ def settings(exchange: Exchange) -> HandlerResult:
 
 
 def health(exchange: Exchange) -> HandlerResult:
-    """The state of the server, for whoever may read its metrics."""
+    """The state of the server, for callers who may read its metrics."""
     refused = control.denied(exchange.state, exchange.actor, "metrics.read", SERVER, exchange.now)
     if refused is not None:
         return refused

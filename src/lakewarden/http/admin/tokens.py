@@ -1,4 +1,4 @@
-"""Bearer tokens: one's own and other people's."""
+"""Bearer tokens of the caller and of other users."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Error(msgspec.Struct):
 
 
 class Context(msgspec.Struct, omit_defaults=True):
-    """What an answer says beside the decision."""
+    """The context of an answer."""
 
     reason: str
     statements: tuple[str, ...]

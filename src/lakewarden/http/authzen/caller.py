@@ -1,4 +1,4 @@
-"""What the control realm lets a caller ask, and about whom.
+"""The rights of a caller to ask, by the control realm.
 
 Everybody may ask about themselves; asking about others takes the enforcement point's right,
 and so does searching for subjects. The right is the caller's own: nothing in a body gives it.
@@ -83,12 +83,12 @@ class Caller:
         return allowed
 
     def may_ask(self, realm: str, now: float) -> bool:
-        """Whether the caller may ask anything at all there."""
+        """Whether the caller may ask anything in the realm."""
         operations = ("decision.ask_own", "decision.ask", "subject.search")
         return any(self.may(operation, realm, now) for operation in operations)
 
     def disclosure(self, realm: str, now: float, *, own: bool) -> Disclosure:
-        """Which statements are disclosed where the caller asks about itself, or about others."""
+        """The statements disclosed to the caller, in questions about itself or about others."""
         explains = own and self.may("explain.ask_own", realm, now)
         if not explains and not self.may("explain.ask", realm, now):
             return Disclosure.NONE
@@ -115,7 +115,7 @@ class Caller:
         return self._realms
 
     def realm(self, name: str, now: float) -> RealmState:
-        """The realm of that name; `Forbidden` alike for one that is hidden or not there.
+        """The realm of that name; `Forbidden` if it is hidden or does not exist.
 
         Raises `RealmClosed` for a closed one.
         """
@@ -130,6 +130,6 @@ class Caller:
         return self._actor.principal(realm.realm, realm.system)
 
     def rights_request(self, request: Request) -> Request:
-        """The caller's question about its own rights over lakewarden, as the guard asks it."""
+        """The request for a right of the caller over lakewarden."""
         state, actor = self._state, self._actor
         return control.request(state, actor, request.operation, request.target, request.now)

@@ -191,7 +191,7 @@ class CrossRealmSearch:
     # --- actions ---
 
     def actions(self, page: PageRequest) -> bytes:
-        """What somebody may do on the resource, and on what is linked to it, in any realm."""
+        """The actions that a subject may do on the resource and on linked ones, in any realm."""
         state, now = self._exchange.state, self._exchange.now
         chosen = self._choose(self._may_ask, "decision.ask")
         question = self._question
@@ -211,7 +211,7 @@ class CrossRealmSearch:
     # --- what these share ---
 
     def _may_ask(self, realm: str) -> bool:
-        """Whether the caller may ask there about the subject."""
+        """Whether the caller may ask the realm about the subject."""
         question, caller, now = self._question, self._evaluator.caller, self._exchange.now
         if caller.may("decision.ask", realm, now):
             return True

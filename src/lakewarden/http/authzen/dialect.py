@@ -1,4 +1,4 @@
-"""AuthZEN among the dialects: its routes, and how it says what went wrong."""
+"""The dialect AuthZEN: its routes and its errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AuthZen:
         )
 
     def routes(self) -> Sequence[Route]:
-        """The seven routes; who asks about another needs `decision.ask` (`caller`)."""
+        """The seven routes; questions about others need `decision.ask` (`caller`)."""
         return self._routes
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
@@ -54,11 +54,11 @@ class AuthZen:
         return reply_of(error)
 
     def unauthenticated(self, why: str) -> Reply:
-        """401, with the challenge that the standard asks for."""
+        """401, with the challenge that the standard requires."""
         return Reply(401, msgspec.json.encode(why), headers={"WWW-Authenticate": "Bearer"})
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the methods that are there."""
+        """404, or 405 with the allowed methods."""
         if not allowed:
             return Reply(404, msgspec.json.encode("this path does not exist"))
         methods = ", ".join(allowed)

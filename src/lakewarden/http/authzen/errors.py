@@ -1,4 +1,4 @@
-"""What goes wrong, as AuthZEN says it: a status, and a JSON string as the body.
+"""Errors in AuthZEN's format: a status, and a JSON string as the body.
 
 A no is an answer and has the status 200; these statuses are about the call itself. A wrong
 content type is 400 here, not 415. Source: openid/authzen, api/authorization-api-1_0.md,
@@ -28,7 +28,7 @@ RETRY_SECONDS: Final = "1"
 
 
 class Forbidden(WardenError):
-    """The caller may not ask this."""
+    """The caller may not ask this question."""
 
 
 _STATUSES: Final[tuple[tuple[type[WardenError], HTTPStatus], ...]] = (
@@ -55,7 +55,7 @@ def status_of(error: Exception) -> HTTPStatus:
 
 
 def message_of(error: Exception) -> str:
-    """The message for the caller; it says nothing about an error that is not one of ours."""
+    """The message for the caller; without details for an internal error."""
     return str(error) if isinstance(error, WardenError) else "internal error"
 
 

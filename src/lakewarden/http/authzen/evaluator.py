@@ -1,4 +1,4 @@
-"""One caller's questions at one state: who may ask, what is meant, and what the answer is.
+"""Evaluates one caller's questions at one state: rights, names and decisions.
 
 What is cached between requests belongs to the state: a new one starts with nothing but the
 callers' rights, and these only if the control realm is still the same. A key
@@ -49,7 +49,7 @@ CallerKey = tuple[str, str, str | None, tuple[str, ...], str]
 
 
 class EvaluatorCache:
-    """What was worked out about one state; all of it can be worked out again."""
+    """Caches for one state."""
 
     def __init__(self, state: State, before: EvaluatorCache | None = None) -> None:
         self.state = state
@@ -103,7 +103,7 @@ def _caller_key(actor: Actor) -> CallerKey:
 
 
 class CachedOperation:
-    """An operation's cache as one caller may use it: the subjects about whom the caller may ask.
+    """An operation's cache for one caller: the subjects about whom the caller may ask.
 
     `subjects`, their answers by class (`known`) and the realm's `names` of them are by the name in
     the question, `classes` by the name of the entity. `own` is the caller as the realm spells it,
@@ -249,7 +249,7 @@ class Evaluator:
         return self.realm(named, type, "", action)
 
     def check(self, realm: RealmState, principal: Principal) -> bool:
-        """Whether the caller asks about itself; `Forbidden` where it may not ask at all."""
+        """Whether the caller asks about itself; `Forbidden` if it may not ask."""
         own = principal == self.caller.own(realm)
         name = realm.realm.name
         if own and self.caller.may("decision.ask_own", name, self._now):
@@ -311,7 +311,7 @@ class Evaluator:
         return answer.evaluated(decision.allow, reason.value, statements, self.revision, notes)
 
     def answered(self, question: Question, now: float) -> bytes:
-        """The answer, from the caches where it is there. Raises as `evaluated`."""
+        """The answer, from the caches if possible. Raises as `evaluated`."""
         cached = self._cached_of(question)
         cached_answer = None if cached is None else cached.answer(question.who, question.id)
         return self.evaluated(question, now) if cached_answer is None else cached_answer
@@ -335,7 +335,7 @@ class Evaluator:
         return cached_answer
 
     def _cached_of(self, question: Question) -> CachedOperation | None:
-        """The cached operation of a question about a user that brings nothing with it."""
+        """The cached operation of a question about a user without further parts."""
         if question.kind != USER or question.context or question.subject or question.act:
             return None
         look = look_of(question.id)

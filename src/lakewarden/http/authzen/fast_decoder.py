@@ -58,7 +58,7 @@ class Options(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Context(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A context that only says how to answer."""
+    """A context with options of the answer only."""
 
     at_least_revision: int | UnsetType = UNSET
     answer: str | UnsetType = UNSET
@@ -135,7 +135,7 @@ def _parts(of: Body | Item) -> int:
 
 
 def revision(body: Body) -> int:
-    """The revision that the context asks for at least; 0 for any."""
+    """The minimum revision of the context; 0 for any."""
     context = body.context
     if context is UNSET or context.at_least_revision is UNSET:
         return 0

@@ -1,4 +1,4 @@
-"""What the names of a question stand for: a realm, a principal, an operation, an entity.
+"""Resolves the names of a question: realm, principal, operation, entity.
 
 A realm that is not named, neither in the address nor in `resource.properties.realm`, is the
 one whose model has the type and whose spelling has the id. Where several have, those remain

@@ -104,7 +104,7 @@ def realm_of(properties: Members) -> str | None:
 
 
 def at_least(members: Members) -> int:
-    """The revision that the context asks for at least; 0 for any."""
+    """The minimum revision of the context; 0 for any."""
     revision = optional(members, "context").get("at_least_revision")
     if revision is None:
         return 0
@@ -114,7 +114,7 @@ def at_least(members: Members) -> int:
 
 
 def is_short(members: Members) -> bool:
-    """Whether the context asks for answers that are the decision alone."""
+    """Whether the context requests answers without a context."""
     return check_answer(optional(members, "context").get("answer"))
 
 

@@ -50,7 +50,7 @@ _OURS: Final = frozenset(
 
 
 def has_no_parts(question: Question, realm: RealmState) -> bool:
-    """Whether the question has no part that could bear on the decision beside its names."""
+    """Whether the question has no parts besides its names that could affect the decision."""
     if not _KEYS.isdisjoint(question.context):
         return False
     bare = not (question.context or question.subject or question.act or question.resource)
@@ -65,7 +65,7 @@ def with_parts(
     trusted: bool,
     groups: tuple[str, ...],
 ) -> Request:
-    """The request with what the question brings.
+    """The request with the further parts of the question.
 
     `groups` are those that the caller's own credential asserts; those of the body count
     only if the caller is `trusted`. Raises `BadInput`, `LimitExceeded` and `Unknown`.

@@ -129,7 +129,7 @@ def _subjects(evaluator: Evaluator, question: Question, page: PageRequest, now: 
 
 
 def _users_page(realm: RealmState, request: Request) -> Iterator[str]:
-    """The names of the stored principals of the request's kind for whom the answer is yes."""
+    """The names of the allowed stored principals of the request's kind."""
     kind = request.principal.kind
     if kind == USER and not request.groups and request.roles is None:
         yield from (principal.name for principal in who(realm.matrix, request))

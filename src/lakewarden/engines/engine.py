@@ -70,8 +70,8 @@ class Engine:
         if not schema:
             return bool(patterns)
         if not table:
-            return any(fnmatchcase(schema, one.partition(".")[0]) for one in patterns)
-        return any(fnmatchcase(f"{schema}.{table}", one) for one in patterns)
+            return any(fnmatchcase(schema, pattern.partition(".")[0]) for pattern in patterns)
+        return any(fnmatchcase(f"{schema}.{table}", pattern) for pattern in patterns)
 
 
 @cache

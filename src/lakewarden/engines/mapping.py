@@ -61,7 +61,7 @@ def of_model(model: str) -> Mapping[str, EngineMapping]:
     mappings = [
         read(system.text(file), f"{system.name}/{file}") for file in system.engines.values()
     ]
-    return {one.engine.name: one for one in mappings if one.model == model}
+    return {mapping.engine.name: mapping for mapping in mappings if mapping.model == model}
 
 
 def read(text: str, where: str) -> EngineMapping:

@@ -156,17 +156,17 @@ def access_matrix(  # noqa: PLR0913 — what is asked, and how much of it is sho
         id = tree.find(parse_entity(realm_state, within))
         ids = ids & (tree.below(BitMap([id])) if id is not None else BitMap())
     both = (matrix,) if other is None else (matrix, other.matrix)
-    plans = [one.plan(one.operation(operation), entity_type) for one in both]
+    plans = [matrix.plan(matrix.operation(operation), entity_type) for matrix in both]
     sets = role_sets(matrix) if other is None else joint_role_sets(matrix, other.matrix)
     tree = matrix.snapshot.coded.tree
-    classes = _classes([_numbers(*one, tree, ids) for one in zip(both, plans, strict=True)], ids)
+    classes = _classes([_numbers(*pair, tree, ids) for pair in zip(both, plans, strict=True)], ids)
     grids = tuple(
-        _grid(one, plan, sets, [numbers[side] for numbers, _ in classes], now)
-        for side, (one, plan) in enumerate(zip(both, plans, strict=True))
+        _grid(matrix, plan, sets, [numbers[side] for numbers, _ in classes], now)
+        for side, (matrix, plan) in enumerate(zip(both, plans, strict=True))
     )
     members = [entities for _, entities in classes]
-    whole = _Whole(matrix, operation, entity_type, sets, members, grids)
-    cells = _within_limits(whole, rows, columns)
+    uncut = _Whole(matrix, operation, entity_type, sets, members, grids)
+    cells = _within_limits(uncut, rows, columns)
     explainer = _CellExplainer(state, actor, cells, realm_state, other, now)
     return replace(
         cells,

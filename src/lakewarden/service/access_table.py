@@ -70,14 +70,14 @@ def access_table(
     if by not in ROWS:
         raise BadInput(f"expected one of: {', '.join(ROWS)}; got `{by}`", where="rows")
     check_page_size(size, MAX_ROWS, where="limit")
-    asked = asset_paths(state, actor, question, now)
-    if isinstance(asked, Denied):
-        return asked
+    paths = asset_paths(state, actor, question, now)
+    if isinstance(paths, Denied):
+        return paths
     open_to = {
         name: frozenset(path for path, _ in paths)
-        for name, paths in open_paths(state, asked.paths, now).items()
+        for name, paths in open_paths(state, paths.paths, now).items()
     }
-    realms = sorted({asset.realm for asset in asked.assets})
+    realms = sorted({asset.realm for asset in paths.assets})
     rows = ROWS[by]([state.realm(realm) for realm in realms])
     reaching = {row.key: sum(name in open_to for name in row.people) for row in checked(rows)}
     open_rows = [row for row in rows if reaching[row.key]]
@@ -87,11 +87,11 @@ def access_table(
 
     def counts(names: tuple[str, ...]) -> tuple[int, ...]:
         held = [open_to.get(name, frozenset()) for name in names]
-        return tuple(sum(path in paths for paths in held) for path in asked.paths)
+        return tuple(sum(path in paths for paths in held) for path in paths.paths)
 
     return AccessTable(
-        asked.assets,
-        asked.paths,
+        paths.assets,
+        paths.paths,
         len(open_to),
         len({name for row in rows for name in row.people}),
         counts(tuple(open_to)),
@@ -99,6 +99,6 @@ def access_table(
         tuple(CountedRow(row, counts(row.people)) for row in checked(on_page, every=1)),
         skip + size if len(open_rows) > skip + size else None,
         ClosedRows(len(closed), len({name for row in closed for name in row.people})),
-        asked.left_out,
+        paths.left_out,
         state.revision,
     )

@@ -93,21 +93,21 @@ def asset_access(
     Raises `BadInput` naming the field.
     """
     check_page_size(size, MAX_PEOPLE, where="limit")
-    asked = asset_paths(state, actor, question, now)
-    if isinstance(asked, Denied):
-        return asked
-    open_to = open_paths(state, asked.paths, now)
+    paths = asset_paths(state, actor, question, now)
+    if isinstance(paths, Denied):
+        return paths
+    open_to = open_paths(state, paths.paths, now)
     if row is not None:
         with in_field("row"):
-            members = people_of_row(state, (asset.realm for asset in asked.assets), row)
+            members = people_of_row(state, (asset.realm for asset in paths.assets), row)
         open_to = {name: paths for name, paths in open_to.items() if name in members}
     people = sorted(open_to)
     remaining = people if after is None else [name for name in people if name > after]
     on_page = remaining[:size]
     explainer = _PathExplainer(state, actor, now)
     return AssetAccess(
-        asked.assets,
-        asked.paths,
+        paths.assets,
+        paths.paths,
         len(people),
         {
             way: sum(any(p.way == way for p, _ in open_to[name]) for name in people)
@@ -120,7 +120,7 @@ def asset_access(
             for name in on_page
         ),
         on_page[-1] if len(remaining) > size else None,
-        asked.left_out,
+        paths.left_out,
     )
 
 

@@ -81,9 +81,9 @@ def asset_paths(
     with in_field("asset"):
         start = _start(state, where, question)
     same = state.links.same(start, where.passing)
-    assets = tuple(one for one in same if one.realm in where.realms)
+    assets = tuple(asset for asset in same if asset.realm in where.realms)
     _check_operations(state, where, question)
-    paths = tuple(path for one in assets for path in _paths(state, one, question))
+    paths = tuple(path for asset in assets for path in _paths(state, asset, question))
     return AssetPaths(assets, paths, where.left_out)
 
 
@@ -97,12 +97,12 @@ def open_paths(
     state: State, paths: Sequence[AssetPath], now: float
 ) -> dict[str, list[tuple[AssetPath, Principal]]]:
     """By person: the paths that are open, each with the user as its realm spells it."""
-    found: dict[str, list[tuple[AssetPath, Principal]]] = {}
+    by_person: dict[str, list[tuple[AssetPath, Principal]]] = {}
     for path in checked(paths, every=1):
         system = state.realm(path.asset.realm).system
         for principal in users_of(state, path, now):
-            found.setdefault(person(system, principal), []).append((path, principal))
-    return found
+            by_person.setdefault(person(system, principal), []).append((path, principal))
+    return by_person
 
 
 def _start(state: State, where: RealmSelection, question: AssetQuestion) -> Asset:
@@ -113,16 +113,16 @@ def _start(state: State, where: RealmSelection, question: AssetQuestion) -> Asse
             hint = "none of the realms that you may query contains it"
             raise BadInput(str(Unknown("asset", text, hint)), where="realm")
         return asset(state, (home, text))
-    found = candidate_assets(state, where, text)
-    if len(found) > 1:
-        names = ", ".join(one.realm for one in found)
+    candidates = candidate_assets(state, where, text)
+    if len(candidates) > 1:
+        names = ", ".join(candidate.realm for candidate in candidates)
         raise BadInput(f"several realms may contain `{text}`: {names}; name the realm")
-    return found[0]
+    return candidates[0]
 
 
 def _check_operations(state: State, where: RealmSelection, question: AssetQuestion) -> None:
     for name in question.operations or ():
-        if not any(name in state.realm(one).system.model.operations for one in where.realms):
+        if not any(name in state.realm(realm).system.model.operations for realm in where.realms):
             message = str(Unknown("operation", name, "none of the realms contains it"))
             raise BadInput(message, where="operations")
 

@@ -64,20 +64,20 @@ def sets_of_roles(realms: Iterable[RealmState]) -> list[AssetRow]:
     principals: dict[tuple[str, int], tuple[Principal, ...]] = {}
     for realm in realms:
         name = realm.realm.name
-        for place, one in enumerate(role_sets(realm.matrix)):
-            principals[name, place] = one.principals
-            for user in one.users:
+        for place, role_set in enumerate(role_sets(realm.matrix)):
+            principals[name, place] = role_set.principals
+            for user in role_set.users:
                 acts_as.setdefault(person(realm.system, user), {})[name] = place
     sets: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for who in sorted(acts_as):
         sets.setdefault(tuple(sorted(acts_as[who].items())), []).append(who)
     return [
         AssetRow(
-            f"roles:{who[0]}",
-            tuple(who),
-            tuple((place[0], one) for place in places for one in principals[place]),
+            f"roles:{users[0]}",
+            tuple(users),
+            tuple((place[0], principal) for place in places for principal in principals[place]),
         )
-        for places, who in sets.items()
+        for places, users in sets.items()
     ]
 
 
@@ -100,8 +100,8 @@ def people_of_row(state: State, realms: Iterable[str], key: str) -> frozenset[st
     if rows is None or bool(name) is (kind == "others"):
         expected = f"`user:`, `group:` or `roles:` and a name, or `{OTHERS}`"
         raise BadInput(f"expected {expected}; got `{key}`")
-    found = rows(state.realm(realm) for realm in sorted(set(realms)))
-    return frozenset(next((row.people for row in found if row.key == key), ()))
+    found_rows = rows(state.realm(realm) for realm in sorted(set(realms)))
+    return frozenset(next((row.people for row in found_rows if row.key == key), ()))
 
 
 def _memberships(realm: RealmState) -> Memberships:
@@ -115,4 +115,4 @@ def _everybody(realms: Iterable[RealmState]) -> set[str]:
 def _users(realm: RealmState) -> Iterator[Principal]:
     memberships = _memberships(realm)
     stored = (memberships.principals[id] for id in memberships.stored)
-    return (one for one in stored if one.kind == USER)
+    return (principal for principal in stored if principal.kind == USER)

@@ -67,16 +67,16 @@ def compare(  # noqa: PLR0913 — who, what and where
     state: State,
     actor: Actor,
     realm: str,
-    one: str,
-    other: str,
+    first: str,
+    second: str,
     operation: str,
     now: float,
     *,
     within: str | None = None,
 ) -> Comparison | Denied:
-    """On what the one may do an operation and the other may not, the reverse, and both may.
+    """The entities on which only the first, only the second, or both may do an operation.
 
-    It takes the rights to ask about others and to have it explained. Raises `BadInput` and
+    Requires the rights to ask about others and to explain. Raises `BadInput` and
     `Unknown` for what is named.
     """
     for right in ("decision.ask", "explain.ask"):
@@ -85,7 +85,7 @@ def compare(  # noqa: PLR0913 — who, what and where
             return refused
     realm_state = state.realm(realm)
     requests: list[Request] = []
-    for name, principal in (("a", one), ("b", other)):
+    for name, principal in (("a", first), ("b", second)):
         if not principal:
             raise BadInput("expected a principal", where=f"body.{name}")
         question = questions.ask(

@@ -385,14 +385,14 @@ def _common_parts(
 
 def access(exchange: Exchange, body: ReachQuestion) -> HandlerResult:
     """Who reaches an asset, through any of its realms."""
-    asked = AssetQuestion(body.asset, body.realm, body.realms, body.ways, body.operations)
-    question = (exchange.path, asked, body.row)
+    asset_question = AssetQuestion(body.asset, body.realm, body.realms, body.ways, body.operations)
+    question = (exchange.path, asset_question, body.row)
     after = place_of(body.token, str, *question, where="body.token")
     with naming_body():
         reached = asset_access(
             exchange.state,
             exchange.actor,
-            asked,
+            asset_question,
             exchange.now,
             row=body.row,
             size=body.limit,
@@ -409,14 +409,14 @@ def table(exchange: Exchange, body: AccessTableQuestion) -> HandlerResult:
         message = f"expected one of: {', '.join(COLUMNS)}; got `{body.columns}`"
         raise BadInput(message, where="body.columns")
     operations = () if body.columns == "operations" else None
-    asked = AssetQuestion(body.asset, body.realm, body.realms, operations=operations)
-    question = (exchange.path, asked, body.rows)
+    asset_question = AssetQuestion(body.asset, body.realm, body.realms, operations=operations)
+    question = (exchange.path, asset_question, body.rows)
     skip = place_of(body.token, int, *question, where="body.token") or 0
     with naming_body():
         counted = access_table.access_table(
             exchange.state,
             exchange.actor,
-            asked,
+            asset_question,
             exchange.now,
             by=body.rows,
             size=body.limit,

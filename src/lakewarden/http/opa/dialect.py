@@ -58,8 +58,8 @@ class Opa:
     def routes(self) -> Sequence[Route]:
         """All are for enforcement points, whose token may come in the query."""
         return (
-            self._route("allow", lambda asked: asked.allows()),
-            self._route("batch", lambda asked: asked.allowed_indices(), large=True),
+            self._route("allow", lambda evaluator: evaluator.allows()),
+            self._route("batch", lambda evaluator: evaluator.allowed_indices(), large=True),
             self._route("row-filters", lambda _: []),
             self._route("column-masks", lambda _: None),
             self._route("batch-column-masks", lambda _: [], large=True),

@@ -65,7 +65,9 @@ class Evaluator:
             return self._allowed_columns(act, resources)
         if act.resource == "table":
             return self._allowed_tables(act, resources)
-        return [n for n, one in enumerate(resources) if self._allows(act, one, listed=True)]
+        return [
+            n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
+        ]
 
     def _allowed_tables(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         """As for others, but each schema is looked at once: a list may have all tables there are.
@@ -158,11 +160,14 @@ class Evaluator:
 
     def _enters(self, target: Resource) -> bool:
         """Whether what is renamed may come to lie in the schema of its new name."""
-        names, here = parts(target), parts(self._question.action.resource or Resource())
+        names, entered = parts(target), parts(self._question.action.resource or Resource())
         act = self.act
         if act is None or not names:
             return False
-        if (names.get("catalog"), names.get("schema")) == (here.get("catalog"), here.get("schema")):
+        if (names.get("catalog"), names.get("schema")) == (
+            entered.get("catalog"),
+            entered.get("schema"),
+        ):
             return True
         creating = self._mapping.engine.acts.get(act.name.replace("Rename", "Create"))
         return creating is not None and self._allows(creating, target)
@@ -224,27 +229,27 @@ class Evaluator:
         template = self._mapping.names.get(type)
         if template is None:
             return None
-        given = self._given(names)
+        values = self._given(names)
         try:
-            text = template.format_map(given)
+            text = template.format_map(values)
             entity = self._realm.system.spelling.parse(type, text)
         except (KeyError, WardenError):
             return None
-        return entity if self._is_exact(type, given, entity) else None
+        return entity if self._is_exact(type, values, entity) else None
 
     def _given(self, names: Mapping[str, str]) -> dict[str, str]:
         """The names of a request, with the catalog as the realm calls it, and the metalake."""
-        given = {**names, "metalake": self._settings.metalake}
+        values = {**names, "metalake": self._settings.metalake}
         if "catalog" in names:
-            given["catalog"] = self._settings.catalogs.get(names["catalog"], names["catalog"])
-        return given
+            values["catalog"] = self._settings.catalogs.get(names["catalog"], names["catalog"])
+        return values
 
     def _filled(self, template: str, catalog: str, schema: str) -> str:
         return template.format_map(self._given({"catalog": catalog, "schema": schema}))
 
-    def _is_exact(self, type: str, given: Mapping[str, str], entity: Entity) -> bool:
+    def _is_exact(self, type: str, values: Mapping[str, str], entity: Entity) -> bool:
         """Whether each name is one part of the entity's: no name may reach into another."""
         own = self._realm.system.spelling.parts(entity)
         template = self._mapping.names[type]
-        wanted = tuple(given[name] for name in _ORDER if f"{{{name}}}" in template)
-        return tuple(own) == wanted
+        expected = tuple(values[name] for name in _ORDER if f"{{{name}}}" in template)
+        return tuple(own) == expected

@@ -125,7 +125,7 @@ class _Body(Struct, rename="camel", gc=False):
     input: Question
 
 
-_MEMBERS: Final = {one.encode_name: one.name for one in msgspec.structs.fields(Resource)}
+_MEMBERS: Final = {member.encode_name: member.name for member in msgspec.structs.fields(Resource)}
 _DECODER: Final = msgspec.json.Decoder(_Body)
 
 
@@ -134,8 +134,8 @@ def read(body: bytes) -> Question:
     try:
         question = _DECODER.decode(body).input
     except msgspec.ValidationError as error:
-        said, _, where = str(error).partition(" - at `$")
-        raise BadInput(said[:1].lower() + said[1:], where=where.strip("`.") or "body") from None
+        reason, _, where = str(error).partition(" - at `$")
+        raise BadInput(reason[:1].lower() + reason[1:], where=where.strip("`.") or "body") from None
     except (msgspec.DecodeError, RecursionError):
         raise BadInput("expected a JSON object", where="body") from None
     check_text(question.context.identity.user, "the user name")
@@ -159,8 +159,8 @@ def parts(resource: Resource) -> Mapping[str, str]:
     if resource.column is not None:
         return _of_table(resource.column)
     if resource.schema is not None:
-        one = resource.schema
-        return {"catalog": one.catalog_name, "schema": one.schema_name}
+        schema = resource.schema
+        return {"catalog": schema.catalog_name, "schema": schema.schema_name}
     if resource.catalog is not None:
         return {"catalog": resource.catalog.name}
     if resource.function is not None:
@@ -175,5 +175,5 @@ def parts(resource: Resource) -> Mapping[str, str]:
     return {}
 
 
-def _of_table(one: Table | Column) -> Mapping[str, str]:
-    return {"catalog": one.catalog_name, "schema": one.schema_name, "table": one.table_name}
+def _of_table(table: Table | Column) -> Mapping[str, str]:
+    return {"catalog": table.catalog_name, "schema": table.schema_name, "table": table.table_name}

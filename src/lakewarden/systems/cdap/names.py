@@ -127,8 +127,8 @@ def parse(type: str, text: str) -> Entity:
     >>> parse("program", "sales.ingest.Workflow.nightly")
     Entity(type='program', name='sales.ingest.workflow.nightly')
     """
-    word = _type(type)
-    return _entity(word, _split(word, text))
+    entity_type = _type(type)
+    return _entity(entity_type, _split(entity_type, text))
 
 
 def parent(entity: Entity) -> Entity | None:
@@ -185,8 +185,8 @@ def parse_pattern(type: str, text: str) -> Pattern:
     >>> parse_pattern("program", "sales.*.worker.*").parts
     ('sales', '*', 'worker.*')
     """
-    word = _type(type)
-    return _pattern(word, _split(word, text))
+    entity_type = _type(type)
+    return _pattern(entity_type, _split(entity_type, text))
 
 
 def parse_pattern_id(text: str) -> Pattern:
@@ -223,15 +223,15 @@ def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
         return _from_legacy(body)
     if body.get("childType") is not None:
         raise BadInput("`childType` is not supported")
-    word = _wire_type(_string(body, "entityType"))
-    keys = tuple(label.upper() for label in _GRAMMARS[word].parts)
+    entity_type = _wire_type(_string(body, "entityType"))
+    keys = tuple(label.upper() for label in _GRAMMARS[entity_type].parts)
     given = body.get("entityParts")
     if not isinstance(given, Mapping) or set(given) != set(keys):
         raise BadInput(f"expected {_listed(keys)} in `entityParts`")
     values = tuple(_string(given, key) for key in keys)
     if any(map(is_pattern, values)):
-        return _pattern(word, values)
-    return _entity(word, values)
+        return _pattern(entity_type, values)
+    return _entity(entity_type, values)
 
 
 def to_authorizable(item: Entity | Pattern) -> dict[str, str | dict[str, str]]:
@@ -273,8 +273,8 @@ def user_of(principal_name: str) -> str:
     check_text(principal_name, "the principal")
     front, at, realm = principal_name.partition("@")
     user, slash, host = front.partition("/")
-    whole = user and bool(realm) == bool(at) and bool(host) == bool(slash)
-    if not whole or (slash and not at) or "@" in realm or "/" in host:
+    is_complete = user and bool(realm) == bool(at) and bool(host) == bool(slash)
+    if not is_complete or (slash and not at) or "@" in realm or "/" in host:
         raise BadInput(f"expected `name` or `name[/host]@REALM`, got {quoted(principal_name)}")
     return user
 
@@ -289,14 +289,14 @@ def _split_id(text: str) -> tuple[str, str]:
 
 def _type(text: str) -> str:
     """The type of a type word; refuses those that have no privileges of their own."""
-    word = lower_word(text)
-    if word in _GRAMMARS:
-        return word
-    instead = CHECKED_INSTEAD.get(word)
+    entity_type = lower_word(text)
+    if entity_type in _GRAMMARS:
+        return entity_type
+    instead = CHECKED_INSTEAD.get(entity_type)
     if instead is None:
         raise Unknown("type", escaped(text), f"expected one of {', '.join(TYPES)}")
     raise BadInput(
-        f"type `{word}` does not support authorization; its {instead} is checked instead"
+        f"type `{entity_type}` does not support authorization; its {instead} is checked instead"
     )
 
 
@@ -323,10 +323,10 @@ def _split(type: str, text: str) -> tuple[str, ...]:
 
 
 def _wrong_count(type: str, labels: tuple[str, ...], text: str) -> str:
-    got = text.count(".") + 1
+    count = text.count(".") + 1
     noun = "part" if len(labels) == 1 else "parts"
-    message = f"expected {len(labels)} {noun} `{'.'.join(labels)}`, got {got} in {quoted(text)}"
-    if type in _VERSIONED and got > len(labels):
+    message = f"expected {len(labels)} {noun} `{'.'.join(labels)}`, got {count} in {quoted(text)}"
+    if type in _VERSIONED and count > len(labels):
         return f"{message}; a version is no part of the name, remove it"
     return message
 
@@ -360,15 +360,15 @@ def _checked(type: str, values: tuple[str, ...], also: frozenset[str]) -> tuple[
 def _program(text: str, also: frozenset[str]) -> str:
     """`type.name` of a program, the type in lower case."""
     type, dot, name = text.partition(".")
-    word = lower_word(type)
+    program_type = lower_word(type)
     if not dot or "." in name:
         raise BadInput(f"expected `type.name` for the program, got {quoted(text)}")
-    if word not in PROGRAM_TYPES and not is_pattern(word):
+    if program_type not in PROGRAM_TYPES and not is_pattern(program_type):
         known = ", ".join(PROGRAM_TYPES)
         raise BadInput(f"unknown program type {quoted(type)}, expected one of {known}")
-    _check_part("program type", word, _GENERAL | also)
+    _check_part("program type", program_type, _GENERAL | also)
     _check_part("program", name, _GENERAL | also)
-    return f"{word}.{name}"
+    return f"{program_type}.{name}"
 
 
 def _check_part(label: str, part: str, alphabet: frozenset[str]) -> None:
@@ -381,11 +381,11 @@ def _check_part(label: str, part: str, alphabet: frozenset[str]) -> None:
 
 def _from_legacy(body: Mapping[str, object]) -> Entity:
     """The entity of the older form: the fields of its id."""
-    word = _wire_type(_string(body, "entity"))
-    values = [_string(body, field) for field in _legacy_fields(word)]
-    if word == "program":
+    entity_type = _wire_type(_string(body, "entity"))
+    values = [_string(body, field) for field in _legacy_fields(entity_type)]
+    if entity_type == "program":
         values[2:] = [".".join(values[2:])]
-    return _entity(word, tuple(values))
+    return _entity(entity_type, tuple(values))
 
 
 def _legacy_fields(type: str) -> tuple[str, ...]:

@@ -146,8 +146,8 @@ class _Reader:
             self._schema(schema)
         for relation in self._database_catalog.relations:
             self._relation(relation)
-        for subject, what in self._database_catalog.notes:
-            self._grants.note(subject, what)
+        for subject, note in self._database_catalog.notes:
+            self._grants.note(subject, note)
 
     def _principals(self) -> None:
         for role in self._database_catalog.roles:
@@ -165,8 +165,8 @@ class _Reader:
                 self._grants.grant(right, [user], self._catalog.entity, _EVERYTHING, ["everything"])
         for membership in self._database_catalog.memberships:
             if not membership.inherits:
-                what = f"membership in {_right(membership.role)} without INHERIT"
-                self._grants.note(membership.member, what)
+                note = f"membership in {_right(membership.role)} without INHERIT"
+                self._grants.note(membership.member, note)
 
     def _is_group(self, name: str) -> bool:
         """Whether the role is one of ours: neither a user nor one of PostgreSQL's own."""
@@ -194,21 +194,21 @@ class _Reader:
     ) -> None:
         """Grants whose privileges mean something each for itself."""
         for grantee, privileges in _by_grantee(items):
-            known = {word for word in privileges if word in meanings}
-            words = [word for privilege in known for word in meanings[privilege]]
-            self._grants.grant(_right(grantee), self.to(grantee), on, words, known)
+            known = {name for name in privileges if name in meanings}
+            granted = [name for privilege in known for name in meanings[privilege]]
+            self._grants.grant(_right(grantee), self.to(grantee), on, granted, known)
             if grantee != owner:
                 self._rest(on, items, grantee, privileges - known)
 
-    def _rest(self, on: Entity, items: Sequence[Item], grantee: str, left: set[str]) -> None:
+    def _rest(self, on: Entity, items: Sequence[Item], grantee: str, unmapped: set[str]) -> None:
         """Notes what of a grantee's privileges says nothing here."""
         subject = f"{on.type}:{on.name}"
-        if left:
-            self._grants.note(subject, f"{listed(left)} to {_right(grantee)}")
+        if unmapped:
+            self._grants.note(subject, f"{listed(unmapped)} to {_right(grantee)}")
         passed_on = {i.privilege for i in items if i.grantee == grantee and i.with_grant_option}
         if passed_on:
-            what = f"grant option of {listed(passed_on)} to {_right(grantee)}"
-            self._grants.note(subject, what)
+            note = f"grant option of {listed(passed_on)} to {_right(grantee)}"
+            self._grants.note(subject, note)
 
     def _owner(self, name: str) -> str:
         """The role that owns, where PostgreSQL's own role stands for the database's owner."""
@@ -226,8 +226,8 @@ class _Reader:
         self._given(entity, schema.items, _ON_SCHEMA, schema.owner)
         for grantee, privileges in _by_grantee(schema.items):
             if "CREATE" in privileges and grantee != schema.owner:
-                what = f"CREATE of views to {_right(grantee)}"
-                self._grants.note(f"{entity.type}:{entity.name}", what)
+                note = f"CREATE of views to {_right(grantee)}"
+                self._grants.note(f"{entity.type}:{entity.name}", note)
         inside = [r.owner for r in self._database_catalog.relations if r.schema == schema.name]
         self._own_all(entity, self._owner(schema.owner), inside)
 
@@ -254,13 +254,13 @@ class _Reader:
                 if grantee != relation.owner:
                     self._grants.note(subject, f"{listed(privileges)} to {_right(grantee)}")
             return
-        given = [item for item in relation.items if item.grantee != relation.owner]
+        items = [item for item in relation.items if item.grantee != relation.owner]
         if relation.has_row_security:
-            for grantee, privileges in _by_grantee(given):
-                what = f"{listed(privileges)} to {_right(grantee)}, limited by row security"
-                self._grants.note(f"{entity.type}:{entity.name}", what)
+            for grantee, privileges in _by_grantee(items):
+                note = f"{listed(privileges)} to {_right(grantee)}, limited by row security"
+                self._grants.note(f"{entity.type}:{entity.name}", note)
         else:
-            self._leaf(entity, given)
+            self._leaf(entity, items)
         self._columns(entity, relation)
 
     def _columns(self, entity: Entity, relation: Relation) -> None:
@@ -273,8 +273,8 @@ class _Reader:
         for grantee, granted in sorted(columns_by_grantee.items()):
             if relation.has_row_security:
                 words = listed(set[str]().union(*granted.values()))
-                what = f"{words} on columns to {_right(grantee)}, limited by row security"
-                self._grants.note(f"{entity.type}:{entity.name}", what)
+                note = f"{words} on columns to {_right(grantee)}, limited by row security"
+                self._grants.note(f"{entity.type}:{entity.name}", note)
             else:
                 self._grants.columns(_right(grantee), self.to(grantee), entity, granted)
 
@@ -292,24 +292,24 @@ class _Reader:
 
     def _leaf(self, entity: Entity, items: Sequence[Item]) -> None:
         for grantee, privileges in _by_grantee(items):
-            words, said = set[str](), set[str]()
+            granted, expressible = set[str](), set[str]()
             if "SELECT" in privileges:
-                words.add("SELECT_TABLE" if entity.type == "table" else "SELECT_VIEW")
-                said.add("SELECT")
+                granted.add("SELECT_TABLE" if entity.type == "table" else "SELECT_VIEW")
+                expressible.add("SELECT")
             if entity.type == "table":
                 writes = privileges & WRITES.keys()
-                words |= {WRITES[word] for word in writes}
-                said |= writes
+                granted |= {WRITES[name] for name in writes}
+                expressible |= writes
             if self._takes_data and entity.type == "table" and privileges >= MODIFIED:
-                words.add("MODIFY_TABLE")
-                said |= MODIFIED
-            self._grants.grant(_right(grantee), self.to(grantee), entity, words, said)
-            self._rest(entity, items, grantee, privileges - said)
+                granted.add("MODIFY_TABLE")
+                expressible |= MODIFIED
+            self._grants.grant(_right(grantee), self.to(grantee), entity, granted, expressible)
+            self._rest(entity, items, grantee, privileges - expressible)
 
     def _predefined(self) -> None:
         """The roles that read or write everything; row security holds for them, too."""
         on = self._catalog.entity
-        for name, words, sql in (
+        for name, privileges, sql in (
             (_READERS, _READS, ["SELECT"]),
             (_WRITERS, tuple(WRITES.values()), list(WRITES)),
         ):
@@ -317,15 +317,19 @@ class _Reader:
             if members:
                 self._grants.grant(_right(name), members, on, ["USE_SCHEMA"], ["USAGE"])
                 for entity in self._unsecured():
-                    fitting = [word for word in words if self._grants.fits(word, entity)]
+                    fitting = [
+                        privilege
+                        for privilege in privileges
+                        if self._grants.fits(privilege, entity)
+                    ]
                     self._grants.grant(_right(name), members, entity, fitting, sql)
                 self._secured(name, sql)
 
     def _secured(self, name: str, sql: Sequence[str]) -> None:
         for relation in self._database_catalog.relations:
             if relation.has_row_security:
-                what = f"{listed(sql)} to {_right(name)}, limited by row security"
-                self._grants.note(f"relation {relation.schema}.{relation.name}", what)
+                note = f"{listed(sql)} to {_right(name)}, limited by row security"
+                self._grants.note(f"relation {relation.schema}.{relation.name}", note)
 
     def _unsecured(self) -> Iterator[Entity]:
         """As little entities as cover everything that has no row security."""

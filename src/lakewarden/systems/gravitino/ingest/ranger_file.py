@@ -245,13 +245,13 @@ class Meaning:
     def _allow_at(
         self, policy: Policy, part: str, item: Item, place: Place, to: list[Principal]
     ) -> None:
-        words = self.scopes.gives(item.accesses, place)
-        if not words:
+        accesses = self.scopes.gives(item.accesses, place)
+        if not accesses:
             listed = ", ".join(sorted(item.accesses))
             self.note(policy, f"{listed} on {place.entity.type}:{place.entity.name}")
             return
-        granted: dict[Entity, set[str]] = {place.entity: set(words)}
-        for entity, privilege in self.scopes.needs(place, words):
+        granted: dict[Entity, set[str]] = {place.entity: set(accesses)}
+        for entity, privilege in self.scopes.needs(place, accesses):
             granted.setdefault(entity, set()).add(privilege)
         for entity, privileges in granted.items():
             self._state(policy, part, "allow", entity, privileges, to)

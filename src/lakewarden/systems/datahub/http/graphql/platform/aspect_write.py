@@ -186,7 +186,7 @@ def mutation(
 ) -> AspectWrite:
     """A mutation of one entity; an operation is asked about `about`, None: the entity itself."""
 
-    def asked(
+    def requirements(
         changes: AspectChanges, entities: Sequence[Entity], input: Input
     ) -> Sequence[Requirement]:
         if isinstance(required, str):
@@ -195,7 +195,7 @@ def mutation(
 
     return AspectWrite(
         entities,
-        asked,
+        requirements,
         lambda changes, entities, input: write(changes, entities[0], input),
         reads or {},
         audited_as,

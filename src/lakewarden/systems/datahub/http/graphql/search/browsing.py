@@ -125,7 +125,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
             tree.names[id]: _Group(len(inner), is_deeper, tree.names[id])
             for id, (inner, is_deeper) in below.items()
         }
-        here = (
+        direct_count = (
             len(direct) + _add(groups, path, session.texts().aspects(own)) if own else len(direct)
         )
     ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
@@ -149,7 +149,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
         "start": start,
         "count": len(shown),
         "total": len(groups),
-        "metadata": {"path": path, "totalNumEntities": here + inner},
+        "metadata": {"path": path, "totalNumEntities": direct_count + inner},
     }
 
 

@@ -22,27 +22,34 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     _, limit = numbers(call, input, "limit")
     type = input.get("type")
-    asked = question(call, input, None if type is None else [type], named=True)
+    search_question = question(call, input, None if type is None else [type], named=True)
     with search_session(call.exchange, view_authorization.hits) as session:
-        return {"query": input["query"], **_completed(call, session, asked, limit)}
+        return {"query": input["query"], **_completed(call, session, search_question, limit)}
 
 
 def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     _, limit = numbers(call, input, "limit")
-    asked = question(call, input, input.get("types"), named=True)
+    search_question = question(call, input, input.get("types"), named=True)
     suggestions = []
     with search_session(call.exchange, view_authorization.hits) as session:
-        for type in asked.types:
-            own = Question(asked.query, (type,), asked.filters, (), asked.removed, named=True)
+        for type in search_question.types:
+            own = Question(
+                search_question.query,
+                (type,),
+                search_question.filters,
+                (),
+                search_question.removed,
+                named=True,
+            )
             shown = _completed(call, session, own, limit)
             if shown["entities"]:
                 suggestions.append({"type": word_of(Entity(type, ""), info), **shown})
     return {"query": input["query"], "suggestions": suggestions}
 
 
-def _completed(call: Call, session: SearchSession, asked: Question, limit: int) -> Shown:
-    page = session.search(asked).page(0, limit)
+def _completed(call: Call, session: SearchSession, search_question: Question, limit: int) -> Shown:
+    page = session.search(search_question).page(0, limit)
     entities = authorization.visible(call, page.entities)
     call.together(entities)
     tree = session.index.tree

@@ -96,12 +96,12 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     }
 
 
-def _limited(asked: Question, among: Sequence[str] | None) -> Question:
+def _limited(search_question: Question, among: Sequence[str] | None) -> Question:
     """The question about these URNs alone."""
     if among is None:
-        return asked
+        return search_question
     only: AnyOf = ((Criterion("urn", tuple(among), Condition.IN),),)
-    return replace(asked, filters=(*asked.filters, only))
+    return replace(search_question, filters=(*search_question.filters, only))
 
 
 def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:
@@ -113,9 +113,9 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     named = [name for name in input.get("facets") or () if name]
     if len(named) > MOST_FACETS:
         raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
-    asked = question(call, input, input.get("types"))
+    search_question = question(call, input, input.get("types"))
     with search_session(call.exchange, view_authorization.hits) as session:
-        search = session.search(asked)
+        search = session.search(search_question)
         facets = _facets(info, session, search.results, input, named or USUAL)
     return {"facets": facets}
 

@@ -28,7 +28,7 @@ GROUP: Final = "lakewarden.systems"
 
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
-    *("search", "dbt", "owner_rules", "passwords", "policies"),
+    *("search", "dbt", "owner_rules", "passwords", "policies", "documents"),
 )
 """The parts of a system that are one reference each."""
 
@@ -54,6 +54,7 @@ class SystemDefinition:
     - `passwords`: a module with the passwords of users (`lakewarden.cli.user_password`)
     - `policies`: a function of a policy's name, its value as the system writes it, the model and
       the place for errors, that returns the statement that it states, as a file has it
+    - `documents`: a `lakewarden.service.statement_document.Reader`
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
     - `engines`: the files that say what the acts of an engine require, by the engines' names
@@ -81,6 +82,7 @@ class SystemDefinition:
     owner_rules: str = ""
     passwords: str = ""
     policies: str = ""
+    documents: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()

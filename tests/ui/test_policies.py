@@ -344,3 +344,26 @@ def test_who_may_not_manage_policies_is_offered_none(visit: Visits, served: Serv
         found.open("/ui/r/datahub/policies")
         found.page.get_by_role("alert").wait_for()
         found.check()
+
+
+def test_who_only_manages_policies_changes_one(visit: Visits, served: Served) -> None:
+    person, urn = "petra", "urn:li:dataHubPolicy:of-petra"
+    held = {"privileges": ["MANAGE_POLICIES"], "to": [f"user:urn:li:corpuser:{person}"]}
+    for path, sent in (
+        (f"/directories/main/users/{person}", None),
+        ("/realms/datahub/statements/petra-manages", held),
+    ):
+        assert served.ask("PUT", f"/api/v1{path}", sent, user="admin").status < 300
+    body = {"value": {**WHOLE, "displayName": "Of Petra"}}
+    made = served.ask("POST", f"{V3}/{urn}/dataHubPolicyInfo", body, user="admin")
+    assert made.status < 300, made.body
+    with visit(person) as found:
+        found.open("/ui/r/datahub/policy", urn=urn)
+        page = found.page
+        page.get_by_label("Description").fill("by petra")
+        page.get_by_role("button", name="Save policy").click()
+        page.get_by_text("Policy saved").first.wait_for()
+    stored = _stored(served, urn)
+    assert stored is not None
+    assert stored["description"] == "by petra"
+    assert stored["actors"] == WHOLE["actors"]

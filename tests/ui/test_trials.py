@@ -123,7 +123,7 @@ def test_a_shipped_policy_that_was_removed_stays_away(
         found.page.get_by_text("Editor: all metadata").first.wait_for()
         assert "Editor: anything about the assets" not in found.text()
         found.open("/ui/r/datahub/policy", urn=urn)
-        found.page.get_by_text("does not exist").first.wait_for()
+        found.page.get_by_text("unknown statement").first.wait_for()
 
 
 def test_a_deny_in_the_grid_says_from_whom_it_takes(

@@ -361,6 +361,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/statements/{id}/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** read a statement as its own system writes it */
+        get: operations["get_realms_by_realm_statements_by_id_document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/entities": {
         parameters: {
             query?: never;
@@ -1829,6 +1846,15 @@ export interface components {
             reason: string;
             /** Format: date-time */
             until: string;
+        };
+        /**
+         * DocumentResponse
+         * @description A statement as its own system writes it, and the version that a conditional write expects.
+         */
+        DocumentResponse: {
+            id: string;
+            value: Record<string, never>;
+            version: string;
         };
         /**
          * DraftFindings
@@ -4586,6 +4612,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_statements_by_id_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentResponse"];
+                };
             };
             /** @description the request failed */
             default: {

@@ -13,6 +13,7 @@ from msgspec import structs
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.http.admin.bodies import (
     LastChange,
+    ResponseBody,
     StatementReachResponse,
     StatementRequest,
     StatementResponse,
@@ -38,10 +39,12 @@ from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.statement import On, Statement
 from lakewarden.kernel.statement_file import write_statement
+from lakewarden.registry import registry
 from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
 from lakewarden.service.policy import IMMUTABLE_BECAUSE, immutable_ids
 from lakewarden.service.sentence import Sentences
+from lakewarden.service.statement_document import statement_document
 from lakewarden.service.statement_reach import ApplicableStatement, StatementReach
 from lakewarden.service.system import System
 
@@ -70,6 +73,14 @@ _SORT = Parameter("sort", "the order of the rows", choices=("id", "-id", "title"
 _FIELDS = frozenset({"reach", "changed"})
 _MORE = some_of("fields", "additional members of each row", _FIELDS)
 _MARK = Parameter("mark", "the mark of the statement, if it has one")
+
+
+class DocumentResponse(ResponseBody, kw_only=True):
+    """A statement as its own system writes it, and the version that a conditional write expects."""
+
+    id: str
+    value: dict[str, Any]
+    version: str
 
 
 def listed(exchange: Exchange) -> HandlerResult:
@@ -276,6 +287,21 @@ def statement_response(statement: Statement) -> StatementResponse:
     return msgspec.convert(table, StatementResponse)
 
 
+def document(exchange: Exchange) -> HandlerResult:
+    """The document of a statement in its own system."""
+    realm, id = exchange.params["realm"], exchange.params["id"]
+    realm_state = exchange.state.realms.get(realm)
+    system = None if realm_state is None else registry().shipping(realm_state.realm.model)
+    reader = system.load(system.documents) if system is not None and system.documents else None
+    with exchange.service.reading() as reading:
+        content = statement_document(
+            reading, exchange.state, exchange.actor, realm, id, exchange.now, reader
+        )
+    if isinstance(content, Denied):
+        return content
+    return DocumentResponse(id=id, value=dict(content.value), version=content.version)
+
+
 _STATEMENT = "/realms/{realm}/statements/{id}"
 
 ENDPOINTS = (
@@ -296,6 +322,15 @@ ENDPOINTS = (
         "read a statement",
         response=StatementRow,
         query=(_MORE,),
+        encoded_slash=True,
+    ),
+    Endpoint(
+        "GET",
+        _STATEMENT + "/document",
+        "statement.list",
+        document,
+        "read a statement as its own system writes it",
+        response=DocumentResponse,
         encoded_slash=True,
     ),
     Endpoint(

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 
-import { callDialect, type Problem } from "../../api/client";
+import { api, callDialect, problemOf, type Problem } from "../../api/client";
 import type { Draft } from "../../parts/effect";
 import { urnLabel } from "../../parts/name";
 
@@ -146,10 +146,6 @@ export async function policies(
   return data.listPolicies;
 }
 
-interface Aspect {
-  dataHubPolicyInfo?: { value: PolicyInfo; systemMetadata?: { version?: string } };
-}
-
 /** A policy as it was read. The version says whether somebody has changed it since. */
 export interface Stored {
   info: PolicyInfo;
@@ -163,19 +159,12 @@ const path = (urn: string) => `/openapi/v3/entity/dataHubPolicy/${encodeURICompo
 
 /** A policy, whole. Throws a `Problem`, with 404 where there is none. */
 export async function read(realm: string, urn: string, signal?: AbortSignal): Promise<Stored> {
-  const at = `${path(urn)}?aspects=dataHubPolicyInfo&systemMetadata=true`;
-  const { dataHubPolicyInfo: aspect } = await callDialect<Aspect>(
-    realm,
-    "GET",
-    at,
-    undefined,
+  const { data, error } = await api.GET("/api/v1/realms/{realm}/statements/{id}/document", {
+    params: { path: { realm, id: urn } },
     signal,
-  );
-  if (!aspect) {
-    const detail = "no policy that you may see has this URN";
-    throw { type: "about:blank", title: detail, status: 404, detail } satisfies Problem;
-  }
-  return { info: aspect.value, version: aspect.systemMetadata?.version ?? NO_VERSION };
+  });
+  if (error) throw problemOf(error) as unknown as Error;
+  return { info: data.value as unknown as PolicyInfo, version: data.version };
 }
 
 /** A policy, whole. */

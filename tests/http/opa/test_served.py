@@ -24,6 +24,7 @@ from lakewarden.service.token import Issued, Terms
 from lakewarden.store import open_store
 from tests.app.serving import Answer, Served, server
 
+ROOT = "root-token-of-the-tests-0123456789abcdef"
 RECORDED = Path(__file__).parents[4] / "shared/data/trino-opa"
 SETTINGS = {"trino": "on"}
 CONFIGURATION = """
@@ -102,7 +103,7 @@ def _facts() -> Facts:
     )
 
 
-def _furnish(service: DecisionService) -> tuple[str, str, str]:
+def furnish(service: DecisionService) -> tuple[str, str, str]:
     service.open()
     service.write(SYSTEM, realms.establish_control)
     service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
@@ -135,9 +136,10 @@ def _furnish(service: DecisionService) -> tuple[str, str, str]:
 def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     folder = tmp_path_factory.mktemp("opa")
     with open_store(f"sqlite:///{folder}/store.db") as store:
-        tokens = _furnish(DecisionService(store))
+        tokens = furnish(DecisionService(store))
     (folder / "lakewarden.toml").write_text(CONFIGURATION)
-    with server(folder, "--auth", "token", "--config", str(folder / "lakewarden.toml")) as served:
+    settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
+    with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
         yield Trino(served, *tokens)
 
 
@@ -274,6 +276,14 @@ def test_an_operation_that_is_not_known_is_denied(trino: Trino) -> None:
     assert not trino.allows("olga", "DropTable")
     many = {"operation": "FilterMinds", "filterResources": [{"table": table("sales.orders")}]}
     assert trino.result("batch", "olga", many) == []
+
+
+def test_an_operation_that_is_not_known_is_audited(trino: Trino) -> None:
+    assert not trino.allows("olga", "ReadMinds", table=table("sales.orders"))
+    answer = trino.served.ask("GET", "/api/v1/audit?operation=trino.unknown", token=ROOT)
+    assert answer.status == 200, answer.body
+    assert b"ReadMinds" in answer.body
+    assert b'"outcome":"deny"' in answer.body.replace(b" ", b"")
 
 
 def test_every_recorded_request_is_answered_in_the_form_of_its_address(trino: Trino) -> None:

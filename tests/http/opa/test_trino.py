@@ -14,7 +14,7 @@ import pytest
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.store import open_store
 from tests.app.serving import Served, server
-from tests.http.opa.test_served import CONFIGURATION, _furnish
+from tests.http.opa.test_served import CONFIGURATION, ROOT, furnish
 from tests.http.opa.trino_server import Refused, TrinoServer, home, java, trino_server
 
 pytestmark = pytest.mark.trino
@@ -98,18 +98,17 @@ OUTCOMES: list[tuple[str, str, str | list[list[object]]]] = [
 class Governed:
     """A Trino, and the server that it asks."""
 
-    def __init__(self, trino: TrinoServer, served: Served, root: str) -> None:
-        self.trino, self.served, self.root = trino, served, root
+    def __init__(self, trino: TrinoServer, served: Served) -> None:
+        self.trino, self.served = trino, served
 
 
 @contextmanager
 def _governed(folder: Path) -> Iterator[Governed]:
-    root = "root-token-of-the-tests-0123456789abcdef"
     with open_store(f"sqlite:///{folder}/store.db") as store:
-        engine, *_ = _furnish(DecisionService(store))
+        engine, *_ = furnish(DecisionService(store))
     (folder / "lakewarden.toml").write_text(CONFIGURATION)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
-    with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": root}) as served:
+    with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
         at = f"{served.address}/r/gravitino/opa/v1"
         access = {
             "access-control.name": "opa",
@@ -119,7 +118,7 @@ def _governed(folder: Path) -> Iterator[Governed]:
             "opa.policy.batch-column-masking-uri": f"{at}/batch-column-masks?token={engine}",
         }
         with trino_server(folder / "trino", access) as trino:
-            yield Governed(trino, served, root)
+            yield Governed(trino, served)
 
 
 @pytest.fixture(name="governed", scope="module")
@@ -156,7 +155,7 @@ def test_a_change_is_seen_by_the_next_statement(governed: Governed) -> None:
     read = "SELECT count(*) FROM memory.sales.orders"
     assert outcome(governed.trino, "ana", read) == [[1]]
     statement = "/api/v1/realms/gravitino/statements/SELECT_TABLE"
-    assert governed.served.ask("DELETE", statement, token=governed.root).status == 204
+    assert governed.served.ask("DELETE", statement, token=ROOT).status == 204
     found = outcome(governed.trino, "ana", read)
     assert isinstance(found, str)
     assert "Cannot select from" in found

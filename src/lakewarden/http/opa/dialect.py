@@ -17,6 +17,7 @@ from lakewarden.http.opa.question import read
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.registry import registry
 from lakewarden.service import control
+from lakewarden.service.audit import AuditEvent
 
 ENGINE: Final = "trino"
 PATH: Final = "/opa/v1"
@@ -69,7 +70,10 @@ class Opa:
         self, name: str, result: Callable[[Evaluator], object], *, large: bool = False
     ) -> Route:
         def handler(exchange: Exchange) -> Reply:
-            return _reply(HTTPStatus.OK, {"result": result(self._evaluator(exchange))})
+            evaluator = self._evaluator(exchange)
+            if evaluator.act is None:
+                exchange.denied(_unknown(exchange, evaluator.operation))
+            return _reply(HTTPStatus.OK, {"result": result(evaluator)})
 
         return Route(
             "POST",
@@ -120,12 +124,31 @@ class Opa:
         return reply
 
 
+_SHOWN: Final = 100
+"""Characters of an unknown operation that are audited."""
+
 _CODES: Final = {
     HTTPStatus.BAD_REQUEST: "invalid_parameter",
     HTTPStatus.UNAUTHORIZED: "unauthorized",
     HTTPStatus.FORBIDDEN: "unauthorized",
     HTTPStatus.NOT_FOUND: "resource_not_found",
 }
+
+
+def _unknown(exchange: Exchange, operation: str) -> AuditEvent:
+    """A question with an operation that Trino is not known to have."""
+    return AuditEvent(
+        exchange.now,
+        exchange.actor.user,
+        f"{ENGINE}.unknown",
+        "",
+        "deny",
+        "this operation of Trino is not known",
+        realm=exchange.realm,
+        wire=Opa.name,
+        request_id=exchange.actor.request_id,
+        details={"operation": operation[:_SHOWN]},
+    )
 
 
 def _error(status: HTTPStatus, message: str) -> Reply:

@@ -41,7 +41,12 @@ class Evaluator:
         self._settings = settings
         self._question = question
         self._now = now
-        self.act = mapping.engine.acts.get(question.action.operation)
+        self.act = mapping.engine.acts.get(self.operation)
+
+    @property
+    def operation(self) -> str:
+        """The operation that is asked about, as the request has it."""
+        return self._question.action.operation
 
     def allows(self) -> bool:
         """Whether the operation is allowed on its resource, and on the target of a move."""

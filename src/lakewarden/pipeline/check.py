@@ -247,8 +247,8 @@ def _dangling(rows: DataFrame, model: Model) -> Iterator[Bad]:
     while lost:
         for placement in lost:
             yield from dangling(placement)
-        gone = pa.table({"c2": [row[0] for row in lost], "c3": [row[1] for row in lost]})
-        below = rows.sparkSession.createDataFrame(gone)
+        missing = pa.table({"c2": [row[0] for row in lost], "c3": [row[1] for row in lost]})
+        below = rows.sparkSession.createDataFrame(missing)
         lost = _tuples(placements.join(below, ["c2", "c3"], "left_semi").select(*CELLS[:4]))
 
 

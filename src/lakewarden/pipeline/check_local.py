@@ -89,19 +89,21 @@ def _dangling(rows: Sequence[Row], model: Model) -> Iterator[Bad]:
     below: dict[Cells, list[Cells]] = {}
     for placement in _sound(rows, PLACEMENTS):
         below.setdefault(placement[2:], []).append(placement)
-    gone = [parent for parent in below if parent[0] in denied and parent not in stored]
+    missing = [parent for parent in below if parent[0] in denied and parent not in stored]
     reached: set[Cells] = set()
-    while gone:
-        placements = below.get(gone.pop(), ())
+    while missing:
+        placements = below.get(missing.pop(), ())
         for placement in placements:
             if placement not in reached:
                 reached.add(placement)
                 yield from dangling(placement)
-                gone.append(placement[:2])
+                missing.append(placement[:2])
 
 
 def _marked(rows: Iterable[Row], bad: Iterable[Bad]) -> list[Row]:
-    known = {(one.table, one.cells): (one.reason, one.detail) for one in bad}
+    known = {
+        (rejected.table, rejected.cells): (rejected.reason, rejected.detail) for rejected in bad
+    }
     return [
         row.rejected(*known[key])
         if not row.reason and (key := (row.table, row.cells)) in known

@@ -50,10 +50,10 @@ class Digest:
             content.update(_bytes(pc.drop_null(column)))
 
     def content(self) -> Content:
-        whole = hashlib.sha256(b"%d" % self._rows)
+        digest = hashlib.sha256(b"%d" % self._rows)
         for part in (*self._lengths, *self._bytes):
-            whole.update(part.digest())
-        return Content(self._rows, whole.hexdigest())
+            digest.update(part.digest())
+        return Content(self._rows, digest.hexdigest())
 
 
 # From the buffers: what pyarrow converts for numpy makes it import pandas, which is slow.

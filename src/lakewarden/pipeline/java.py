@@ -59,10 +59,10 @@ def ensure_java() -> Path | None:
     that at the same time. Raises `OSError` when the cache cannot be written.
     """
     for java in _candidates():
-        whole = _ask(java, _MODULE_OPTION)
-        installation = whole or _ask(java)
+        with_module = _ask(java, _MODULE_OPTION)
+        installation = with_module or _ask(java)
         if installation is not None and installation.major >= OLDEST:
-            return installation.home if whole else _wrapped(installation)
+            return installation.home if with_module else _wrapped(installation)
     return None
 
 
@@ -93,12 +93,12 @@ def _ask(java: Path, *options: str) -> _Java | None:
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return None
-    said = dict(re.findall(r"^ *(java\.[a-z.]+) = (.+?)\s*$", answer, re.MULTILINE))
+    properties = dict(re.findall(r"^ *(java\.[a-z.]+) = (.+?)\s*$", answer, re.MULTILINE))
     # Before Java 9 the second number was the major one: 1.8.
-    major = re.match(r"(?:1\.)?(\d+)", said.get("java.version", ""))
-    if major is None or "java.home" not in said:
+    major = re.match(r"(?:1\.)?(\d+)", properties.get("java.version", ""))
+    if major is None or "java.home" not in properties:
         return None
-    return _Java(Path(said["java.home"]), said["java.version"], int(major[1]))
+    return _Java(Path(properties["java.home"]), properties["java.version"], int(major[1]))
 
 
 def _wrapped(java: _Java) -> Path:

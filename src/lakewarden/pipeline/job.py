@@ -120,10 +120,10 @@ class Job:
             manifest = Manifest(self.kind, 0, self.inputs, self.options, facts(), self._contents())
             memory.look()
             seen = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
-            made: Result = RunResult(*self._draft.finish(manifest, {**report(), **seen}))
+            result: Result = RunResult(*self._draft.finish(manifest, {**report(), **seen}))
             if keep is not None:
-                thin(self.out, made.manifest, keep)
-            return made
+                thin(self.out, result.manifest, keep)
+            return result
 
     def _run_stage(self, stage: Stage[Context], context: Context) -> None:
         self._readable = stage.inputs
@@ -143,8 +143,10 @@ class Job:
                 if _files(self.version_folder / name) == _files(before / name)
             }
         others = [name for name in self.tables if name not in known]
-        made = parquet_output.contents_of(self.version_folder, others, self.spark, self.most_rows)
-        return {name: known.get(name) or made[name] for name in self.tables}
+        contents = parquet_output.contents_of(
+            self.version_folder, others, self.spark, self.most_rows
+        )
+        return {name: known.get(name) or contents[name] for name in self.tables}
 
     @property
     def draft(self) -> VersionDraft:

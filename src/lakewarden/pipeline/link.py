@@ -89,7 +89,7 @@ class Report:
             "links": dict(self.links),
             "linked": dict(self.linked),
             "left": {realm: dict(counts) for realm, counts in self.left.items()},
-            "named": [one._asdict() for one in self.named],
+            "named": [entity._asdict() for entity in self.named],
             "clashes": [
                 [dict(zip(COLUMNS, row, strict=True)) for row in rows] for rows in self.clashes
             ],
@@ -125,22 +125,22 @@ def link(
     """
     parsed_rules = link_rules.read(rules)
     read = {name: _opened(name, realms[name]) for name in parsed_rules.realms if name in realms}
-    check(parsed_rules, {name: one.system for name, one in read.items()}, str(rules))
-    with draft(out) as one:
+    check(parsed_rules, {name: directory.system for name, directory in read.items()}, str(rules))
+    with draft(out) as link_draft:
         entities = {name: _entities(spark, realm, parsed_rules) for name, realm in read.items()}
         progress("read", 1, 1, f"{len(read)} realms")
-        matches = _materialized(_matches(entities, parsed_rules), one, "matches")
-        pairs = _materialized(_pairs(matches, parsed_rules, spark), one, "pairs")
+        matches = _materialized(_matches(entities, parsed_rules), link_draft, "matches")
+        pairs = _materialized(_pairs(matches, parsed_rules, spark), link_draft, "pairs")
         progress("check", 1, 1, "compared")
-        _write(pairs, one)
-        rows = rows_of(one.links)
+        _write(pairs, link_draft)
+        rows = rows_of(link_draft.links)
         clashes = clashing(rows, parsed_rules.never)
         if clashes:
-            pairs = _materialized(_marked(pairs, clashes, one), one, "marked")
-            _write(pairs, one)
-            rows = rows_of(one.links)
+            pairs = _materialized(_marked(pairs, clashes, link_draft), link_draft, "marked")
+            _write(pairs, link_draft)
+            rows = rows_of(link_draft.links)
         progress("write", 0, 1, f"{len(rows)} links")
-        status = _materialized(_status(entities, matches, pairs), one, "status")
+        status = _materialized(_status(entities, matches, pairs), link_draft, "status")
         report = replace(_report(rows, status, parsed_rules), clashes=clashes[:MAX_CLASHES])
         manifest = Manifest(
             keeper=parsed_rules.keeper,
@@ -153,7 +153,7 @@ def link(
             rows=len(rows),
             sha256=digest(rows),
         )
-        manifest, is_new = one.finish(manifest, report.table())
+        manifest, is_new = link_draft.finish(manifest, report.table())
     progress("write", 1, 1, f"version {manifest.version}{'' if is_new else ', as before'}")
     return Result(manifest, report, is_new)
 
@@ -189,7 +189,7 @@ def _matches(entities: Mapping[str, DataFrame], rules: Rules) -> DataFrame:
     frames = [
         _fitting(entities[realm], rule, realm) for rule in rules.rules for realm in rule.realms
     ]
-    fitting = reduce(lambda one, other: one.unionByName(other), frames)
+    fitting = reduce(lambda first, second: first.unionByName(second), frames)
     alike = Window.partitionBy("rule", "key", "realm")
     return fitting.withColumn("many", F.count("*").over(alike))
 
@@ -198,8 +198,8 @@ def _fitting(entities: DataFrame, rule: Rule, realm: str) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     pattern = rule.realms[realm]
-    places = {word: number for number, word in enumerate(pattern.variables, 1)}
-    key = [_variable(pattern.java, places[word], rule) for word in rule.variables]
+    places = {variable: number for number, variable in enumerate(pattern.variables, 1)}
+    key = [_variable(pattern.java, places[variable], rule) for variable in rule.variables]
     fits = (F.col("type") == pattern.type) & F.col("name").rlike(pattern.java)
     return entities.filter(fits).select(
         F.lit(rule.name).alias("rule"), F.array(*key).alias("key"), *_END
@@ -227,26 +227,26 @@ def _pairs(matches: DataFrame, rules: Rules, spark: SparkSession) -> DataFrame:
     pairs = pairs.groupBy(*both).agg(F.min("rule").alias("rule"))
     if rules.never:
         rows = [
-            (*(part for end in one for part in (end.realm, *end.entity)),)
-            for one in sorted(rules.never)
+            (*(part for end in link for part in (end.realm, *end.entity)),)
+            for link in sorted(rules.never)
         ]
         never = spark.createDataFrame(rows, ", ".join(f"{name} string" for name in both))
         pairs = pairs.join(never, list(both), "left_anti")
-    one = [f"one_{name}" for name in _END]
+    first_end = [f"one_{name}" for name in _END]
     other = [f"other_{name}" for name in _END]
     counted = pairs
-    for at, to, count in ((one, "other_realm", "ones"), (other, "one_realm", "others")):
+    for at, to, count in ((first_end, "other_realm", "ones"), (other, "one_realm", "others")):
         many = pairs.groupBy(*at, to).agg(F.count("*").alias(count))
         counted = counted.join(many, [*at, to])
     ambiguous = (F.col("ones") > 1) | (F.col("others") > 1)
     return counted.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: LinkDraft) -> DataFrame:
+def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], link_draft: LinkDraft) -> DataFrame:
     """The pairs, those of classes that contradict themselves marked as ambiguous, too."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-    place = one.scratch / "clashes"
+    place = link_draft.scratch / "clashes"
     write_rows([row for rows in clashes for row in rows], place)
     wrong = pairs.sparkSession.read.parquet(read_from(place)).withColumn("_wrong", F.lit(True))
     marked = pairs.join(wrong, list(COLUMNS), "left")
@@ -254,19 +254,19 @@ def _marked(pairs: DataFrame, clashes: Sequence[Sequence[Row]], one: LinkDraft) 
     return marked.select(*COLUMNS, ambiguous.alias(AMBIGUOUS))
 
 
-def _materialized(frame: DataFrame, one: LinkDraft, name: str) -> DataFrame:
+def _materialized(frame: DataFrame, link_draft: LinkDraft, name: str) -> DataFrame:
     """The same rows, written down, so that they are computed once."""
-    place = one.scratch / name
+    place = link_draft.scratch / name
     frame.write.parquet(written_to(place))
     return frame.sparkSession.read.schema(frame.schema).parquet(read_from(place))
 
 
-def _write(pairs: DataFrame, one: LinkDraft) -> None:
+def _write(pairs: DataFrame, link_draft: LinkDraft) -> None:
     """Writes the links in order, in place of those that were written."""
-    shutil.rmtree(one.links, ignore_errors=True)
+    shutil.rmtree(link_draft.links, ignore_errors=True)
     links = pairs.filter(f"not {AMBIGUOUS}").select(*COLUMNS).orderBy(*COLUMNS)
-    links.write.option("compression", "zstd").parquet(written_to(one.links))
-    for file in one.links.iterdir():
+    links.write.option("compression", "zstd").parquet(written_to(link_draft.links))
+    for file in link_draft.links.iterdir():
         if file.suffix != ".parquet":
             file.unlink()
 
@@ -286,7 +286,7 @@ def _status(entities: Mapping[str, DataFrame], matches: DataFrame, pairs: DataFr
         frame.select(*_END, F.lit(_STATUS[reason]).alias("status")) for frame, reason in marked
     ]
     linked = _ends(pairs.filter(f"not {AMBIGUOUS}")).select(*_END, F.lit(_LINKED).alias("status"))
-    every = reduce(lambda one, other: one.unionByName(other), [*frames, linked])
+    every = reduce(lambda first, second: first.unionByName(second), [*frames, linked])
     return every.groupBy(*_END).agg(F.max("status").alias("status"))
 
 
@@ -348,9 +348,9 @@ def clashing(rows: Sequence[Row], never: Iterable[Link] = ()) -> list[list[Row]]
         of = classes.of(end)
         if first.setdefault((of, end.realm), end) != end:
             wrong.add(of)
-    for one, other in never:
-        if classes.of(one) == classes.of(other):
-            wrong.add(classes.of(one))
+    for left, right in never:
+        if classes.of(left) == classes.of(right):
+            wrong.add(classes.of(left))
     rows_by_asset: dict[Asset, list[Row]] = {}
     for row in rows:
         of = classes.of(_end(row[:3]))
@@ -370,9 +370,9 @@ class _Classes:
     def __init__(self) -> None:
         self._above: dict[Asset, Asset] = {}
 
-    def join(self, one: Asset, other: Asset) -> None:
+    def join(self, first: Asset, second: Asset) -> None:
         """Makes the classes of both one."""
-        above, below = sorted((self.of(one), self.of(other)))
+        above, below = sorted((self.of(first), self.of(second)))
         self._above[below] = self._above[above] = above
 
     def of(self, end: Asset) -> Asset:

@@ -87,8 +87,8 @@ class Linked:
         """The links between these realms, with their keeper."""
         for one_realm, one_type, one_name, realm, type, name, _ in self.rows:
             if one_realm in realms and realm in realms:
-                one = Asset(one_realm, Entity(one_type, one_name))
-                yield link(one, Asset(realm, Entity(type, name))), self.manifest.keeper
+                first = Asset(one_realm, Entity(one_type, one_name))
+                yield link(first, Asset(realm, Entity(type, name))), self.manifest.keeper
 
 
 def is_links(path: Path) -> bool:
@@ -120,9 +120,9 @@ def read_manifest(path: Path) -> Manifest:
         raise BadInput(f"expected the number {FORMAT}", where=section.at("format"))
     version, rows = (count(section, key) for key in ("version", "rows"))
     inputs = []
-    for one in section.tables("inputs"):
-        inputs.append(Input(one.text("realm"), one.text("model"), one.text("sha256")))
-        one.close()
+    for table in section.tables("inputs"):
+        inputs.append(Input(table.text("realm"), table.text("model"), table.text("sha256")))
+        table.close()
     manifest = Manifest(
         keeper=section.text("keeper"),
         rules=section.text("rules"),
@@ -206,12 +206,12 @@ def draft(out: Path) -> Iterator[LinkDraft]:
         if not out.is_dir() or {file.name for file in out.iterdir()} - ours:
             raise BadInput("expected an empty folder, or one of links", where=str(out))
     with locked(out):
-        one = LinkDraft(out, read_manifest(out) if is_links(out) else None)
+        link_draft = LinkDraft(out, read_manifest(out) if is_links(out) else None)
         _sweep(out)
-        one.scratch.mkdir()
+        link_draft.scratch.mkdir()
         (out / NEW).mkdir()
         try:
-            yield one
+            yield link_draft
         finally:
             _sweep(out)
 

@@ -148,8 +148,8 @@ def content_here(place: Path) -> Content:
     """As `content` of a table that was written, without Spark."""
     rows, sum, mixed = 0, 0, 0
     for part in _parts(place):
-        one, other = totals(part)
-        rows, sum, mixed = rows + part.num_rows, sum + one, mixed ^ other
+        part_sum, part_mixed = totals(part)
+        rows, sum, mixed = rows + part.num_rows, sum + part_sum, mixed ^ part_mixed
     return _content(rows, sum, mixed)
 
 
@@ -215,4 +215,4 @@ def _unsigned(number: Any) -> int:
 
 def union(frames: list[DataFrame]) -> DataFrame:
     """All rows of some tables of the same columns."""
-    return reduce(lambda one, other: one.unionByName(other), frames)
+    return reduce(lambda first, second: first.unionByName(second), frames)

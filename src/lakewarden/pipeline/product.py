@@ -84,7 +84,7 @@ class Manifest:
         table = {
             "format": FORMAT,
             **asdict(self),
-            "inputs": [one._asdict() for one in self.inputs],
+            "inputs": [input._asdict() for input in self.inputs],
             "tables": {name: content._asdict() for name, content in self.tables.items()},
         }
         return json.dumps(table, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
@@ -114,10 +114,10 @@ def read_manifest(out: Path, kind: str) -> Manifest:
         return Manifest(
             kind=kind,
             version=int(data["version"]),
-            inputs=tuple(Input(**one) for one in data["inputs"]),
+            inputs=tuple(Input(**input) for input in data["inputs"]),
             options=dict(data["options"]),
             facts=dict(data["facts"]),
-            tables={name: Content(**one) for name, one in data["tables"].items()},
+            tables={name: Content(**content) for name, content in data["tables"].items()},
             files=dict(data["files"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -205,9 +205,9 @@ class VersionDraft:
         self, manifest: Manifest, report: Mapping[str, Any]
     ) -> tuple[Manifest, Mapping[str, Any], bool]:
         """The manifest that counts now, the whole report, and whether the version is a new one."""
-        stages = {name: (one.seconds, one.reused) for name, one in self.stages.items()}
-        whole = {
-            "inputs": [one._asdict() for one in manifest.inputs],
+        stages = {name: (stage.seconds, stage.reused) for name, stage in self.stages.items()}
+        manifest_table = {
+            "inputs": [input._asdict() for input in manifest.inputs],
             "rows": {name: content.rows for name, content in manifest.tables.items()},
             "seconds": {name: seconds for name, (seconds, _) in stages.items()},
             "reused": [name for name, (_, reused) in stages.items() if reused],
@@ -215,13 +215,15 @@ class VersionDraft:
         }
         before = self.previous
         if before is not None and before.says_as(manifest):
-            return before, {"version": before.version, **whole}, False
+            return before, {"version": before.version, **manifest_table}, False
         number = next_version(self.out)
         manifest = replace(manifest, version=number, files=self._files())
-        whole = {"version": number, **whole}
-        write_whole(self.folder / REPORT, json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+        manifest_table = {"version": number, **manifest_table}
+        write_whole(
+            self.folder / REPORT, json.dumps(manifest_table, indent=2, ensure_ascii=False) + "\n"
+        )
         publish(self.out, number, manifest.text())
-        return manifest, whole, True
+        return manifest, manifest_table, True
 
     def _files(self) -> dict[str, str]:
         files = sorted(file for file in self.folder.rglob("*") if file.is_file())
@@ -246,17 +248,17 @@ def thin(out: Path, newest: Manifest, keep: int) -> None:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
 
 
-def place(made: Path, where: Path) -> None:
+def place(source: Path, where: Path) -> None:
     """Puts a file, or the files of a folder, where the version is written; the stage keeps them."""
-    if made.is_dir():
+    if source.is_dir():
         where.mkdir(parents=True, exist_ok=True)
-        for file in sorted(made.iterdir()):
+        for file in sorted(source.iterdir()):
             place(file, where / file.name)
         return
     try:
-        os.link(made, where)
+        os.link(source, where)
     except OSError:  # a file system that has no links
-        shutil.copyfile(made, where)
+        shutil.copyfile(source, where)
 
 
 def sha256_of(text: str) -> str:
@@ -284,11 +286,11 @@ def draft(out: Path, kind: str, key: str, progress: Progress) -> Iterator[Versio
             raise BadInput(f"expected an empty folder, or one of the kind `{kind}`", where=str(out))
     with locked(out):
         previous = _previous(out, kind)  # what was there before may no longer count
-        one = VersionDraft(out, previous, key, progress)
+        version_draft = VersionDraft(out, previous, key, progress)
         _sweep(out, keep=key)
         _sweep_versions(out, previous)
-        one.folder.mkdir()
-        yield one
+        version_draft.folder.mkdir()
+        yield version_draft
         _sweep(out, keep=None)
 
 

@@ -115,9 +115,9 @@ def _hashed(cells: _Cells, seeds: Words, places: Places) -> Words:
     """The digests with one more cell each: those at some places."""
     if cells.valid is None:
         return _valid(cells, seeds, places)
-    here = np.flatnonzero(cells.valid[places])
+    valid_rows = np.flatnonzero(cells.valid[places])
     hashes = seeds.copy()
-    hashes[:, here] = _valid(cells, seeds[:, here], places[here])
+    hashes[:, valid_rows] = _valid(cells, seeds[:, valid_rows], places[valid_rows])
     return hashes
 
 
@@ -192,9 +192,9 @@ def _by_size(sizes: Places, seeds: Words) -> tuple[Places, Words]:
 
 
 def _unsorted(order: Places, hashes: Words) -> Words:
-    whole = np.empty_like(hashes)
-    whole[:, order] = hashes
-    return whole
+    unsorted = np.empty_like(hashes)
+    unsorted[:, order] = hashes
+    return unsorted
 
 
 def _counts(sizes: Places, width: int) -> list[int]:
@@ -221,17 +221,17 @@ def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
         at = at + sizes // _STRIPE * _STRIPE
     left = sizes % _STRIPE
     for step in range(min(most, _STRIPE - 1) // _WORD):
-        here = np.flatnonzero(left >= (step + 1) * _WORD)
-        words = read(at[here] + step * _WORD, _WORD)
-        hashes[:, here] = _with_word(hashes[:, here], words)
+        longer = np.flatnonzero(left >= (step + 1) * _WORD)
+        words = read(at[longer] + step * _WORD, _WORD)
+        hashes[:, longer] = _with_word(hashes[:, longer], words)
     at, left = at + left // _WORD * _WORD, left % _WORD
-    here = np.flatnonzero(left >= _HALF)
-    hashes[:, here] = _with_half(hashes[:, here], read(at[here], _HALF))
+    longer = np.flatnonzero(left >= _HALF)
+    hashes[:, longer] = _with_half(hashes[:, longer], read(at[longer], _HALF))
     at, left = at + left // _HALF * _HALF, left % _HALF
     for step in range(_HALF - 1):
-        here = np.flatnonzero(left > step)
-        byte = read(at[here] + step, 1)
-        hashes[:, here] = _rotated(hashes[:, here] ^ (byte * _P5), 11) * _P1
+        longer = np.flatnonzero(left > step)
+        byte = read(at[longer] + step, 1)
+        hashes[:, longer] = _rotated(hashes[:, longer] ^ (byte * _P5), 11) * _P1
     return _mixed(hashes)
 
 

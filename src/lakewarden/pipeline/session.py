@@ -133,8 +133,8 @@ def session(
     around = _OPEN.get()
     try:
         if around is None:
-            with _new_session(name, master, remote) as made:
-                yield made
+            with _new_session(name, master, remote) as spark:
+                yield spark
         elif (master, remote) in ((None, None), around[1:]):
             yield around[0]
         else:

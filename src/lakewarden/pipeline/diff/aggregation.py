@@ -135,19 +135,19 @@ def _by_class(parts: Iterable[Row]) -> Iterator[Row]:
     """
     for rows in _grouped(parts, "class").values():
         summary: Row = {name: rows[0][name] for name in ("class", "type", "entities", "example")}
-        for word, gained in (("gained", True), ("lost", False)):
+        for sign, gained in (("gained", True), ("lost", False)):
             mine = [row for row in rows if row["gained"] is gained]
             users = BitMap.union(BitMap(), *(BitMap.deserialize(row["users"]) for row in mine))
-            summary[f"{word}_users"] = len(users)
-            summary[f"{word}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
-            summary[word] = sorted(row["name"] for row in mine)
+            summary[f"{sign}_users"] = len(users)
+            summary[f"{sign}_pairs"] = sum(r["pairs"] for r in mine if r["kind"] == _PRIVILEGE)
+            summary[sign] = sorted(row["name"] for row in mine)
         yield summary
 
 
 def changes(tables: Tables) -> Row:
     """What differs: counts by kind and direction, users and entities concerned."""
     counts_by_kind: Row = {
-        kind: {word: {"pairs": 0, "parts": 0} for word in ("gained", "lost")}
+        kind: {sign: {"pairs": 0, "parts": 0} for sign in ("gained", "lost")}
         for kind in (_PRIVILEGE, _OPERATION)
     }
     columns = (tables.parts.column(name).to_pylist() for name in ("kind", "gained", "pairs"))

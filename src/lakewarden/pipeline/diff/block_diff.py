@@ -58,8 +58,8 @@ def changes(
         first = alike.min()
         type = tree.kinds[tree.types[first]]
         profiles = [
-            profiler.profile(first) if first in there else NOTHING
-            for profiler, there in zip(sides, (old, new), strict=True)
+            profiler.profile(first) if first in present_on_side else NOTHING
+            for profiler, present_on_side in zip(sides, (old, new), strict=True)
         ]
         parts = tuple(comparison.parts(type, *profiles))
         if parts:

@@ -123,8 +123,8 @@ class Pair:
     def _rows(self, batch: pa.RecordBatch) -> Iterator[dict[str, object]]:
         comparison = comparing(self.before, self.after, self.users)
         for row in batch.to_pylist():
-            one, other = (_read(row[name]) for name in ("had_text", "has_text"))
-            for part in part_rows(row["type"], comparison.parts(row["type"], one, other)):
+            first, second = (_read(row[name]) for name in ("had_text", "has_text"))
+            for part in part_rows(row["type"], comparison.parts(row["type"], first, second)):
                 yield {"had": row["had"], "has": row["has"], **part}
 
 

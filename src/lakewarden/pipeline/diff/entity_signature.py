@@ -134,16 +134,18 @@ class Signed:
             type, place, parent, beside = key
             above = "" if parent < 0 else self.marks[parent]
             kind = self._tree.kinds[type]
-            said = self._token(self.classes.inside[place])
+            token = self._token(self.classes.inside[place])
             number = self._known[key] = len(self.marks)
-            self.marks.append(_digest(repr((kind, said, above, beside, self._of_all(kind)))))
+            self.marks.append(_digest(repr((kind, token, above, beside, self._of_all(kind)))))
         return number
 
     def _token(self, scopes: tuple[int, ...], about: frozenset[str] | None = None) -> str:
         token = self._tokens.get(scopes) if about is None else None
         if token is None:
-            said = {cells for cells in self._said_in(scopes) if about is None or cells[0] in about}
-            token = _digest(repr(sorted(said)))
+            cells_of_scopes = {
+                cells for cells in self._said_in(scopes) if about is None or cells[0] in about
+            }
+            token = _digest(repr(sorted(cells_of_scopes)))
             if about is None:
                 self._tokens[scopes] = token
         return token
@@ -271,8 +273,10 @@ class DifferingPrivileges:
         pair = (before.classes.view[id], after.classes.view[id])
         privileges = self._by_classes.get(pair)
         if privileges is None:
-            said = before.said(pair[0]) ^ after.said(pair[1])
-            privileges = self._by_classes[pair] = frozenset(privilege for privilege, *_ in said)
+            differing = before.said(pair[0]) ^ after.said(pair[1])
+            privileges = self._by_classes[pair] = frozenset(
+                privilege for privilege, *_ in differing
+            )
         return privileges
 
 
@@ -283,7 +287,7 @@ def differing(before: Signed, after: Signed, ids: BitMap) -> BitMap:
         (np.array(side.numbers, dtype=np.int64)[rows], len(side.marks)) for side in (before, after)
     ]
     codes, stands = joined(pairs)
-    differ = [before.marks[one] != after.marks[other] for one, other in stands.tolist()]
+    differ = [before.marks[first] != after.marks[second] for first, second in stands.tolist()]
     return BitMap(rows[np.array(differ, dtype=bool)[codes]].astype(np.uint32))
 
 
@@ -326,7 +330,7 @@ def _depth(model: Model, node: Node) -> int:
     inner: Iterable[Node] = children(node)
     if isinstance(node, May):
         inner = model.operation(node.operation).rules.values()
-    deepest = max((_depth(model, one) for one in inner), default=0)
+    deepest = max((_depth(model, node) for node in inner), default=0)
     if not isinstance(node, (Every, Some)) or node.source == ANCESTORS:
         return deepest
     return deepest + (not node.source.startswith(REQUEST))
@@ -346,4 +350,4 @@ def _privileges(model: Model, node: Node) -> set[str]:
     inner: Iterable[Node] = children(node)
     if isinstance(node, May):
         inner = model.operation(node.operation).rules.values()
-    return named.union(*(_privileges(model, one) for one in inner))
+    return named.union(*(_privileges(model, node) for node in inner))

@@ -51,13 +51,13 @@ class Times:
 
     def compare(self, signs: Path, folder: Path) -> Counts:
         """Selects the entities whose signatures differ, or that are on one side alone."""
-        one, other = (
+        first, second = (
             parquet_output.read(self.spark, signs / name, SIGNS)
             .withColumnRenamed("id", name)
             .withColumnRenamed("sign", f"{name}_sign")
             for name in (BEFORE, AFTER)
         )
-        joined = one.join(other, ["type", "name"], "full_outer")
+        joined = first.join(second, ["type", "name"], "full_outer")
         differ = ~F.col("before_sign").eqNullSafe(F.col("after_sign"))
         changed = joined.where(differ).select("type", "name", BEFORE, AFTER)
         parquet_output.write(changed, folder / "changed")

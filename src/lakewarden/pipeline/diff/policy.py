@@ -83,7 +83,7 @@ def _acting(memberships: Memberships, policy: Policy) -> Memberships:
 def turned_on(before: TaskContext, after: TaskContext, model: Model) -> frozenset[str] | None:
     """The privileges of which the two may say something else; None: any."""
     sides = before.memberships, after.memberships
-    if any(one != other for one, other in zip(*map(_people, sides), strict=True)):
+    if any(first != second for first, second in zip(*map(_people, sides), strict=True)):
         return None
     old = {s.id: replace(s, title="") for s in before.statements}
     new = {s.id: replace(s, title="") for s in after.statements}
@@ -98,7 +98,7 @@ def _people(memberships: Memberships) -> tuple[object, ...]:
 
 
 def _both(old: Statement | None, new: Statement | None) -> list[Statement]:
-    return [] if old == new else [one for one in (old, new) if one is not None]
+    return [] if old == new else [side for side in (old, new) if side is not None]
 
 
 def check_anchors(before: TaskContext, after: TaskContext, system: System, look: Look) -> None:
@@ -112,8 +112,8 @@ def check_anchors(before: TaskContext, after: TaskContext, system: System, look:
     chains = {entity: list(_spelled(entity, system)) for entity in new}
     places = look({entity for chain in chains.values() for entity in chain})
     for entity, chain in chains.items():
-        for one, above in zip(chain, [*chain[1:], None], strict=True):
-            place = places.get(one)
+        for anchor, above in zip(chain, [*chain[1:], None], strict=True):
+            place = places.get(anchor)
             spelled = places.get(above) if above is not None else None
             if place is not None and place.parent != (-1 if spelled is None else spelled.id):
                 raise BadInput(

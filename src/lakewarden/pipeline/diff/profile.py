@@ -108,7 +108,9 @@ class Profiler:
             *(self._differing.at(spot) for spot in spots if spot >= 0)
         )
         return [
-            one for one in typed_questions if one.each or not one.privileges.isdisjoint(privileges)
+            matter
+            for matter in typed_questions
+            if matter.each or not matter.privileges.isdisjoint(privileges)
         ]
 
     def _answer(self, typed: TypedQuestion, type: str, id: int) -> BitMap:

@@ -88,7 +88,7 @@ def difference_of_policies(
     check_anchors(before, later, index.system, look)
     users = everyone(before.memberships, later.memberships)
     about = turned_on(before, later, index.system.model)
-    said = [
+    description = [
         {
             "statements": [write_statement(policy.statements[id]) for id in policy.statements],
             "roles": sorted(map(principal_text, policy.roles)),
@@ -96,7 +96,7 @@ def difference_of_policies(
             "interval": interval(policy.statements.values(), now),
         }
     ]
-    inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(said, sort_keys=True))))
+    inputs = (index.input, Input("policy", 0, sha256_of(json.dumps(description, sort_keys=True))))
     job = Job(KIND, out, (USERS, *TABLES), spark, inputs, {"only": str(only)}, progress)
     judge = Policies(with_users(before, users), with_users(later, users), users, about)
     return _run(STAGES, _Comparing(job, users, index, judge))
@@ -226,13 +226,13 @@ def _rows(folder: Path) -> tuple[pa.Table, pa.Table]:
 
 
 def _look(index: Index, entities: Iterable[Entity]) -> dict[Entity, Placed]:
-    wanted = set(entities)
-    if not wanted:
+    selected = set(entities)
+    if not selected:
         return {}
-    names = pa.array(sorted({entity.name for entity in wanted}), pa.string())
+    names = pa.array(sorted({entity.name for entity in selected}), pa.string())
     chosen = (ds.field("what") == ENTITY) & ds.field("t").isin(names)
     bits = int(index.manifest.facts["bits"])
     rows = own_where(index.folder / BLOCKS, bits, chosen, ("s", "t", "id", "a", "flag"))
     cells = zip(*(column.to_pylist() for column in rows.columns), strict=True)
     places = {Entity(type, name): Placed(*place) for type, name, *place in cells}
-    return {entity: places[entity] for entity in wanted & places.keys()}
+    return {entity: places[entity] for entity in selected & places.keys()}

@@ -212,8 +212,8 @@ class Judge(Users):
 
     def _denied(self, privilege: str, place: Spot) -> BitMap:
         grants = self._covering(self._snapshot.table.denies(privilege).every, place)
-        here = (grant for grant in grants if self._snapshot.lies_in(place, grant))
-        return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in here))
+        applicable = (grant for grant in grants if self._snapshot.lies_in(place, grant))
+        return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in applicable))
 
     def _covering(self, grants: Iterable[Grant], place: Spot) -> Iterable[Grant]:
         """Those of all grants of a privilege that may cover a place."""

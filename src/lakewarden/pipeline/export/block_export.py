@@ -194,13 +194,13 @@ class _Unroller:
         for residue in sorted(self._shown):
             key = self._residues.digest(residue).hex()
             spoken_to = people.named(self._residues.leaves(residue), Effect.ALLOW)
-            for word, users in self._let_in(residue).items():
-                rows.append((key, word, self._crowds.of(users, spoken_to, crowds).name))
+            for decision, users in self._let_in(residue).items():
+                rows.append((key, decision, self._crowds.of(users, spoken_to, crowds).name))
         yield batch(
             _ARROW,
             what=[DECISION] * len(rows),
             key=[key for key, _, _ in rows],
-            word=[word for _, word, _ in rows],
+            word=[decision for _, decision, _ in rows],
             other=[name for _, _, name in rows],
         )
         yield batch(
@@ -218,7 +218,7 @@ class _Unroller:
         nothing, stated = need_text(NOTHING), self._audience.stated(residue)
         beside = users_by_need.pop(nothing, BitMap()) - stated
         ways = {nothing: stated, ELSEWHERE: beside, **users_by_need}
-        return {word: users for word, users in ways.items() if users}
+        return {decision: users for decision, users in ways.items() if users}
 
     def _reasons(self) -> pa.RecordBatch:
         rows = [

@@ -75,17 +75,17 @@ class Needs:
                 raise AssertionError(f"{residue} turns on ownership and is not read")
 
 
-def _either(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
-    union = dict(one)
-    for need, users in other.items():
+def _either(first: UsersByNeed, second: UsersByNeed) -> UsersByNeed:
+    union = dict(first)
+    for need, users in second.items():
         union[need] = union.get(need, BitMap()) | users
     return _least(union)
 
 
-def _both(one: UsersByNeed, other: UsersByNeed) -> UsersByNeed:
+def _both(first: UsersByNeed, second: UsersByNeed) -> UsersByNeed:
     combined: dict[Need, BitMap] = {}
-    for need, users in one.items():
-        for more, others in other.items():
+    for need, users in first.items():
+        for more, others in second.items():
             common = users & others
             if common:
                 joined = need | more
@@ -129,9 +129,9 @@ def need_of(text: str) -> Need:
     """
     return frozenset(
         Owned(tuple(path), None if more is None else tuple(more))
-        if word == Owned.__name__
+        if form == Owned.__name__
         else Itself(tuple(path), more)
-        for word, path, more in json.loads(text)
+        for form, path, more in json.loads(text)
     )
 
 
@@ -207,7 +207,7 @@ class NeedMatcher:
 
 def _spread(met: Sequence[frozenset[Who]], codes: Codes, ids: Ids, exactly: bool) -> Matched:
     """The principals of each code, beside every entity that has it."""
-    of_code = [sorted(one for one, is_exact in who if is_exact == exactly) for who in met]
+    of_code = [sorted(user for user, is_exact in who if is_exact == exactly) for who in met]
     lists = pa.array(of_code, pa.list_(pa.int32())).take(pa.array(codes))
     places = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
     return Matched(ids[places], lists.flatten().to_numpy(zero_copy_only=False))

@@ -58,7 +58,7 @@ class Small:
 
     def all(self) -> Iterator[tuple[str, pa.Table]]:
         """Every table, by name."""
-        made = {
+        makers = {
             schemas.PRINCIPALS: self._principals(),
             schemas.MEMBERSHIPS: self._memberships(),
             schemas.ACTS_AS: self._acts_as(),
@@ -70,7 +70,7 @@ class Small:
             schemas.QUESTIONS: self._questions(),
             schemas.NEEDS: self._needs(),
         }
-        for name, rows in made.items():
+        for name, rows in makers.items():
             yield name, table(name, rows)
 
     # people
@@ -105,27 +105,29 @@ class Small:
     def _stated(self) -> Sequence[Statement]:
         return sorted(self.context.statements, key=lambda statement: statement.id)
 
-    def _statement(self, one: Statement) -> Cells:
+    def _statement(self, statement: Statement) -> Cells:
         return (
-            one.id,
-            one.title,
-            one.effect.value,
-            scope_text(one),
-            _owner_text(one),
-            one.constraint is not None,
-            one.applies(self.context.now),
-            one.valid_from,
-            one.valid_until,
+            statement.id,
+            statement.title,
+            statement.effect.value,
+            scope_text(statement),
+            _owner_text(statement),
+            statement.constraint is not None,
+            statement.applies(self.context.now),
+            statement.valid_from,
+            statement.valid_until,
         )
 
     def _addressed(self) -> Iterator[Cells]:
         ids = self.context.memberships.ids
-        for one in self._stated():
-            yield from ((one.id, number) for number in sorted(ids[p] for p in one.principals))
+        for statement in self._stated():
+            yield from (
+                (statement.id, number) for number in sorted(ids[p] for p in statement.principals)
+            )
 
     def _privileges(self) -> Iterator[Cells]:
-        for one in self._stated():
-            yield from ((one.id, privilege) for privilege in sorted(one.privileges))
+        for statement in self._stated():
+            yield from ((statement.id, privilege) for privilege in sorted(statement.privileges))
 
     # questions
 

@@ -166,9 +166,9 @@ class _Exporting:
 
     def people(self, folder: Path) -> Counts:
         sizes = {}
-        for name, made in self._small.all():
-            parquet_output.put_table(made, folder / name)
-            sizes[name] = made.num_rows
+        for name, table in self._small.all():
+            parquet_output.put_table(table, folder / name)
+            sizes[name] = table.num_rows
         for name, text in sql().items():
             (folder / name).write_text(text, "utf-8")
         return sizes

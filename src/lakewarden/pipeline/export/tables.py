@@ -57,12 +57,12 @@ class Large:
         )
         return dict(zip(LARGE, frames, strict=True))
 
-    def _rows(self, what: int, **columns: str) -> DataFrame:
-        rows = self._own.where(F.col("what") == what)
+    def _rows(self, row_kind: int, **columns: str) -> DataFrame:
+        rows = self._own.where(F.col("what") == row_kind)
         return rows.select(*(F.col(column).alias(name) for name, column in columns.items()))
 
-    def _of(self, what: int) -> DataFrame:
-        return self._block_rows.where(F.col("what") == what)
+    def _of(self, row_kind: int) -> DataFrame:
+        return self._block_rows.where(F.col("what") == row_kind)
 
     def _entities(self) -> DataFrame:
         above = self._of(block_export.ABOVE).select(F.col("ids")[0].alias("a"), "word").distinct()
@@ -106,8 +106,8 @@ class Large:
 
     def _crowds(self, members: str, name: str) -> DataFrame:
         # Said in several ways, each of them whole: all the tables have to take the same one.
-        said = F.min(F.struct("principals", "ids", "numbers")).alias("said")
-        rows = self._of(block_export.CROWD).groupBy("key").agg(said)
+        columns = F.min(F.struct("principals", "ids", "numbers")).alias("said")
+        rows = self._of(block_export.CROWD).groupBy("key").agg(columns)
         return rows.select(F.col("key").alias("crowd"), F.explode(f"said.{members}").alias(name))
 
     def _meets(self, needs: DataFrame) -> DataFrame:

@@ -68,7 +68,9 @@ class UserSets:
         """Principals, the largest first, whose users are all among these; and who is left."""
         chosen, left = [], users.copy()
         candidates = {*spoken_to, self.people.memberships.ids[ALL_USERS]}
-        for principal in sorted(candidates, key=lambda one: (-len(self._users(one)), one)):
+        for principal in sorted(
+            candidates, key=lambda principal: (-len(self._users(principal)), principal)
+        ):
             memberships = self._users(principal)
             if left.intersect(memberships) and memberships.issubset(users):
                 chosen.append(principal)

@@ -257,9 +257,9 @@ def _words(body: bytes) -> str:
     """What a refusal says, in short."""
     text = body.decode("utf-8", "replace")
     try:
-        said = parse(text, "")
+        message = parse(text, "")
     except (BadInput, ValueError):
-        said = text
-    if isinstance(said, dict):
-        said = said.get("message") or said.get("error") or ""
-    return " ".join(str(said)[: 10 * _SAID].split())[:_SAID]
+        message = text
+    if isinstance(message, dict):
+        message = message.get("message") or message.get("error") or ""
+    return " ".join(str(message)[: 10 * _SAID].split())[:_SAID]

@@ -93,8 +93,8 @@ def block_of(table: pa.Table, own: tuple[int, int], system: System, people: Peop
     return Block(coded, ids, start, stop, own[0])
 
 
-def _rows(table: pa.Table, what: int) -> pa.Table:
-    return table.filter(pc.equal(table.column("what"), what))
+def _rows(table: pa.Table, kind: int) -> pa.Table:
+    return table.filter(pc.equal(table.column("what"), kind))
 
 
 def _tree(entities: pa.Table, ids: Ints) -> Tree:

@@ -51,9 +51,9 @@ def everywhere(tables: Tables, named: Collection[Entity], model: Model) -> Ints:
     table = pa.table({"type": [e.type for e in named], "name": [e.name for e in named]})
     selected = entities.where("name = ''").select("id")
     if named:
-        wanted = F.broadcast(entities.sparkSession.createDataFrame(table))
+        names_frame = F.broadcast(entities.sparkSession.createDataFrame(table))
         selected = selected.unionAll(
-            entities.join(wanted, ["type", "name"], "left_semi").select("id")
+            entities.join(names_frame, ["type", "name"], "left_semi").select("id")
         )
     keys = sorted(guests.subject_attributes(model))
     if keys and tables.attributes is not None:
@@ -103,10 +103,10 @@ def _reached(entities: DataFrame, edges: DataFrame | None, common: Ints) -> gues
     """What leads on from containers, from targets of edges, and from what is common to all."""
     spark = entities.sparkSession
     own, above = _columns(entities.where("end > id + 1").select("id", "parent"))
-    wanted = spark.createDataFrame(pa.table({"id": pa.array(common.astype(np.int32))}))
+    selected = spark.createDataFrame(pa.table({"id": pa.array(common.astype(np.int32))}))
     if edges is not None:
-        wanted = edges.select(F.col("target").alias("id")).unionAll(wanted).distinct()
-    ids, parents = _columns(entities.join(wanted, "id", "left_semi").select("id", "parent"))
+        selected = edges.select(F.col("target").alias("id")).unionAll(selected).distinct()
+    ids, parents = _columns(entities.join(selected, "id", "left_semi").select("id", "parent"))
     everyone, places = np.unique(np.concatenate([own, ids]), return_index=True)
     sources = targets = np.zeros(0, dtype=np.int64)
     if edges is not None:
@@ -144,13 +144,13 @@ def rows(tables: Tables, pairs: DataFrame, bits: int) -> DataFrame:
     )
 
 
-def _row(frame: DataFrame, what: int, **columns: str) -> DataFrame:
+def _row(frame: DataFrame, row_kind: int, **columns: str) -> DataFrame:
     def column(name: str, type: str) -> Column:
         source = F.col(columns[name]) if name in columns else F.lit(None)
         return source.cast(type).alias(name)
 
     return frame.select(
-        F.lit(what).alias("what"),
+        F.lit(row_kind).alias("what"),
         F.col("id"),
         *(column(name, "int") for name in ("a", "b")),
         *(column(name, "string") for name in ("s", "t")),
@@ -266,11 +266,11 @@ def _sources(edges: Edges) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(edges.offsets) - 1), np.diff(edges.offsets))
 
 
-def _table(what: int, ids: NDArray[Any], **cells: Any) -> pa.Table:
+def _table(row_kind: int, ids: NDArray[Any], **cells: Any) -> pa.Table:
     """Rows of one kind; what is not given is null."""
     given = {
         "block": np.zeros(len(ids), np.int32),
-        "what": np.full(len(ids), what, np.int32),
+        "what": np.full(len(ids), row_kind, np.int32),
         "id": ids.astype(np.int32),
         **cells,
     }

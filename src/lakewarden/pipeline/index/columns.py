@@ -47,8 +47,8 @@ def flags(column: pa.ChunkedArray) -> NDArray[np.bool_]:
 def encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
     """Different texts, and for each row the place of its own; not all need be of some row."""
     if pa.types.is_dictionary(column.type):
-        whole = column.unify_dictionaries()
-        chunks = _chunks(whole)
+        unified = column.unify_dictionaries()
+        chunks = _chunks(unified)
         texts = chunks[0].dictionary.to_pylist() if chunks else []
         return texts, np.concatenate([_NO_INTS, *(_ints(chunk.indices) for chunk in chunks)])
     once = column.combine_chunks().dictionary_encode()

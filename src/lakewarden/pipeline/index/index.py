@@ -152,7 +152,10 @@ def scopes_digest(grants: Table) -> str:
 def write_people(memberships: Memberships, folder: Path) -> None:
     """Writes who there is and who acts as whom; `Index.memberships` reads it."""
     principals = memberships.principals
-    kinds, names = [one.kind for one in principals], [one.name for one in principals]
+    kinds, names = (
+        [principal.kind for principal in principals],
+        [principal.name for principal in principals],
+    )
     stored = [id in memberships.stored for id in range(len(principals))]
     followed = {(m, g) for m, groups in memberships.of.items() for g in groups}
     edges = sorted(followed | memberships.inert)
@@ -262,7 +265,7 @@ def _coded(index: Index, people: People | None) -> Coded:
     if people is not None:
         known = memberships.principals
         memberships = Memberships.build(people.principals, people.memberships, known)
-        owner = np.array([memberships.ids[one] for one in known], dtype=np.int32)[owner]
+        owner = np.array([memberships.ids[principal] for principal in known], dtype=np.int32)[owner]
     labels = {name: label for label, name in enumerate(index.ownerships)}
     numbers = numbered(owners.column("s"), labels)
     cells = (attributes.column(name).to_pylist() for name in ("id", "s", "t"))

@@ -166,10 +166,10 @@ def _above(
 
 
 def _stored_rows(
-    spark: SparkSession, entities: DataFrame, wanted: Iterable[Entity]
+    spark: SparkSession, entities: DataFrame, selected: Iterable[Entity]
 ) -> dict[Entity, Row]:
     """Those of the wanted entities that are stored."""
-    keys = sorted(wanted)
+    keys = sorted(selected)
     if not keys:
         return {}
     table = pa.table({"type": [e.type for e in keys], "name": [e.name for e in keys]})
@@ -212,10 +212,10 @@ def sort_leaves(spark: SparkSession, placed: Placed, sequenced: Sequenced, bits:
         some = replace(placed, frame=placed.frame.sample(share))
         yield from _cells(_leaves(spark, some, table).select("parent", "name", "type"))
 
-    made = cuts(weights(sequenced, placed.leaves, total // parts, sample), parts)
+    leaf_cuts = cuts(weights(sequenced, placed.leaves, total // parts, sample), parts)
     return (
-        _gapped(spark, placed, sequenced, made)
-        .repartitionById(len(made) + 1, "part")
+        _gapped(spark, placed, sequenced, leaf_cuts)
+        .repartitionById(len(leaf_cuts) + 1, "part")
         .sortWithinPartitions("gap", "name", "type")
         .withColumn("row", F.monotonically_increasing_id().bitwiseAND((1 << _ROW_BITS) - 1))
     )
@@ -239,7 +239,7 @@ def _leaves(spark: SparkSession, placed: Placed, parents: pa.Table) -> DataFrame
 
 
 def _gapped(
-    spark: SparkSession, placed: Placed, sequenced: Sequenced, made: Sequence[Cut]
+    spark: SparkSession, placed: Placed, sequenced: Sequenced, leaf_cuts: Sequence[Cut]
 ) -> DataFrame:
     """The leaves, each with the gap in which it lies and its part."""
     parents = [parent for parent, count in enumerate(placed.leaves, TOP) if count]
@@ -247,11 +247,11 @@ def _gapped(
     frames = []
     if len(crossed) < len(parents):
         straight = [parent for parent in parents if parent not in sequenced.members]
-        frames.append(_straight(spark, placed, sequenced, straight, made))
+        frames.append(_straight(spark, placed, sequenced, straight, leaf_cuts))
     if crossed:
         table = _members_of(placed.containers, crossed).append_column("parent", pa.array(crossed))
         among = _leaves(spark, placed, table).select(*_KEY, "stored", "parent")
-        frames.append(among.mapInArrow(_crossed(sequenced, made), _GAPPED))
+        frames.append(among.mapInArrow(_crossed(sequenced, leaf_cuts), _GAPPED))
     return parquet_output.union(frames)
 
 
@@ -260,17 +260,17 @@ def _straight(
     placed: Placed,
     sequenced: Sequenced,
     parents: Sequence[int],
-    made: Sequence[Cut],
+    leaf_cuts: Sequence[Cut],
 ) -> DataFrame:
     """The leaves of containers in which is no other: all of one lie in one gap."""
     gaps = [last_gap(sequenced, parent) for parent in parents]
     inner: dict[int, list[str]] = {}
-    for gap, name in made:
+    for gap, name in leaf_cuts:
         if name:
             inner.setdefault(gap, []).append(name)
     table = _members_of(placed.containers, parents)
     table = table.append_column("gap", pa.array(gaps, pa.int32()))
-    starts = [part_of(made, gap, "") for gap in gaps]
+    starts = [part_of(leaf_cuts, gap, "") for gap in gaps]
     table = table.append_column("part", pa.array(starts, pa.int32()))
     names = pa.array([inner.get(gap, []) for gap in gaps], pa.list_(pa.string()))
     passed = F.size(F.filter("cuts", lambda cut: cut <= F.col("name")))
@@ -281,14 +281,14 @@ def _straight(
 Batches = Iterator[pa.RecordBatch]
 
 
-def _crossed(sequenced: Sequenced, made: Sequence[Cut]) -> Callable[[Batches], Batches]:
+def _crossed(sequenced: Sequenced, leaf_cuts: Sequence[Cut]) -> Callable[[Batches], Batches]:
     """Adds to each leaf the gap in which it lies, beside other containers, and its part."""
 
     def add(batches: Batches) -> Batches:
         for batch in batches:
             cells = [batch.column(name).to_pylist() for name in ("parent", "name", "type")]
             gaps = [sequenced.gap(*row) for row in zip(*cells, strict=True)]
-            parts = [part_of(made, *row) for row in zip(gaps, cells[1], strict=True)]
+            parts = [part_of(leaf_cuts, *row) for row in zip(gaps, cells[1], strict=True)]
             columns = [pa.array(numbers, pa.int32()) for numbers in (gaps, parts)]
             members = batch.select([*_KEY, "stored"])
             yield members.append_column("gap", columns[0]).append_column("part", columns[1])
@@ -391,16 +391,16 @@ def cuts(weights: Iterable[Weight], parts: int) -> list[Cut]:
     """The beginnings of the second part and all others, ascending; there may be fewer parts."""
     ordered = sorted(weights)
     size = sum(weight.leaves for weight in ordered) / parts
-    made: list[Cut] = []
+    leaf_cuts: list[Cut] = []
     passed, part = 0.0, 0
     for gap, name, count in ordered:
-        if int(passed / size) > part and (gap, name) not in made[-1:]:
+        if int(passed / size) > part and (gap, name) not in leaf_cuts[-1:]:
             part = int(passed / size)
-            made.append((gap, name))
+            leaf_cuts.append((gap, name))
         passed += count
-    return made
+    return leaf_cuts
 
 
-def part_of(made: Sequence[Cut], gap: int, name: str) -> int:
+def part_of(leaf_cuts: Sequence[Cut], gap: int, name: str) -> int:
     """The part in which a leaf lies."""
-    return bisect_right(made, (gap, name))
+    return bisect_right(leaf_cuts, (gap, name))

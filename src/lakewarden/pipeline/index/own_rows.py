@@ -50,8 +50,8 @@ def own_where(folder: Path, bits: int, chosen: pc.Expression, columns: Sequence[
     import pyarrow.dataset as ds  # which imports pandas, and a server reads indexes without
 
     rows = ds.dataset(folder, format="parquet")
-    wanted = list(dict.fromkeys(("block", "id", *columns)))
-    matching = rows.to_table(columns=wanted, filter=chosen)
+    names = list(dict.fromkeys(("block", "id", *columns)))
+    matching = rows.to_table(columns=names, filter=chosen)
     is_own = pc.equal(pc.shift_right(matching.column("id"), bits), matching.column("block"))
     return matching.filter(is_own).select(list(columns))
 

@@ -48,8 +48,10 @@ class DbtReader:
 
 def readers() -> dict[str, DbtReader]:
     """The readers by models; the first one is the usual one."""
-    readers_by_model = {next(iter(system.models)): one for system, one in registry().having("dbt")}
-    return dict(sorted(readers_by_model.items(), key=lambda one: len(one[1].required)))
+    readers_by_model = {
+        next(iter(system.models)): reader for system, reader in registry().having("dbt")
+    }
+    return dict(sorted(readers_by_model.items(), key=lambda entry: len(entry[1].required)))
 
 
 @dataclass(frozen=True, slots=True)

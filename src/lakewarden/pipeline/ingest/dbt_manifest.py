@@ -87,7 +87,7 @@ def read(file: Path, name: str) -> Dbt:
     section = Section(parse(text, name), name)
     metadata = Section(section.take("metadata"), section.at("metadata"))
     _check_version(metadata)
-    groups = {id: _group(one) for id, one in section.named("groups").items()}
+    groups = {id: _group(group) for id, group in section.named("groups").items()}
     project = Dbt(metadata.text("adapter_type"), [], Counter(), [])
     for key in ("nodes", "sources"):
         for id, node in section.named(key).items():
@@ -190,10 +190,10 @@ def _owners(id: str, section: Section, key: str, project: Dbt) -> Iterator[Owner
     meta = section.take(key)
     value = meta.get("owner") if isinstance(meta, Mapping) else None
     listed = value if isinstance(value, list) else [value]
-    for one in listed:
-        if isinstance(one, str) and one.strip():
-            yield Owner(one.strip(), is_group=False)
-        elif one is not None:
+    for owner in listed:
+        if isinstance(owner, str) and owner.strip():
+            yield Owner(owner.strip(), is_group=False)
+        elif owner is not None:
             project.notes.append((id, f"an owner in `{key}` that is no text"))
 
 

@@ -197,31 +197,38 @@ class Merged:
         self._check_settings(system.model)
         source = self.source
         if isinstance(source, Resolving):
-            source = source.knowing([entity for one in taken for entity in one.entities()])
+            source = source.knowing(
+                [entity for inventory in taken for entity in inventory.entities()]
+            )
         reading = source.read(spark, system, scratch, progress)
         parts = [(source.kind, _here(reading.rows)), *((t.place, list(t.rows())) for t in taken)]
         return Reading(
             rows=list(merged(parts)),
             inputs=[*reading.inputs, *self._inputs()] if reading.inputs else (),
             ignored=reading.ignored,
-            not_read=[*reading.not_read, *(said for one in taken for said in one.left())],
+            not_read=[
+                *reading.not_read,
+                *(note for inventory in taken for note in inventory.left()),
+            ],
             described=reading.described,
         )
 
     def _check_text(self, system: System) -> None:
-        for one in self._taken():
-            if one.loaded.system.text != system.text:
+        for inventory in self._taken():
+            if inventory.loaded.system.text != system.text:
                 message = f"is of another edition of the model `{system.model.name}`"
-                raise BadInput(message, where=str(one.inventory.path))
+                raise BadInput(message, where=str(inventory.inventory.path))
 
     def _check_settings(self, model: Model) -> None:
         """Statements mean what they mean under the settings that they were written for."""
-        for one in self._taken():
-            theirs = one.loaded.system.model.settings
-            if STATEMENTS in one.inventory.parts and theirs != model.settings:
+        for inventory in self._taken():
+            theirs = inventory.loaded.system.model.settings
+            if STATEMENTS in inventory.inventory.parts and theirs != model.settings:
                 differing = sorted(k for k in model.settings if theirs[k] != model.settings[k])
                 named = ", ".join(f"`{name} = {theirs[name]}`" for name in differing)
-                raise BadInput(f"its statements are under {named}", where=str(one.inventory.path))
+                raise BadInput(
+                    f"its statements are under {named}", where=str(inventory.inventory.path)
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +276,7 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
     What one part says in several ways is left to the checks of every run.
     """
     seen: set[tuple[str, tuple[str, ...]]] = set()
-    said: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
+    values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
     for name, rows in parts:
         mine: dict[tuple[str, ...], set[str]] = {}
         for row in rows:
@@ -283,7 +290,7 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
                 yield row
         seen |= {(row.table, row.cells) for row in rows if not row.reason}
         for key, values in mine.items():
-            first, known = said.setdefault(key, (name, frozenset(values)))
+            first, known = values_by_key.setdefault(key, (name, frozenset(values)))
             if known != values:
                 yield error_row(_conflict(key, known, values), f"{first} and {name}")
 
@@ -300,13 +307,13 @@ def _exclusive(row: Row) -> tuple[tuple[str, ...], str] | None:
     return None
 
 
-def _conflict(key: tuple[str, ...], one: Iterable[str], other: Iterable[str]) -> str:
-    what, *about = key
-    if what == "statement":
+def _conflict(key: tuple[str, ...], first: Iterable[str], second: Iterable[str]) -> str:
+    fact, *about = key
+    if fact == "statement":
         return f"the statement `{about[0]}` has two contents: rename one"
     subject = ":".join(about[:2])
-    of = "is in" if what == "in" else f"has as {about[2]}"
-    values = [", ".join(f"`{value}`" for value in sorted(values)) for values in (one, other)]
+    of = "is in" if fact == "in" else f"has as {about[2]}"
+    values = [", ".join(f"`{value}`" for value in sorted(values)) for values in (first, second)]
     return f"{subject} {of} {values[0]} in one, {values[1]} in the other"
 
 

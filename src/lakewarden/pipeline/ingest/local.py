@@ -62,13 +62,13 @@ class Local:
     def _sound(self, table: str) -> Iterator[tuple[str, ...]]:
         return (row.cells for row in self.rows if row.table == table and not row.reason)
 
-    def write(self, table: str, count: int, one: DirectoryDraft) -> Content:
+    def write(self, table: str, count: int, directory_draft: DirectoryDraft) -> Content:
         """See `Rows`."""
-        made: dict[str, Callable[[], Iterable[Cells]]] = {
+        makers: dict[str, Callable[[], Iterable[Cells]]] = {
             "entities": self._placed,
             QUARANTINE: self._quarantine,
         }
-        return one.put(table, made.get(table, lambda: self._sound(table))())
+        return directory_draft.put(table, makers.get(table, lambda: self._sound(table))())
 
     def _placed(self) -> Iterator[Cells]:
         places = {cells[:2]: cells[2:] for cells in self._sound(PLACEMENTS)}

@@ -59,11 +59,11 @@ def own(
     ownership = read_owner_rules(system, rules, spark, semantics)
     ruled = hashlib.sha256(rules.read_bytes()).hexdigest()
     options = {"ownership": ruled, "semantics": ownership.semantics}
-    with draft(out, fresh=fresh) as one:
-        if one.previous is not None and one.previous.model != before.model:
-            message = f"holds a realm of the model `{one.previous.model}`"
+    with draft(out, fresh=fresh) as directory_draft:
+        if directory_draft.previous is not None and directory_draft.previous.model != before.model:
+            message = f"holds a realm of the model `{directory_draft.previous.model}`"
             raise BadInput(message, where=str(out))
-        stages = Stages(one.scratch)
+        stages = Stages(directory_draft.scratch)
         version = folder_of(directory, before)
         key = digest(before.text(), options)
 
@@ -73,13 +73,13 @@ def own(
         counts = stages.run("own", key, give)
         progress("own", 1, 1, f"{counts['added']} owners added, {counts['removed']} removed")
         rows = spark.read.schema(spark_schema("owners")).parquet(
-            read_from(one.scratch / "own" / "rows")
+            read_from(directory_draft.scratch / "own" / "rows")
         )
 
         def write(_: Path) -> Counts:
-            return _written(version, before, rows, counts["total"], one, progress)
+            return _written(version, before, rows, counts["total"], directory_draft, progress)
 
-        written = stages.run("write", key, write, place=one.folder)
+        written = stages.run("write", key, write, place=directory_draft.folder)
         manifest = Manifest(
             model=before.model,
             settings=before.settings,
@@ -94,7 +94,7 @@ def own(
             model_text=before.model_text,
         )
         report = _report(before, counts, stages)
-        manifest, is_new = one.finish(manifest, report.table)
+        manifest, is_new = directory_draft.finish(manifest, report.table)
         _take_along(directory / STATEMENTS, out / STATEMENTS)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
@@ -134,23 +134,23 @@ def _written(
     before: Manifest,
     owners: DataFrame,
     total: int,
-    one: DirectoryDraft,
+    directory_draft: DirectoryDraft,
     progress: Progress,
 ) -> dict[str, Any]:
     """Writes the owners, and copies every other table."""
     tables: dict[str, Content] = {}
     for done, name in enumerate(COLUMNS, 1):
         if name == "owners":
-            tables[name] = one.write(name, owners, total)
+            tables[name] = directory_draft.write(name, owners, total)
         else:
             _check(version, name, before)
-            shutil.copytree(version / name, one.folder / name)
+            shutil.copytree(version / name, directory_draft.folder / name)
             tables[name] = before.tables[name]
         progress("write", done, len(COLUMNS) + 1, f"{tables[name].rows} {name}")
     text = (version / STATEMENT_LINES).read_text("utf-8")
     if lines_content(text) != before.statements:
         raise BadInput("differs from its manifest", where=str(version / STATEMENT_LINES))
-    one.write_statements(text)
+    directory_draft.write_statements(text)
     return {"tables": tables}
 
 

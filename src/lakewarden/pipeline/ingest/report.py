@@ -99,7 +99,7 @@ class Report:
         return {
             "version": manifest.version,
             "source": manifest.source,
-            "inputs": [one.name for one in manifest.inputs],
+            "inputs": [input.name for input in manifest.inputs],
             "rows": {
                 name: {"in": rows.came_in, "out": rows.passed, "quarantined": rows.quarantined}
                 for name, rows in self.rows.items()

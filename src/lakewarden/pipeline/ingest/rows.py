@@ -50,7 +50,7 @@ class Rows(Protocol):
         """What the checks came to."""
         ...
 
-    def write(self, table: str, count: int, one: DirectoryDraft) -> Content:
+    def write(self, table: str, count: int, directory_draft: DirectoryDraft) -> Content:
         """Writes a table of a version, which has so many rows, from checked rows."""
         ...
 
@@ -128,11 +128,11 @@ class Distributed:
         """Whether a row is of the table and passed."""
         return (self.frame["table"] == name) & self.frame["reason"].isNull()
 
-    def write(self, table: str, count: int, one: DirectoryDraft) -> Content:
+    def write(self, table: str, count: int, directory_draft: DirectoryDraft) -> Content:
         """See `Rows`."""
-        made = {"entities": self._placed, QUARANTINE: self._quarantine}
-        frame = self.owners if table == "owners" else made.get(table, lambda: self.table(table))()
-        return one.write(table, frame, count)
+        frames = {"entities": self._placed, QUARANTINE: self._quarantine}
+        frame = self.owners if table == "owners" else frames.get(table, lambda: self.table(table))()
+        return directory_draft.write(table, frame, count)
 
     def _placed(self) -> DataFrame:
         """The entities with their places."""

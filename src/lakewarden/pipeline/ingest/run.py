@@ -96,11 +96,14 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     if ownership is not None:
         rules = read_owner_rules(system, ownership, spark)
         ruled = {"ownership": hashlib.sha256(ownership.read_bytes()).hexdigest()}
-    with draft(out, fresh=fresh) as one:
-        if one.previous is not None and one.previous.model != system.model.name:
-            message = f"holds a realm of the model `{one.previous.model}`"
+    with draft(out, fresh=fresh) as directory_draft:
+        if (
+            directory_draft.previous is not None
+            and directory_draft.previous.model != system.model.name
+        ):
+            message = f"holds a realm of the model `{directory_draft.previous.model}`"
             raise BadInput(message, where=str(out))
-        run = _Run(spark, system, one, Stages(one.scratch), progress)
+        run = _Run(spark, system, directory_draft, Stages(directory_draft.scratch), progress)
         local = _fetched(source, run)
         read = _read(local, run, for_spark=rules is not None)
         checked = _check(read, run)
@@ -121,7 +124,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
             deleted=_deleted(read, system),
             model_text=system.text,
         )
-        manifest, is_new = one.finish(manifest, report.table)
+        manifest, is_new = directory_draft.finish(manifest, report.table)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
     return Result(manifest, report, is_new)
@@ -161,7 +164,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         return {
             "here": isinstance(rows, Local),
             "counts": counts,
-            "inputs": [asdict(one) for one in inputs],
+            "inputs": [asdict(input) for input in inputs],
             "ignored": dict(reading.ignored),
             "not_read": list(reading.not_read),
             "described": {type: list(pair) for type, pair in reading.described.items()},
@@ -169,11 +172,11 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
 
     key = None if known is None else _key(source, known, run.system)
     result = run.stages.run("read", key and digest(key, for_spark), read)
-    inputs = tuple(Input(**one) for one in result["inputs"])
+    inputs = tuple(Input(**input) for input in result["inputs"])
     total = sum(result["counts"].get(name, 0) for name in COUNTED)
     run.progress("read", 1, 1, f"{total} rows{_again('read', run)}")
     return _Read(
-        rows=_reopened(run, "read", here=result["here"]),
+        rows=_reopened(run, "read", is_local=result["here"]),
         counts=result["counts"],
         inputs=inputs,
         ignored=result["ignored"],
@@ -184,7 +187,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
 
 
 def _key(source: Source, inputs: Sequence[Input], system: System) -> str:
-    named = [(one.name, one.sha256) for one in inputs]
+    named = [(input.name, input.sha256) for input in inputs]
     return digest(source.kind, dict(source.options), named, system.model.digest)
 
 
@@ -208,14 +211,14 @@ def _taken(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: b
     return Distributed(frame_of(spark, rows))
 
 
-def _reopened(run: _Run, stage: str, *, here: bool) -> Rows:
+def _reopened(run: _Run, stage: str, *, is_local: bool) -> Rows:
     """What a stage kept."""
     place = run.draft.scratch / stage / "rows"
-    return local(place) if here else distributed(run.spark, place)
+    return local(place) if is_local else distributed(run.spark, place)
 
 
 def _check(read: _Read, run: _Run) -> Checked:
-    here = isinstance(read.rows, Local)
+    is_local = isinstance(read.rows, Local)
 
     def judge(folder: Path) -> Counts:
         rows = read.rows.checked(COUNTED, run.system.model).written(folder / "rows")
@@ -231,10 +234,10 @@ def _check(read: _Read, run: _Run) -> Checked:
             expect(f"{name} after the checks", judged, read.counts.get(name, 0))
         return {"passed": passed, "failed": failed, "reasons": reasons}
 
-    counts = run.stages.run("check", digest(read.key, here), judge)
+    counts = run.stages.run("check", digest(read.key, is_local), judge)
     aside = sum(counts["failed"].values())
     run.progress("check", 1, 1, f"{aside} rows set aside{_again('check', run)}")
-    rows = _reopened(run, "check", here=here)
+    rows = _reopened(run, "check", is_local=is_local)
     return Checked(rows, counts["passed"], counts["failed"], counts["reasons"])
 
 
@@ -255,8 +258,8 @@ def _own(checked: Checked, rules: OwnerRules | None, key: str, run: _Run) -> Own
         return {"total": after.count(), "added": added, "removed": removed}
 
     counts = run.stages.run("own", key, own)
-    said = f"{counts['added']} owners added, {counts['removed']} removed"
-    run.progress("own", 1, 1, said + _again("own", run))
+    summary = f"{counts['added']} owners added, {counts['removed']} removed"
+    run.progress("own", 1, 1, summary + _again("own", run))
     after = run.spark.read.schema(schema).parquet(read_from(place))
     return Owned(rows.with_owners(after), **counts)
 

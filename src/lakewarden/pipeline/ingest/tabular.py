@@ -357,9 +357,9 @@ class _Line:
 
     def word(self, column: str, options: Iterable[str]) -> str:
         """A cell that holds one of our words."""
-        value, words = self.text(column), sorted(options)
-        if value not in words:
-            message = f"unknown {quoted(value)}; expected one of: {', '.join(words)}"
+        value, allowed = self.text(column), sorted(options)
+        if value not in allowed:
+            message = f"unknown {quoted(value)}; expected one of: {', '.join(allowed)}"
             raise BadInput(message, where=f"{self.place}.{column}")
         return value
 

@@ -138,21 +138,21 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
         raise BadInput(message, where=str(out))
     with locked(out):
         previous = read_manifest(out) if (out / MANIFEST).exists() else None
-        one = DirectoryDraft(out, previous)
+        directory_draft = DirectoryDraft(out, previous)
         if fresh:
-            _sweep(one)
-        one.scratch.mkdir(mode=0o700, exist_ok=True)
-        one.folder.mkdir(exist_ok=True)
+            _sweep(directory_draft)
+        directory_draft.scratch.mkdir(mode=0o700, exist_ok=True)
+        directory_draft.folder.mkdir(exist_ok=True)
         try:
-            yield one
+            yield directory_draft
         except WardenError as error:
             # The same input would be refused again; a cluster that went away comes back.
             if not isinstance(error, Unavailable):
-                _sweep(one)
+                _sweep(directory_draft)
             raise
-        _sweep(one)
+        _sweep(directory_draft)
 
 
-def _sweep(one: DirectoryDraft) -> None:
-    for folder in (one.scratch, one.folder):
+def _sweep(directory_draft: DirectoryDraft) -> None:
+    for folder in (directory_draft.scratch, directory_draft.folder):
         shutil.rmtree(folder, ignore_errors=True)

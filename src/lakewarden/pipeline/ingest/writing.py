@@ -39,14 +39,14 @@ class Owned(NamedTuple):
     removed: int = 0
 
 
-def expect(what: str, actual: int, expected: int) -> None:
+def expect(label: str, actual: int, expected: int) -> None:
     """INVARIANT: no row is lost on the way, and none appears."""
     if actual != expected:
-        raise WardenError(f"rows do not add up: {what}: expected {expected}, found {actual}")
+        raise WardenError(f"rows do not add up: {label}: expected {expected}, found {actual}")
 
 
 def write(
-    checked: Checked, owned: Owned, one: DirectoryDraft, progress: Progress
+    checked: Checked, owned: Owned, directory_draft: DirectoryDraft, progress: Progress
 ) -> tuple[dict[str, Content], Content]:
     """Writes every table and the statements; what each holds. Raises when a row is missing."""
     counts = {
@@ -56,10 +56,10 @@ def write(
     }
     tables: dict[str, Content] = {}
     for done, name in enumerate(COLUMNS, 1):
-        tables[name] = owned.rows.write(name, counts.get(name, 0), one)
+        tables[name] = owned.rows.write(name, counts.get(name, 0), directory_draft)
         progress("write", done, len(COLUMNS) + 1, f"{tables[name].rows} {name}")
-    statements = one.write_statements(_statements(checked))
-    _compare(checked, owned, tables, statements, one)
+    statements = directory_draft.write_statements(_statements(checked))
+    _compare(checked, owned, tables, statements, directory_draft)
     return tables, statements
 
 
@@ -79,14 +79,14 @@ def _compare(
     owned: Owned,
     tables: Mapping[str, Content],
     statements: Content,
-    one: DirectoryDraft,
+    directory_draft: DirectoryDraft,
 ) -> None:
     """Compares what was written with what was counted on the way."""
     passed = checked.passed
     for name in TABLES:
         grown = owned.added - owned.removed if name == "owners" else 0
         expect(f"{name} written", tables[name].rows, passed.get(name, 0) + grown)
-    parents = pq.read_table(one.folder / "entities", columns=["parent_type"]).column(0)
+    parents = pq.read_table(directory_draft.folder / "entities", columns=["parent_type"]).column(0)
     expect("places written", len(parents) - parents.null_count, passed.get(PLACEMENTS, 0))
     expect("statements written", statements.rows, passed.get(STATEMENTS, 0))
     expect("rows in quarantine", tables[QUARANTINE].rows, sum(checked.failed.values()))

@@ -110,15 +110,15 @@ def _checked(origin: Path, index: Index) -> directory_manifest.Manifest:
 def _table(findings: Iterable[Finding]) -> pa.Table:
     rows = [
         {
-            "realm": one.realm,
-            "rule": one.rule.id,
-            "severity": one.severity.word,
-            "kind": one.place.kind,
-            "name": one.place.name,
-            "says": one.says,
-            "fix": one.fix,
+            "realm": finding.realm,
+            "rule": finding.rule.id,
+            "severity": finding.severity.word,
+            "kind": finding.place.kind,
+            "name": finding.place.name,
+            "says": finding.says,
+            "fix": finding.fix,
         }
-        for one in findings
+        for finding in findings
     ]
     return pa.Table.from_pylist(rows, _COLUMNS)
 

@@ -54,8 +54,8 @@ class Skeleton:
                 self.entities.join(F.broadcast(spark.createDataFrame(ids)), "id")
             )
         if register.missing_entities:
-            wanted = sorted(register.missing_entities)
-            table = pa.table({"s": [e.type for e in wanted], "t": [e.name for e in wanted]})
+            missing = sorted(register.missing_entities)
+            table = pa.table({"s": [e.type for e in missing], "t": [e.name for e in missing]})
             frame = F.broadcast(spark.createDataFrame(table))
             named_entities += _named(self.entities.join(frame, ["s", "t"]))
         register.learn(named_entities)

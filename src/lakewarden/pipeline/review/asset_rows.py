@@ -97,7 +97,9 @@ class Listing:
         attributes, own = self._snapshot.coded.attributes, self._block.own
         removed = [id for id, of in attributes.items() if "true" in of.get(REMOVED, ())]
         stored = self._snapshot.coded.tree.stored
-        here = np.array([id for id in removed if id in own and id in stored], dtype=np.int32)
-        people = sorted({n for n in self._reduction.persons(here).tolist() if n >= 0})
+        removed_here = np.array(
+            [id for id in removed if id in own and id in stored], dtype=np.int32
+        )
+        people = sorted({n for n in self._reduction.persons(removed_here).tolist() if n >= 0})
         if people:
             yield batch(what=[GONE] * len(people), id=people)

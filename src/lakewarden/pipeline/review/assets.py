@@ -53,8 +53,8 @@ def reached(findings: MergedFindings, chosen: Chosen) -> Reached:
             if matter is not None and (type, matter) in findings.coarse:
                 groups = findings.groups((type, matter))
                 known[way, type] = {
-                    one.container: (one.key if one.some or one.opens else None, one.some)
-                    for one in groups
+                    group.container: (group.key if group.some or group.opens else None, group.some)
+                    for group in groups
                 }
     return known
 
@@ -67,13 +67,16 @@ class Describing:
     """
 
     def __init__(
-        self, people: People, gone: frozenset[int], coarse: Reached, labels: Labels
+        self, people: People, removed: frozenset[int], coarse: Reached, labels: Labels
     ) -> None:
         memberships, model = people.memberships, people.model
         self._names = pa.array(
             [words(principal) for principal in memberships.principals], pa.string()
         )
-        self._stored, self._active = sorted(memberships.stored), sorted(memberships.stored - gone)
+        self._stored, self._active = (
+            sorted(memberships.stored),
+            sorted(memberships.stored - removed),
+        )
         self._unowned = sorted(n for n, declared in model.types.items() if not declared.owned)
         self._coarse = {
             at: {name: (key, len(users)) for name, (key, users) in of.items()}
@@ -101,10 +104,10 @@ class Describing:
             *map(_hex, by_way),
             *(pc.list_element(counts, way) for way in range(len(WAYS))),
         ]
-        whole = pa.Table.from_arrays(columns, schema=SCHEMAS[BY_ASSET])
+        table = pa.Table.from_arrays(columns, schema=SCHEMAS[BY_ASSET])
         reasons = self._reasons(batch)
-        orphaned = whole.append_column("reason", reasons).filter(reasons.is_valid())
-        return whole, orphaned.select(SCHEMAS[ORPHANS].names)
+        orphaned = table.append_column("reason", reasons).filter(reasons.is_valid())
+        return table, orphaned.select(SCHEMAS[ORPHANS].names)
 
     def _named(self, owners: pa.ListArray) -> pa.ListArray:
         return pa.ListArray.from_arrays(_offsets(owners), self._names.take(owners.flatten()))
@@ -183,8 +186,8 @@ def _by_group(batch: pa.RecordBatch, coarse: _Sizes) -> tuple[pa.Array, pa.Array
         counts[rows, way] = np.array([n for _, n in key_and_size], dtype=object)[codes[rows]]
     offsets = pa.array(np.arange(len(batch) + 1, dtype=np.int32) * len(WAYS))
     flat = pa.array(keys.reshape(-1), pa.binary()), pa.array(counts.reshape(-1), pa.int64())
-    made = [pa.ListArray.from_arrays(offsets, part) for part in flat]
-    return made[0], made[1]
+    arrays = [pa.ListArray.from_arrays(offsets, part) for part in flat]
+    return arrays[0], arrays[1]
 
 
 def _cells(column: pa.Array) -> _Cells:
@@ -200,11 +203,11 @@ def _none(offsets: Any, marks: Any) -> Any:
     return before[offsets[1:]] == before[offsets[:-1]]
 
 
-def standing(people: People, gone: frozenset[int]) -> Mapping[str, tuple[bool, bool]]:
+def standing(people: People, removed: frozenset[int]) -> Mapping[str, tuple[bool, bool]]:
     """Of each principal, by name, whether it is stored, and whether it was removed."""
     memberships = people.memberships
     known = enumerate(memberships.principals)
-    return {words(principal): (id in memberships.stored, id in gone) for id, principal in known}
+    return {words(principal): (id in memberships.stored, id in removed) for id, principal in known}
 
 
 def group_rows(
@@ -213,7 +216,11 @@ def group_rows(
     coarse: Reached,
 ) -> Mapping[str, list[tuple[Any, ...]]]:
     """The rows of the tables that count assets by what they belong to."""
-    residues = {one.key: one.residue for classes in findings.classes.values() for one in classes}
+    residues = {
+        judged_class.key: judged_class.residue
+        for classes in findings.classes.values()
+        for judged_class in classes
+    }
     by_group = {(way, key): users for (way, _), of in coarse.items() for key, users in of.values()}
     sizes: dict[tuple[str, str], int] = {}
     users: dict[tuple[str, str, int], BitMap] = {}
@@ -228,8 +235,8 @@ def group_rows(
         else:
             here = findings.audience.stated(residues[key])
         users[at] = users.get(at, BitMap()) | here
-    made: dict[str, list[tuple[Any, ...]]] = {group: [] for group in GROUPS}
+    rows_by_group: dict[str, list[tuple[Any, ...]]] = {group: [] for group in GROUPS}
     for (group, name), size in sorted(sizes.items()):
         counts = (len(users.get((group, name, way), ())) for way in range(len(WAYS)))
-        made[group].append((name, size, *counts))
-    return made
+        rows_by_group[group].append((name, size, *counts))
+    return rows_by_group

@@ -243,7 +243,9 @@ class RoleSets:
     def __init__(self, people: People, audience: Audience) -> None:
         memberships = people.memberships
         named = people.addressed() | {memberships.ids[SERVICE_ADMINS]}
-        compared_users = [audience.telling[one] for one in sorted(audience.telling, key=repr)]
+        compared_users = [
+            audience.telling[comparison] for comparison in sorted(audience.telling, key=repr)
+        ]
         users_by_roles: dict[tuple[frozenset[int], tuple[bool, ...]], list[int]] = {}
         for user in people.crowd.everyone:
             acts = memberships.acts_as(memberships.principals[user]) & named

@@ -101,7 +101,7 @@ class MergedFindings:
             self.rows, _of(GROUP, at), *names
         ):
             atoms = (self.residues.leaves(self.numbers[atom]) for atom in keys)
-            one = Group(
+            group = Group(
                 key=key,
                 container=container,
                 entities=n,
@@ -110,27 +110,27 @@ class MergedFindings:
                 every=BitMap.deserialize(every),
                 atoms=frozenset[Residue]().union(*atoms),
             )
-            by_key[key] = _together(by_key[key], one) if key in by_key else one
-        return tuple(sorted(by_key.values(), key=lambda one: (-one.entities, one.key)))
+            by_key[key] = _together(by_key[key], group) if key in by_key else group
+        return tuple(sorted(by_key.values(), key=lambda group: (-group.entities, group.key)))
 
 
-def _together(one: Group, other: Group) -> Group:
+def _together(first: Group, second: Group) -> Group:
     """A group of which parts lie in several blocks."""
     return Group(
-        key=one.key,
-        container=one.container,
-        entities=one.entities + other.entities,
-        first=min(one.first, other.first),
-        some=one.some | other.some,
-        every=one.every & other.every,
-        atoms=one.atoms | other.atoms,
+        key=first.key,
+        container=first.container,
+        entities=first.entities + second.entities,
+        first=min(first.first, second.first),
+        some=first.some | second.some,
+        every=first.every & second.every,
+        atoms=first.atoms | second.atoms,
     )
 
 
-def _of(what: int, at: At) -> ds.Expression:
+def _of(kind: int, at: At) -> ds.Expression:
     type, matter = at
     fields = ds.field("type") == type, ds.field("matter") == matter
-    return (ds.field("what") == what) & fields[0] & fields[1]
+    return (ds.field("what") == kind) & fields[0] & fields[1]
 
 
 def _columns(rows: ds.Dataset, chosen: ds.Expression, *names: str) -> Iterator[tuple[Any, ...]]:
@@ -144,22 +144,22 @@ def gathered(
     """The findings that were written to the folders; `coarse` are the matters seen by groups."""
     rows = ds.dataset([ds.dataset(folder, format="parquet") for folder in folders])
 
-    def columns(what: int, *names: str) -> Iterator[tuple[Any, ...]]:
-        return _columns(rows, ds.field("what") == what, *names)
+    def columns(kind: int, *names: str) -> Iterator[tuple[Any, ...]]:
+        return _columns(rows, ds.field("what") == kind, *names)
 
     residues, numbers = read(dict(columns(RESIDUE, "key", "text")))
     classes = _classes(rows, numbers, coarse)
     gains: dict[At, Counts] = {}
-    for what in (GAINS, MOST):
-        for type, matter, users, counts in columns(what, "type", "matter", "owners", "counts"):
-            if ((type, matter) in coarse) == (what == MOST):
+    for kind in (GAINS, MOST):
+        for type, matter, users, counts in columns(kind, "type", "matter", "owners", "counts"):
+            if ((type, matter) in coarse) == (kind == MOST):
                 size = len(people.memberships.principals)
                 of_matter = gains.setdefault((type, matter), np.zeros(size, dtype=np.int64))
                 of_matter[users] += counts
     census: dict[str, int] = {}
     for type, n in columns(CENSUS, "type", "n"):
         census[type] = census.get(type, 0) + n
-    first = {one.first for of_type in classes.values() for one in of_type}
+    first = {judged_class.first for of_type in classes.values() for judged_class in of_type}
     first.update(id for (id,) in columns(GROUP, "id"))
     return MergedFindings(
         people=people,
@@ -203,8 +203,8 @@ def class_counts(folder: Path) -> dict[At, dict[int, int]]:
     table = table.group_by(by).aggregate([("key", "count_distinct")])
     by_matter: dict[At, dict[int, int]] = {}
     columns = (table.column(name).to_pylist() for name in (*by, "key_count_distinct"))
-    for type, matter, what, n in zip(*columns, strict=True):
-        by_matter.setdefault((type, matter), {})[what] = n
+    for type, matter, kind, n in zip(*columns, strict=True):
+        by_matter.setdefault((type, matter), {})[kind] = n
     return by_matter
 
 
@@ -222,20 +222,20 @@ def members(folders: Iterable[Path], matters: pa.Table, bits: int) -> Iterator[p
         part = part.join(matters, ["type", "place"], join_type="inner")
         is_group = pc.equal(part.column("what"), GROUP)
         part = part.filter(pc.equal(is_group, part.column("coarse")))
-        made = {
+        columns_of_table = {
             "matter": part.column("matter"),
             "class": [key.hex() for key in part.column("key").to_pylist()],
             "block": pc.shift_right(part.column("id"), bits),
             "n": part.column("n"),
             "bits": part.column("bits"),
         }
-        yield pa.table(made, schema=SCHEMAS[MEMBERS])
+        yield pa.table(columns_of_table, schema=SCHEMAS[MEMBERS])
 
 
 def _names(rows: ds.Dataset, ids: Iterable[int]) -> dict[int, str]:
     """The names of some entities."""
-    wanted = pa.array(sorted(ids), pa.int32())
-    chosen = (ds.field("what") == ASSET) & pc.is_in(ds.field("id"), value_set=wanted)
+    id_array = pa.array(sorted(ids), pa.int32())
+    chosen = (ds.field("what") == ASSET) & pc.is_in(ds.field("id"), value_set=id_array)
     table = rows.to_table(columns=["id", "text"], filter=chosen)
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 

@@ -106,15 +106,15 @@ def columns(
 
 def _svg(title: str, height: int, parts: Sequence[Markup], values: Sequence[Bar]) -> Markup:
     """The chart, with the same said in words for who cannot see it."""
-    words = "; ".join(f"{bar.name}: {bar.value:,}" for bar in values)
+    description = "; ".join(f"{bar.name}: {bar.value:,}" for bar in values)
     return element(
         "svg",
         element("title", title),
-        element("desc", words),
+        element("desc", description),
         *parts,
         viewBox=f"0 0 {WIDTH} {height}",
         role="img",
-        aria_label=f"{title}. {words}",
+        aria_label=f"{title}. {description}",
         xmlns="http://www.w3.org/2000/svg",
     )
 

@@ -207,12 +207,12 @@ class _Finder:
             id=[of.min() for of in members],
             bits=[canonical(of) for of in members],
             container=groups.names,
-            users=[canonical(one.some) for one in classes],
-            every=[canonical(one.every) for one in classes],
-            keys=[self._said(one) for one in classes],
+            users=[canonical(judged_class.some) for judged_class in classes],
+            every=[canonical(judged_class.every) for judged_class in classes],
+            keys=[self._said(judged_class) for judged_class in classes],
         )
         # Whoever owning, or being, anything lets in meets one of the atoms about that.
-        gains = self._most(groups).gains([one.atoms for one in classes])
+        gains = self._most(groups).gains([judged_class.atoms for judged_class in classes])
         yield from _gained(MOST, groups.type, number, gains)
 
     def _most(self, groups: Groups) -> OwnershipBounds:
@@ -242,12 +242,12 @@ class _Finder:
         )
 
 
-def _gained(what: int, type: str, matter: int, gains: Codes) -> Iterator[pa.RecordBatch]:
+def _gained(kind: int, type: str, matter: int, gains: Codes) -> Iterator[pa.RecordBatch]:
     """On how many entities each principal is let in by ownership, those on any."""
     users = np.flatnonzero(gains)
     if len(users):
         yield batch(
-            what=[what],
+            what=[kind],
             type=[type],
             matter=[matter],
             owners=one_list(users.astype(np.int32)),
@@ -273,8 +273,8 @@ def comparison_judge(
             user = None if principal is None else coded.memberships.ids.get(Principal(*principal))
             if principal is None or user is None or principal[0] != USER:
                 continue
-            for number, one in enumerate(questions):
-                node = Compare(one.attribute, one.operator, one.value)
+            for number, comparison in enumerate(questions):
+                node = Compare(comparison.attribute, comparison.operator, comparison.value)
                 truth = point.compare_for(node, id, Principal(*principal))
                 rows.append((number, user, id - block.start + block.first, truth))
         types = (pa.int32(), pa.int32(), pa.int32(), pa.bool_())
@@ -300,7 +300,7 @@ def users_by_comparison(
 ) -> dict[Compared, BitMap]:
     """The users of whom each comparison holds; of several entities the first one speaks."""
     questions = tuple(comparisons)
-    users = {one: BitMap() for one in questions}
+    users = {comparison: BitMap() for comparison in questions}
     first: dict[tuple[int, int], tuple[int, bool]] = {}
     for number, user, id, truth in rows:
         known = first.get((number, user))

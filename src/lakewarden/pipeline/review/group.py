@@ -218,8 +218,8 @@ class Grouping(Algebra[Sides, Groups]):
     def _touching(self, grants: Sequence[Grant], place: Groups) -> list[_Touching]:
         by_group: list[_Touching] = [[] for _ in place.names]
         for grant in grants:
-            touched, whole = self._touched(grant.scope, place)
-            for group, is_whole in zip(touched.tolist(), whole.tolist(), strict=True):
+            touched, complete = self._touched(grant.scope, place)
+            for group, is_whole in zip(touched.tolist(), complete.tolist(), strict=True):
                 by_group[group].append((grant, is_whole))
         return by_group
 
@@ -233,15 +233,15 @@ class Grouping(Algebra[Sides, Groups]):
             codes = place.codes[at[place.ids[at] == inside]]
             counts = np.bincount(codes, minlength=len(place))
             touched = np.flatnonzero(counts)
-            whole = counts[touched] == np.diff(place.starts)[touched]
-            known = place.touched[scope] = touched, whole
+            complete = counts[touched] == np.diff(place.starts)[touched]
+            known = place.touched[scope] = touched, complete
         return known
 
     def _spoken_to(self, grants: _Touching) -> tuple[BitMap, BitMap]:
         """Those to whom the grants that cover a whole group speak, and those to whom any does."""
-        whole = (p for grant, is_whole in grants if is_whole for p in grant.principals)
+        complete = (p for grant, is_whole in grants if is_whole for p in grant.principals)
         every = (p for grant, _ in grants for p in grant.principals)
-        return self._people.of(set(whole)), self._people.of(set(every))
+        return self._people.of(set(complete)), self._people.of(set(every))
 
     def _self(self, privilege: str, place: Groups) -> Atoms:
         model = self._snapshot.model
@@ -264,10 +264,10 @@ def _pairs(groups: Codes, count: int, column: Column) -> list[list[int]]:
 
 def _said(privilege: str, grants: Sequence[Grant]) -> Atoms:
     """What the grants say of one privilege."""
-    said: Cover = cover({0: list(grants)}, [0])
-    atoms: set[Residue] = {Owned((), types, ids) for types, ids in said.owners}
-    if said.allows:
-        atoms.add(Given(privilege, said.allows))
-    if said.denies:
-        atoms.add(Free(privilege, said.denies))
+    covered: Cover = cover({0: list(grants)}, [0])
+    atoms: set[Residue] = {Owned((), types, ids) for types, ids in covered.owners}
+    if covered.allows:
+        atoms.add(Given(privilege, covered.allows))
+    if covered.denies:
+        atoms.add(Free(privilege, covered.denies))
     return frozenset(atoms)

@@ -85,28 +85,28 @@ def groups_of(
     return Groups(type, ids, codes, tuple(names), np.lexsort((scopes[ids], codes)), starts)
 
 
-def either(one: Sides, other: Sides) -> Sides:
+def either(first: Sides, second: Sides) -> Sides:
     """Bounds for whom one of two lets in."""
     return Sides(
-        [a | b for a, b in zip(one.some, other.some, strict=True)],
-        [a | b for a, b in zip(one.most, other.most, strict=True)],
-        [a | b for a, b in zip(one.every, other.every, strict=True)],
-        [a | b for a, b in zip(one.atoms, other.atoms, strict=True)],
+        [a | b for a, b in zip(first.some, second.some, strict=True)],
+        [a | b for a, b in zip(first.most, second.most, strict=True)],
+        [a | b for a, b in zip(first.every, second.every, strict=True)],
+        [a | b for a, b in zip(first.atoms, second.atoms, strict=True)],
     )
 
 
-def both(one: Sides, other: Sides) -> Sides:
+def both(first: Sides, second: Sides) -> Sides:
     """Bounds for whom both of two let in."""
     # Somebody is let in on one entity by both where one of them lets in on all of them.
     some = [
         (a & d) | (b & c)
-        for a, b, c, d in zip(one.some, one.every, other.some, other.every, strict=True)
+        for a, b, c, d in zip(first.some, first.every, second.some, second.every, strict=True)
     ]
     return Sides(
         some,
-        [a & b for a, b in zip(one.most, other.most, strict=True)],
-        [a & b for a, b in zip(one.every, other.every, strict=True)],
-        [a | b for a, b in zip(one.atoms, other.atoms, strict=True)],
+        [a & b for a, b in zip(first.most, second.most, strict=True)],
+        [a & b for a, b in zip(first.every, second.every, strict=True)],
+        [a | b for a, b in zip(first.atoms, second.atoms, strict=True)],
     )
 
 
@@ -143,7 +143,7 @@ class OwnershipBounds:
         clauses, standing = self._standing(wanted_at_all)
         bits = {clause: 1 << place for place, clause in enumerate(clauses)}
         masks = [sum(map(bits.__getitem__, of)) for of in clause_sets]
-        distinct, wanted = np.unique(masks, return_inverse=True)
+        distinct, mask_codes = np.unique(masks, return_inverse=True)
         for owners in standing:
             # Who met any of them by a part before was counted there.
             opened = [
@@ -151,18 +151,18 @@ class OwnershipBounds:
                 for after, before in owners.masks
             ]
             table = np.array(opened, dtype=bool).reshape(len(opened), len(distinct))
-            gaining = np.flatnonzero(table[owners.turns, wanted.reshape(-1)[owners.groups]])
+            gaining = np.flatnonzero(table[owners.turns, mask_codes.reshape(-1)[owners.groups]])
             # Sums of whole numbers stay exact in the floats that are counted in.
             gained = np.bincount(owners.users[gaining], owners.counts[gaining], len(counts))
             counts += gained.astype(np.int64)
         return counts
 
-    def _standing(self, wanted: frozenset[Clause]) -> tuple[tuple[Clause, ...], list[Standing]]:
+    def _standing(self, selected: frozenset[Clause]) -> tuple[tuple[Clause, ...], list[Standing]]:
         """Who meets which of some clauses, the wanted ones among them."""
         for clauses, standing in self._known.items():
-            if wanted.issubset(clauses):
+            if selected.issubset(clauses):
                 return clauses, standing
-        groups, clauses = self._groups, tuple(sorted(wanted.union(*self._known), key=repr))
+        groups, clauses = self._groups, tuple(sorted(selected.union(*self._known), key=repr))
         standing = list(self._owning.standing(clauses, groups.codes, len(groups), groups.ids))
         self._known[clauses] = standing
         return clauses, standing

@@ -76,20 +76,20 @@ def labels_of(index: Index) -> Labels:
     order = sorted(range(len(names)), key=names.__getitem__)
     places = np.empty(len(names), dtype=np.int64)
     places[order] = np.arange(len(names))
-    made = []
+    edges_by_kind = []
     for entities, of_edge in edges:
         labels = places[np.searchsorted(targets, of_edge)]
         pairs = np.unique(entities.astype(np.int64) * max(1, len(names)) + labels)
-        made.append(_Edges(*np.divmod(pairs, max(1, len(names)))))
-    return Labels(pa.array([names[place] for place in order], pa.string()), *made)
+        edges_by_kind.append(_Edges(*np.divmod(pairs, max(1, len(names)))))
+    return Labels(pa.array([names[place] for place in order], pa.string()), *edges_by_kind)
 
 
 def _edges(index: Index, kinds: Sequence[str]) -> tuple[Ids, Ids]:
     """Where relations of these kinds lead from, and to; a block's guests left out."""
-    wanted = [kind for kind in kinds if kind in index.system.model.relations]
-    if not wanted:
+    declared = [kind for kind in kinds if kind in index.system.model.relations]
+    if not declared:
         return np.zeros(0, np.int32), np.zeros(0, np.int32)
-    rows = _own(index, (ds.field("what") == EDGE) & ds.field("s").isin(wanted), "id", "a")
+    rows = _own(index, (ds.field("what") == EDGE) & ds.field("s").isin(declared), "id", "a")
     return ints(rows.column("id")), ints(rows.column("a"))
 
 
@@ -122,7 +122,7 @@ def words_of(label: str) -> frozenset[str]:
     >>> sorted(words_of("tag:urn:li:tag:CustomerPII_2"))
     ['2', 'customer', 'li', 'pii', 'tag', 'urn']
     """
-    return frozenset(word.lower() for word in _WORD.findall(label))
+    return frozenset(part.lower() for part in _WORD.findall(label))
 
 
 class Sensitive:
@@ -130,13 +130,13 @@ class Sensitive:
 
     def __init__(self, given: Iterable[str] | None = None) -> None:
         """`given`: words or names of labels in the place of `WORDS`; raises `BadInput` for ''."""
-        self.given = tuple(sorted({one.strip() for one in (WORDS if given is None else given)}))
+        self.given = tuple(sorted({term.strip() for term in (WORDS if given is None else given)}))
         if "" in self.given:
             raise BadInput("expected words, or names of tags or terms", where="--sensitive")
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        return frozenset(one.lower() for one in self.given)
+        return frozenset(term.lower() for term in self.given)
 
     def __contains__(self, label: str) -> bool:
         """Whether the label, `type:name`, is a sensitive one."""

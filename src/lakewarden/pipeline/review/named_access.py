@@ -47,8 +47,10 @@ class Naming:
         keys = np.empty(len(ids), dtype=object)
         clauses_by_code = [owning.clauses_of(number) for number in column.of]
         for clauses in sorted(set(clauses_by_code), key=repr):
-            wanted = np.array([one == clauses for one in clauses_by_code], dtype=bool)
-            rows = np.flatnonzero(wanted[column.codes])
+            is_matching = np.array(
+                [code_clauses == clauses for code_clauses in clauses_by_code], dtype=bool
+            )
+            rows = np.flatnonzero(is_matching[column.codes])
             parts = self._parts(clauses, ids[rows], owning)
             codes, stands = joined([(column.codes[rows], len(column.of)), *parts])
             made = np.empty(len(stands), dtype=object)

@@ -117,9 +117,9 @@ class Owning:
                 number = column.of[code]
                 always = self._let_in(number, 0, clauses) - self._audience.stated(number)
                 counts[np.asarray(always.to_array())] += sizes[code]
-            wanted = np.zeros(len(column.of), dtype=bool)
-            wanted[codes] = True
-            rows = np.flatnonzero(wanted[column.codes])
+            is_gaining = np.zeros(len(column.of), dtype=bool)
+            is_gaining[codes] = True
+            rows = np.flatnonzero(is_gaining[column.codes])
             for level in self._around(clauses, ids):
                 self._add(counts, column, rows, level, clauses)
         return counts

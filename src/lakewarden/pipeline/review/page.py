@@ -59,38 +59,38 @@ class Heading(NamedTuple):
     is_choice: bool = False
 
 
-def page(said: Summary) -> str:
+def page(summary: Summary) -> str:
     """The whole page: `page.html`, with what was found in its places."""
     style, script = _resource("page.css"), _resource("page.js")
-    groups = [(group, rows) for group, rows in said.groups.items() if rows]
+    groups = [(group, rows) for group, rows in summary.groups.items() if rows]
     doctype, *lines = _resource("page.html").splitlines()
     places = {
-        "realm": said.source.facts["realm"],
-        "written": _date(said.source.age["written"]),
-        "words": ", ".join(said.source.words),
+        "realm": summary.source.facts["realm"],
+        "written": _date(summary.source.age["written"]),
+        "words": ", ".join(summary.source.words),
         "style": Markup(style),
         "style_digest": _digest(style),
         "script": Markup(script),
         "script_digest": _digest(script),
-        "sensitive_count": said.counts[SENSITIVE],
-        "asset_count": said.counts[BY_ASSET],
-        "user_count": said.users,
-        "orphan_count": said.counts[ORPHANS],
-        "inactive_count": said.counts[INACTIVE],
-        "sensitive": _sensitive(said),
+        "sensitive_count": summary.counts[SENSITIVE],
+        "asset_count": summary.counts[BY_ASSET],
+        "user_count": summary.users,
+        "orphan_count": summary.counts[ORPHANS],
+        "inactive_count": summary.counts[INACTIVE],
+        "sensitive": _sensitive(summary),
         "assets": _table(
-            "Assets and their people", _of_assets(), said.assets, said.counts[BY_ASSET]
+            "Assets and their people", _of_assets(), summary.assets, summary.counts[BY_ASSET]
         ),
-        "people": _people(said),
+        "people": _people(summary),
         "group_links": together(*(_group_link(group) for group, _ in groups)),
         "groups": together(*(_group(*group) for group in groups)),
-        "owners": _owners(said),
-        "orphans": _orphans(said),
-        "inactive": _inactive(said),
-        "reach": _reach(said),
-        "questions": _questions(said),
-        "classes": _classes(said),
-        "about": _about(said),
+        "owners": _owners(summary),
+        "orphans": _orphans(summary),
+        "inactive": _inactive(summary),
+        "reach": _reach(summary),
+        "questions": _questions(summary),
+        "classes": _classes(summary),
+        "about": _about(summary),
     }
     shown = {name: text(value) for name, value in places.items()}
     return f"{doctype}\n{Template(''.join(lines)).substitute(shown)}\n"
@@ -105,11 +105,11 @@ def _digest(text: str) -> str:
     return f"sha256-{digest}"
 
 
-def _about(said: Summary) -> Markup:
-    facts, index, age = said.source.facts, said.source.index, said.source.age
+def _about(summary: Summary) -> Markup:
+    facts, index, age = summary.source.facts, summary.source.index, summary.source.age
     population = facts["population"]
     settings = ", ".join(f"{k} = {v}" for k, v in sorted(facts["settings"].items()))
-    versions = ", ".join(f"{one.name} version {one.version}" for one in index.inputs)
+    versions = ", ".join(f"{input.name} version {input.version}" for input in index.inputs)
     if facts["revision"] is not None:
         versions += f" (revision {facts['revision']} of its store)"
     shown = {
@@ -138,17 +138,17 @@ def _interval(start: float | None, end: float | None) -> str:
         return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
     bounds = [("from", moment(start)), ("until", moment(end))]
-    said = " ".join(f"{word} {at}" for word, at in bounds if at)
-    return said or "without a limit in time"
+    interval = " ".join(f"{bound} {at}" for bound, at in bounds if at)
+    return interval or "without a limit in time"
 
 
-def _sensitive(said: Summary) -> Markup:
-    if not said.sensitive:
+def _sensitive(summary: Summary) -> Markup:
+    if not summary.sensitive:
         none = "No asset bears such a tag or term; `--sensitive` names those that are used here."
         return element("p", none, class_="nothing")
     labels = Heading("Sensitive by", lambda row: ", ".join(map(_label, row["sensitive"])))
-    of = said.counts[SENSITIVE]
-    return _table("Sensitive assets", _of_assets(labels), said.sensitive, of)
+    of = summary.counts[SENSITIVE]
+    return _table("Sensitive assets", _of_assets(labels), summary.sensitive, of)
 
 
 def _label(name: str) -> str:
@@ -194,8 +194,8 @@ def _named(way: str) -> Callable[[Mapping[str, Any]], object]:
     return cell
 
 
-def _reach(said: Summary) -> Markup:
-    series = [(_WAY_WORDS[way], values) for way, values in said.spread.items()]
+def _reach(summary: Summary) -> Markup:
+    series = [(_WAY_WORDS[way], values) for way, values in summary.spread.items()]
     names = bound_names()
     rows = [{"way": way, **dict(zip(names, values, strict=True))} for way, values in series]
     headings = [Heading("Who may", itemgetter("way"))]
@@ -204,8 +204,10 @@ def _reach(said: Summary) -> Markup:
     return together(chart, _table("Assets by number of users", headings, rows))
 
 
-def _questions(said: Summary) -> Markup:
-    shown = [Bar(f"{row['name']} on {_kind(row)}", row["n_users"]) for row in said.questions[:TOP]]
+def _questions(summary: Summary) -> Markup:
+    shown = [
+        Bar(f"{row['name']} on {_kind(row)}", row["n_users"]) for row in summary.questions[:TOP]
+    ]
     headings = (
         Heading("Question", itemgetter("name")),
         Heading("Asked of", _kind, is_choice=True),
@@ -218,7 +220,9 @@ def _questions(said: Summary) -> Markup:
     )
     return together(
         bars("Questions by number of users", shown),
-        _table("Questions by number of users", headings, said.questions, said.counts[QUESTIONS]),
+        _table(
+            "Questions by number of users", headings, summary.questions, summary.counts[QUESTIONS]
+        ),
     )
 
 
@@ -226,11 +230,11 @@ def _kind(row: Mapping[str, Any]) -> str:
     return row["type"] or "the platform"
 
 
-def _flag(words: str) -> Markup:
-    return element("span", words, class_="tag")
+def _flag(text: str) -> Markup:
+    return element("span", text, class_="tag")
 
 
-def _classes(said: Summary) -> Markup:
+def _classes(summary: Summary) -> Markup:
     headings = (
         Heading("Question", itemgetter("name")),
         Heading("Asked of", _kind, is_choice=True),
@@ -244,7 +248,7 @@ def _classes(said: Summary) -> Markup:
         Heading("By statements", lambda row: _few(row["statements"])),
         Heading("On top", lambda row: _few(row["owners_too"])),
     )
-    return _table("The widest access", headings, said.wide, said.counts[REVIEW])
+    return _table("The widest access", headings, summary.wide, summary.counts[REVIEW])
 
 
 def _in(row: Mapping[str, Any]) -> str:
@@ -257,7 +261,7 @@ def _few(values: Sequence[str]) -> str:
     return ", ".join(values[:_FEW]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _people(said: Summary) -> Markup:
+def _people(summary: Summary) -> Markup:
     def sum_of(way: str) -> Callable[[Mapping[str, Any]], int]:
         return lambda row: row[way] + row[f"{way}_as_owner"]
 
@@ -265,10 +269,12 @@ def _people(said: Summary) -> Markup:
     for way in WAYS:
         headings.append(Heading(f"May {_WAY_WORDS[way]}", sum_of(way), True))
         headings.append(Heading("as owner", itemgetter(f"{way}_as_owner"), True))
-    shown = [Bar(row["name"], max(sum_of(way)(row) for way in WAYS)) for row in said.people[:TOP]]
+    shown = [
+        Bar(row["name"], max(sum_of(way)(row) for way in WAYS)) for row in summary.people[:TOP]
+    ]
     return together(
         bars("Users by the number of assets that they reach", shown),
-        _table("Users by reach", headings, said.people, said.users),
+        _table("Users by reach", headings, summary.people, summary.users),
     )
 
 
@@ -291,17 +297,17 @@ def _group(group: str, rows: Rows) -> Markup:
     return element("section", heading, table, id=id, aria_labelledby=f"{id}-title")
 
 
-def _owners(said: Summary) -> Markup:
+def _owners(summary: Summary) -> Markup:
     headings = (
         Heading("Owner", itemgetter("owner")),
         Heading("Assets", itemgetter("assets"), True),
         Heading("", lambda row: "" if row["stored"] else _flag("not stored")),
         Heading("", lambda row: _flag("removed") if row["removed"] else ""),
     )
-    return _table("Owners by number of assets", headings, said.owners)
+    return _table("Owners by number of assets", headings, summary.owners)
 
 
-def _orphans(said: Summary) -> Markup:
+def _orphans(summary: Summary) -> Markup:
     headings = (
         Heading("Asset", itemgetter("name")),
         Heading("Type", itemgetter("type"), is_choice=True),
@@ -309,19 +315,19 @@ def _orphans(said: Summary) -> Markup:
         Heading("Reason", itemgetter("reason"), is_choice=True),
         Heading("Owners", lambda row: _few(row["owners"])),
     )
-    shown = [Bar(type, n) for type, n in said.orphans_by[:TOP]]
-    table = _table("Orphans", headings, said.orphans, said.counts[ORPHANS])
+    shown = [Bar(type, n) for type, n in summary.orphans_by[:TOP]]
+    table = _table("Orphans", headings, summary.orphans, summary.counts[ORPHANS])
     return together(bars("Orphans by type", shown), table)
 
 
-def _inactive(said: Summary) -> Markup:
+def _inactive(summary: Summary) -> Markup:
     headings = (
         Heading("User", itemgetter("name")),
         Heading("Reason", itemgetter("reason"), is_choice=True),
     )
     return together(
-        bars("Inactive users by reason", [Bar(reason, n) for reason, n in said.inactive_by]),
-        _table("Inactive users", headings, said.inactive, said.counts[INACTIVE]),
+        bars("Inactive users by reason", [Bar(reason, n) for reason, n in summary.inactive_by]),
+        _table("Inactive users", headings, summary.inactive, summary.counts[INACTIVE]),
     )
 
 

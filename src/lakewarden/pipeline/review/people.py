@@ -43,7 +43,9 @@ class Naming:
         self._keys = codes.dictionary
         self._counts = audiences.column("n").combine_chunks().cast(pa.int32())
         users = audiences.column("owners").combine_chunks()
-        names = pa.array([one.name for one in people.memberships.principals], pa.string())
+        names = pa.array(
+            [principal.name for principal in people.memberships.principals], pa.string()
+        )
         offsets = pa.array(ints(users.offsets) - ints(users.offsets)[:1], pa.int32())
         self._names = pa.ListArray.from_arrays(offsets, names.take(users.flatten()))
         self._labels = labels
@@ -63,11 +65,11 @@ class Naming:
             self._sensitive.of(self._labels.tags(ids), self._labels.terms(ids)),
         ]
         for start in range(0, len(batch), PAGE):
-            here = [at.slice(start, PAGE) for at in places]
+            on_page = [at.slice(start, PAGE) for at in places]
             columns = [
                 *(column.slice(start, PAGE) for column in known),
-                *(self._names.take(at) for at in here),
-                *(self._counts.take(at) for at in here),
+                *(self._names.take(at) for at in on_page),
+                *(self._counts.take(at) for at in on_page),
             ]
             yield pa.Table.from_arrays(columns, schema=SCHEMAS[PEOPLE])
 
@@ -77,9 +79,9 @@ def paged(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
     left = SCHEMAS[PEOPLE].empty_table()
     for part in parts:
         left = pa.concat_tables([left, part]).combine_chunks()
-        whole = len(left) // PAGE * PAGE
-        yield from (left.slice(start, PAGE) for start in range(0, whole, PAGE))
-        left = left.slice(whole)
+        full_pages = len(left) // PAGE * PAGE
+        yield from (left.slice(start, PAGE) for start in range(0, full_pages, PAGE))
+        left = left.slice(full_pages)
     if len(left):
         yield left
 
@@ -89,15 +91,15 @@ def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
 
     Only the pages in which they are, are read.
     """
-    wanted: dict[int, list[int]] = {}
+    places_by_page: dict[int, list[int]] = {}
     row_by_place: dict[int, dict[str, Any]] = {}
     for place in places:
-        wanted.setdefault(place // PAGE, []).append(place)
+        places_by_page.setdefault(place // PAGE, []).append(place)
     with pq.ParquetFile(_file(folder)) as file:
-        for page, here in sorted(wanted.items()):
+        for page, page_places in sorted(places_by_page.items()):
             rows = file.read_row_group(page)
-            taken = rows.take(pa.array([place - page * PAGE for place in here])).to_pylist()
-            row_by_place.update(zip(here, taken, strict=True))
+            taken = rows.take(pa.array([place - page * PAGE for place in page_places])).to_pylist()
+            row_by_place.update(zip(page_places, taken, strict=True))
     return [row_by_place[place] for place in places]
 
 

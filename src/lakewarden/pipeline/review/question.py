@@ -123,8 +123,8 @@ class Chosen:
         for operation in model.operations.values():
             rule = operation.rule_or_none(type)
             if rule is not None and (self.operations is None or operation.name in self.operations):
-                asks = asks_request(model, rule, type)
-                yield rule, Question(OPERATION, operation.name, operation.title, asks)
+                uses_request = asks_request(model, rule, type)
+                yield rule, Question(OPERATION, operation.name, operation.title, uses_request)
 
 
 def _said(names: frozenset[str] | None) -> str:
@@ -166,8 +166,8 @@ def chosen(
     )
 
 
-def _names(words: Iterable[str], look_up: Callable[[str], str]) -> frozenset[str]:
-    return frozenset(look_up(word) for word in words if word != "none")
+def _names(texts: Iterable[str], look_up: Callable[[str], str]) -> frozenset[str]:
+    return frozenset(look_up(text) for text in texts if text != "none")
 
 
 def asks_request(model: Model, rule: Node, type: str) -> bool:

@@ -141,7 +141,7 @@ _FORMS: Final[Mapping[str, Callable[..., Residue]]] = {
     **{form.__name__: form for form in (Admins, All, Any)},
     "Told": Compared,  # keys in tables are digests of this older word
 }
-_WORDS: Final = {form: word for word, form in _FORMS.items()}
+_WORDS: Final = {form: name for name, form in _FORMS.items()}
 
 NOBODY: Final = 0
 EVERYBODY: Final = 1
@@ -249,8 +249,8 @@ class Residues:
                 stated.setdefault(part.privilege, set()).update(part.statements)
             else:
                 rest.add(number)
-        made = (form(name, tuple(sorted(numbers))) for name, numbers in stated.items())
-        return rest.union(self.number(one) for one in made)
+        residues = (form(name, tuple(sorted(numbers))) for name, numbers in stated.items())
+        return rest.union(self.number(residue) for residue in residues)
 
     def plain(self, number: int) -> int:
         """The same with whoever a relation leads to not named: what makes a class."""
@@ -298,8 +298,8 @@ def read(texts: Mapping[bytes, str]) -> tuple[Residues, dict[bytes, int]]:
 
     def number(digest: bytes) -> int:
         if digest not in numbers:
-            word, *cells = json.loads(texts[digest])
-            form = _FORMS[word]
+            name, *cells = json.loads(texts[digest])
+            form = _FORMS[name]
             if form in (All, Any):
                 parts = tuple(sorted(number(bytes.fromhex(part)) for part in cells[0]))
                 residue: Residue = All(parts) if form is All else Any(parts)

@@ -180,18 +180,18 @@ class _Reviewing:
         findings = self._gathered
         coarse = assets.reached(findings, self.chosen)
         labels = labels_of(self.index)
-        made = assets.Describing(findings.people, findings.gone, coarse, labels)
-        sizes = self._put_assets(made, folder)
+        describing = assets.Describing(findings.people, findings.gone, coarse, labels)
+        sizes = self._put_assets(describing, folder)
         naming = people.Naming(self._blocks, findings.people, labels, self.sensitive)
         _put_each(people.paged(self._named(naming)), folder / PEOPLE)
         known = assets.standing(findings.people, findings.gone)
-        owners = sorted((owner, n, *known[owner]) for owner, n in made.owners.items())
+        owners = sorted((owner, n, *known[owner]) for owner, n in describing.owners.items())
         _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
-        for group, rows in assets.group_rows(made.groups, findings, coarse).items():
+        for group, rows in assets.group_rows(describing.groups, findings, coarse).items():
             _put(table(group, zip(*rows, strict=True)), folder / group)
         return sizes
 
-    def _put_assets(self, made: assets.Describing, folder: Path) -> dict[str, Any]:
+    def _put_assets(self, describing: assets.Describing, folder: Path) -> dict[str, Any]:
         """Writes the tables of assets, as they are described batch by batch."""
         sizes = {"assets": 0, "orphans": 0}
         with (
@@ -199,7 +199,7 @@ class _Reviewing:
             parquet_output.writer(SCHEMAS[ORPHANS], folder / ORPHANS) as orphans,
         ):
             for batch in self._asset_findings(assets.FINDING_COLUMNS):
-                described, orphaned = made.tables(batch)
+                described, orphaned = describing.tables(batch)
                 by_asset.write_table(described)
                 orphans.write_table(orphaned)
                 sizes["assets"] += described.num_rows
@@ -222,9 +222,9 @@ class _Reviewing:
     def merge(self, folder: Path) -> Counts:
         tables = Tables(self._gathered, self.chosen, self.use)
         sizes = {REVIEW: _put_each(tables.review(), folder / REVIEW)}
-        for name, made in tables.others():
-            _put(made, folder / name)
-            sizes[name] = made.num_rows
+        for name, rows in tables.others():
+            _put(rows, folder / name)
+            sizes[name] = rows.num_rows
         bits = int(self.index.manifest.facts["bits"])
         parts = members(self._folders(), tables.matters(), bits)
         _put_each(parts, folder / MEMBERS)
@@ -232,10 +232,10 @@ class _Reviewing:
 
     def write(self, folder: Path) -> Counts:
         source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.given)
-        said = summed(self.job.version_folder, source)
+        summary = summed(self.job.version_folder, source)
         (folder / SPREADSHEETS).mkdir()
         files = export(self.job.version_folder, folder / SPREADSHEETS)
-        (folder / REPORT).write_text(page(said), "utf-8")
+        (folder / REPORT).write_text(page(summary), "utf-8")
         return {"files": len(files) + 1}
 
 

@@ -137,8 +137,8 @@ class Covering:
 
 def _grouped(marks: Words) -> tuple[Codes, Codes]:
     """Rows that are the first of their kind, and for each row the place of its kind."""
-    word, *others = marks.T
-    _, first, codes = np.unique(word, return_index=True, return_inverse=True)
+    first_mark, *others = marks.T
+    _, first, codes = np.unique(first_mark, return_index=True, return_inverse=True)
     codes = codes.reshape(-1)
     # One word sorts many times faster than two; that it is not enough, nobody will ever see.
     if all((other == other[first][codes]).all() for other in others):

@@ -100,7 +100,13 @@ class Tables:
         number = 0
         for at, matter in self._matters.items():
             questions = self._chosen.agenda(self._people.model, at[0]).matters[at[1]].questions
-            yield at, [_Row(number + n, one, at, matter) for n, one in enumerate(questions)]
+            yield (
+                at,
+                [
+                    _Row(number + n, matter_class, at, matter)
+                    for n, matter_class in enumerate(questions)
+                ],
+            )
             number += len(questions)
 
     def matters(self) -> pa.Table:
@@ -132,33 +138,33 @@ class Tables:
     # questions and classes
 
     def _parts(self, at: At) -> Iterator[_ClassRow]:
-        for one in self._findings.classes.get(at, ()):
-            yield _ClassRow(one, *self._of_residue(one.residue))
+        for judged_class in self._findings.classes.get(at, ()):
+            yield _ClassRow(judged_class, *self._of_residue(judged_class.residue))
         for group in self._findings.groups(at) if at in self._findings.coarse else ():
             if group.some or group.opens:
                 sets = self._sets.of(group.some)
-                said = _Outcome(group.some, group.every, sets, group.atoms, group.opens)
-                yield _ClassRow(group, said, self._said_cells(said))
+                outcome = _Outcome(group.some, group.every, sets, group.atoms, group.opens)
+                yield _ClassRow(group, outcome, self._said_cells(outcome))
 
     def _of_residue(self, number: int) -> tuple[_Outcome, tuple[Any, ...]]:
         known = self._known.get(number)
         if known is None:
             audience = self._findings.audience
             users, atoms = audience.stated(number), self._findings.residues.leaves(number)
-            said = _Outcome(users, users, self._sets.of(users), atoms, audience.opens(number))
+            outcome = _Outcome(users, users, self._sets.of(users), atoms, audience.opens(number))
             if len(self._known) == _KNOWN:
                 self._known.clear()
-            known = self._known[number] = said, self._said_cells(said)
+            known = self._known[number] = outcome, self._said_cells(outcome)
         return known
 
     def _count(self, at: At, parts: Sequence[_ClassRow]) -> None:
         """On how many entities each role set may, by statements: at most, and at least."""
         most, least = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
-        for one in parts:
-            said = one.said
-            surely = said.sets if said.every is said.some else self._sets.of(said.every)
-            most[np.asarray(said.sets.to_array())] += one.of.entities
-            least[np.asarray(surely.to_array())] += one.of.entities
+        for part in parts:
+            outcome = part.said
+            surely = outcome.sets if outcome.every is outcome.some else self._sets.of(outcome.every)
+            most[np.asarray(outcome.sets.to_array())] += part.of.entities
+            least[np.asarray(surely.to_array())] += part.of.entities
         if most.any():
             self._reach[self._matters[at]], self._surely[self._matters[at]] = most, least
 
@@ -174,35 +180,35 @@ class Tables:
             row.at in self._findings.coarse,
             self._findings.census[row.at[0]],
             len(parts),
-            sum(one.of.entities for one in parts if one.said.some),
-            len(BitMap.union(BitMap(), *(one.said.some for one in parts))),
+            sum(part.of.entities for part in parts if part.said.some),
+            len(BitMap.union(BitMap(), *(part.said.some for part in parts))),
         )
 
-    def _part_cells(self, one: _ClassRow) -> tuple[Any, ...]:
-        is_group = isinstance(one.of, Group)
+    def _part_cells(self, part: _ClassRow) -> tuple[Any, ...]:
+        is_group = isinstance(part.of, Group)
         return (
             COARSE if is_group else EXACT,
-            one.of.key.hex(),
-            one.of.container if isinstance(one.of, Group) else None,
-            one.of.entities,
-            self._findings.names.get(one.of.first, ""),
-            *one.cells,
+            part.of.key.hex(),
+            part.of.container if isinstance(part.of, Group) else None,
+            part.of.entities,
+            self._findings.names.get(part.of.first, ""),
+            *part.cells,
         )
 
-    def _said_cells(self, said: _Outcome) -> tuple[Any, ...]:
-        users = canonical(said.some)
-        stated = (a for a in said.atoms if isinstance(a, (Given, Free, Owned)))
+    def _said_cells(self, outcome: _Outcome) -> tuple[Any, ...]:
+        users = canonical(outcome.some)
+        stated = (a for a in outcome.atoms if isinstance(a, (Given, Free, Owned)))
         return (
-            len(said.some),
-            len(said.every),
-            len(said.sets),
-            list(said.opens),
-            self._names(self._people.named(said.atoms, Effect.ALLOW)),
-            self._names(self._people.named(said.atoms, Effect.DENY)),
+            len(outcome.some),
+            len(outcome.every),
+            len(outcome.sets),
+            list(outcome.opens),
+            self._names(self._people.named(outcome.atoms, Effect.ALLOW)),
+            self._names(self._people.named(outcome.atoms, Effect.DENY)),
             sorted({id for atom in stated for id in atom.statements}),
             users,
-            users if said.every is said.some else canonical(said.every),
-            canonical(said.sets),
+            users if outcome.every is outcome.some else canonical(outcome.every),
+            canonical(outcome.sets),
         )
 
     def _names(self, ids: Iterable[int]) -> list[str]:

@@ -104,7 +104,7 @@ def touched(
 
 
 def dirty(
-    touched: Ints, pairs: Ints, bones: Skeleton, gone: Iterable[int], shift: Shift, bits: int
+    touched: Ints, pairs: Ints, bones: Skeleton, removed: Iterable[int], shift: Shift, bits: int
 ) -> frozenset[int]:
     """The blocks that have to be judged again.
 
@@ -113,7 +113,7 @@ def dirty(
     blocks, ids = guests.parts(pairs)
     block_numbers = {*(touched >> bits).tolist(), *blocks[np.isin(ids, touched)].tolist()}
     before, guests_before = guests.parts(bones.guests)
-    lost = before[np.isin(guests_before, np.array(sorted(gone), np.int64))]
+    lost = before[np.isin(guests_before, np.array(sorted(removed), np.int64))]
     for block in np.unique(lost).tolist():
         stop = min((block + 1) << bits, bones.count)
         now = shift.ids(np.arange(block << bits, stop, dtype=np.int64))

@@ -73,7 +73,7 @@ def apply(
     progress("read", 0, 1, "")
     known = open_index(out)
     batch = taken(lines, known, whole=whole)
-    events = sum(len(one.events) for one in batch.stretches)
+    events = sum(len(stretch.events) for stretch in batch.stretches)
     progress("read", 1, 1, f"{events:,} events, {len(batch.waiting):,} lines wait for others")
     if not batch.stretches:
         return Applied(known.manifest, None, batch.waiting)
@@ -94,7 +94,7 @@ def _version(
     keep: int | None,
     progress: Progress,
 ) -> tuple[Manifest, Mapping[str, Any]]:
-    changes = sha256_of("".join(one.sha256 for one in stretches))
+    changes = sha256_of("".join(stretch.sha256 for stretch in stretches))
     inputs = (
         known.input._replace(name=index.KIND),
         Input("changes", stretches[-1].until, changes),
@@ -102,8 +102,10 @@ def _version(
     began = time.monotonic()
     progress("plan", 0, 1, "")
     with peak() as planning:
-        made = plan(known, stretches, spark, now)
-    key = key_of(inputs, {"from": str(made.facts["from"]), "until": str(made.facts["until"])})
+        new_plan = plan(known, stretches, spark, now)
+    key = key_of(
+        inputs, {"from": str(new_plan.facts["from"]), "until": str(new_plan.facts["until"])}
+    )
     job = Job(
         index.KIND,
         known.out,
@@ -115,30 +117,30 @@ def _version(
         memory_bytes=planning.bytes,
         most_rows=local_mode.ROWS,
     )
-    job.keep_in_memory("plan", began, f"{len(made.dirty):,} blocks reached")
-    batch = _Batch(job, known, made)
+    job.keep_in_memory("plan", began, f"{len(new_plan.dirty):,} blocks reached")
+    batch = _Batch(job, known, new_plan)
     manifest, report, _ = job.run(
         batch.stages(),
         batch,
-        facts=lambda: made.facts,
-        report=lambda: {**read_counts, **_said(made)},
+        facts=lambda: new_plan.facts,
+        report=lambda: {**read_counts, **_said(new_plan)},
         publish_more=batch.publish,
         keep=keep,
     )
     return manifest, report
 
 
-def _said(made: Plan) -> dict[str, Any]:
-    moved = made.rewritten - made.dirty
+def _said(executed: Plan) -> dict[str, Any]:
+    moved = executed.rewritten - executed.dirty
     return {
-        "ids": "shifted" if made.is_shifted else "kept",
+        "ids": "shifted" if executed.is_shifted else "kept",
         "blocks": {
-            "all": made.context.blocks,
-            "judged": len(made.dirty),
+            "all": executed.context.blocks,
+            "judged": len(executed.dirty),
             "moved": len(moved),
-            "kept": made.context.blocks - len(made.dirty | made.rewritten),
+            "kept": executed.context.blocks - len(executed.dirty | executed.rewritten),
         },
-        "scopes": {"carried": len(made.carried), "anew": len(made.anew)},
+        "scopes": {"carried": len(executed.carried), "anew": len(executed.anew)},
     }
 
 
@@ -157,34 +159,34 @@ class _Batch:
         yield from STAGES
 
     def gather(self, folder: Path) -> Counts:
-        made = self.plan
+        executed = self.plan
         target = folder / index.BLOCKS
-        if made.rewritten:
-            ordered = self._rows().repartitionById(made.context.blocks, "block")
+        if executed.rewritten:
+            ordered = self._rows().repartitionById(executed.context.blocks, "block")
             parquet_output.write(ordered.sortWithinPartitions("block", "what", "id"), target)
         target.mkdir(exist_ok=True)
-        for file in made.untouched:
+        for file in executed.untouched:
             place(file, target / file.name)
-        return {"blocks": len(made.rewritten), "kept": len(made.untouched)}
+        return {"blocks": len(executed.rewritten), "kept": len(executed.untouched)}
 
     def _rows(self) -> DataFrame:
         """The rows of the blocks that are written, as `gathering.rows` has them."""
-        made, bits = self.plan, self.plan.context.bits
-        blocks, ids = guests.parts(made.pairs)
+        executed, bits = self.plan, self.plan.context.bits
+        blocks, ids = guests.parts(executed.pairs)
         pairs = pa.table({"block": pa.array(blocks, pa.int32()), "id": pa.array(ids, pa.int32())})
         known = blocks_of(self.known, self.job.spark)
         own = known.where(F.shiftright("id", bits) == F.col("block"))
-        if not made.is_shifted:
-            mine = np.isin(blocks, sorted(made.rewritten))
+        if not executed.is_shifted:
+            mine = np.isin(blocks, sorted(executed.rewritten))
             pairs, homes = pairs.filter(pa.array(mine)), np.unique(ids[mine] >> bits).tolist()
-            own = reused_matches.in_blocks(own, made.rewritten.union(homes))
-        translate = made.translation
+            own = reused_matches.in_blocks(own, executed.rewritten.union(homes))
+        translate = executed.translation
         rows = own.mapInArrow(translate.moved, MOVED)
-        if len(made.new_rows):
-            rows = rows.unionByName(self.job.spark.createDataFrame(made.new_rows))
+        if len(executed.new_rows):
+            rows = rows.unionByName(self.job.spark.createDataFrame(executed.new_rows))
         numbered = rows.withColumn("block", F.shiftright("id", bits))
-        if not made.is_shifted:
-            numbered = reused_matches.in_blocks(numbered, made.rewritten)
+        if not executed.is_shifted:
+            numbered = reused_matches.in_blocks(numbered, executed.rewritten)
         hosts = F.broadcast(self.job.spark.createDataFrame(pairs))
         return numbered.unionByName(rows.join(hosts, "id")).select("block", *rows.columns)
 
@@ -193,34 +195,38 @@ class _Batch:
         return parquet_output.read(self.job.spark, blocks, ROWS)
 
     def match(self, folder: Path) -> Counts:
-        made = self.plan
+        executed = self.plan
         target = folder / index.MATCHES
         if self._is_matched_as_before():
             place(self.known.folder / index.MATCHES, target)
         else:
             parquet_output.write(union(list(self._matches())), target)
-        return {"judged": len(made.dirty)}
+        return {"judged": len(executed.dirty)}
 
     def _is_matched_as_before(self) -> bool:
-        made = self.plan
-        same = all(before == now for before, now in made.carried.items())
-        return same and not (made.dirty or made.anew or made.is_shifted or made.loses)
+        executed = self.plan
+        same = all(before == now for before, now in executed.carried.items())
+        return same and not (
+            executed.dirty or executed.anew or executed.is_shifted or executed.loses
+        )
 
     def _matches(self) -> Iterable[DataFrame]:
-        made = self.plan
+        executed = self.plan
         before = parquet_output.read(self.job.spark, self.known.folder / index.MATCHES, MATCHES)
-        if made.is_shifted:
-            yield reused_matches.moved(before, made.carried, made.shift, made.clean, made.context)
+        if executed.is_shifted:
+            yield reused_matches.moved(
+                before, executed.carried, executed.shift, executed.clean, executed.context
+            )
         else:
-            clean = reused_matches.in_blocks(before, made.clean)
-            yield reused_matches.renumbered(clean, made.carried)
-        if made.dirty:
-            blocks = reused_matches.in_blocks(self._blocks(), made.dirty)
-            yield each_block(blocks, made.context, matches, MATCHES)
-        if made.anew and made.clean:
-            blocks = reused_matches.in_blocks(self._blocks(), made.clean)
-            context = replace(made.context, statements=made.stated_anew)
-            yield each_block(blocks, context, reused_matches.only(made.anew), MATCHES)
+            clean = reused_matches.in_blocks(before, executed.clean)
+            yield reused_matches.renumbered(clean, executed.carried)
+        if executed.dirty:
+            blocks = reused_matches.in_blocks(self._blocks(), executed.dirty)
+            yield each_block(blocks, executed.context, matches, MATCHES)
+        if executed.anew and executed.clean:
+            blocks = reused_matches.in_blocks(self._blocks(), executed.clean)
+            context = replace(executed.context, statements=executed.stated_anew)
+            yield each_block(blocks, context, reused_matches.only(executed.anew), MATCHES)
 
     def publish(self, folder: Path) -> None:
         """Writes what no stage does."""

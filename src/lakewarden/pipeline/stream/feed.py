@@ -60,10 +60,10 @@ def write_feed(
     realm that is not there, `BadInput` for a revision that the store does not have yet, or to
     which its feed does not reach back.
     """
-    realms = {one.name: one for one in reading.realms()}
+    realms = {realm_row.name: realm_row for realm_row in reading.realms()}
     if realm not in realms:
-        there = ", ".join(sorted(set(realms) - {CONTROL})) or "none"
-        raise Unknown("realm", realm, f"there are: {there}")
+        names = ", ".join(sorted(set(realms) - {CONTROL})) or "none"
+        raise Unknown("realm", realm, f"there are: {names}")
     start = newest(folder, realm) if after is None else after
     if not 0 <= start <= reading.revision:
         message = f"expected a revision from 0 to {reading.revision}, got {start}"
@@ -131,16 +131,16 @@ def _is_published(row: FeedRow) -> bool:
 def _people(
     reading: Reading, realm: Realm, touched: Mapping[Principal | MembershipRow, FeedRow]
 ) -> Iterator[dict[str, Any]]:
-    there = People()
+    people = People()
     for scope in (realm.name, people_of(realm.directory)):
         facts = reading.people(scope)
-        there |= People(frozenset(facts.principals), frozenset(facts.memberships))
-    there = there.spelled(load_system(realm.model, realm.settings, realm.text))
-    for one, row in touched.items():
+        people |= People(frozenset(facts.principals), frozenset(facts.memberships))
+    people = people.spelled(load_system(realm.model, realm.settings, realm.text))
+    for touched_row, row in touched.items():
         effect = (
-            PrincipalChanged(one, one in there.principals)
-            if isinstance(one, Principal)
-            else MembershipChanged(one, one in there.memberships)
+            PrincipalChanged(touched_row, touched_row in people.principals)
+            if isinstance(touched_row, Principal)
+            else MembershipChanged(touched_row, touched_row in people.memberships)
         )
         kind, key, op, after = encode(effect)
         yield _event(row, kind, json.loads(key), op, after)

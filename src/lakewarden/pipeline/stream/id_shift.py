@@ -37,8 +37,8 @@ class Shift:
         """The ids afterwards; -1 for what is no more, and for -1."""
         place = np.searchsorted(self.starts, ids, side="right") - 1
         place = np.maximum(place, 0)
-        there = (ids >= self.starts[place]) & (ids < self.stops[place])
-        new_ids: Ints = np.where(there, ids - self.starts[place] + self.to[place], -1)
+        is_inside = (ids >= self.starts[place]) & (ids < self.stops[place])
+        new_ids: Ints = np.where(is_inside, ids - self.starts[place] + self.to[place], -1)
         return new_ids
 
     def id(self, node: int) -> int:
@@ -193,14 +193,14 @@ def shifted(
     pieces = _Pieces(parents, ends, changed, names, before)
     count = pieces.lay(TOP)
     starts, stops, to, fresh, at = [], [], [], {}, 0
-    for one in pieces.order:
-        if isinstance(one, tuple):
-            starts.append(one[0])
-            stops.append(one[1])
+    for piece in pieces.order:
+        if isinstance(piece, tuple):
+            starts.append(piece[0])
+            stops.append(piece[1])
             to.append(at)
-            at += one[1] - one[0]
+            at += piece[1] - piece[0]
         else:
-            fresh[one] = at
+            fresh[piece] = at
             at += 1
     order = np.argsort(np.array(starts, np.int64))
     first, last, now = (np.array(column, np.int64)[order] for column in (starts, stops, to))

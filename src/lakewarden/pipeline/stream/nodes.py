@@ -149,7 +149,7 @@ class Nodes:
     def targets(self) -> set[int]:
         """The nodes that are not stored to which a relation leads."""
         known, rows = self.names, self.skeleton.edges
-        gone = {key for key, present in self.edges.items() if not present}
+        removed = {key for key, present in self.edges.items() if not present}
         not_stored = np.array(
             [n for n in known if n < self.skeleton.count and not self.is_stored(n)]
         )
@@ -157,7 +157,7 @@ class Nodes:
         for place in np.flatnonzero(np.isin(rows.to, not_stored)).tolist():
             source, target = int(rows.ids[place]), int(rows.to[place])
             key = (source, rows.words[int(rows.codes[place])], target)
-            if source not in self.emptied and key not in gone:
+            if source not in self.emptied and key not in removed:
                 target_nodes.add(target)
         return {node for node in target_nodes if not self.is_stored(node)}
 
@@ -233,18 +233,18 @@ def changed(nodes: Nodes) -> Changed:
     """What of the tree is another now. Raises `BadInput` for what would lie below itself."""
     named = nodes.only_named()
     bones, count = nodes.skeleton, nodes.skeleton.count
-    there = {node for node in nodes.names if nodes.is_stored(node) or node in named}
+    present_nodes = {node for node in nodes.names if nodes.is_stored(node) or node in named}
     touched = {*nodes.stored, *nodes.parents, *nodes.renamed}
     moved, restated = {}, set()
-    for node in sorted(n for n in touched if n < count and n in there):
+    for node in sorted(n for n in touched if n < count and n in present_nodes):
         parent = nodes.parent(node)
         if parent != int(bones.parents[node]) or node in nodes.renamed:
             moved[node] = parent
         elif nodes.is_stored(node) != bool(bones.stored[node]):
             restated.add(node)
-    fresh = {node: nodes.parent(node) for node in sorted(there) if node >= count}
-    gone = frozenset(n for n in nodes.names if n < count and n not in there)
-    nodes_changed = Changed(moved, fresh, gone, frozenset(restated))
+    fresh = {node: nodes.parent(node) for node in sorted(present_nodes) if node >= count}
+    removed = frozenset(n for n in nodes.names if n < count and n not in present_nodes)
+    nodes_changed = Changed(moved, fresh, removed, frozenset(restated))
     _refuse_cycles(nodes, nodes_changed)
     return nodes_changed
 

@@ -180,10 +180,10 @@ def _nodes(
     bits = int(facts["bits"])
     bones = skeleton(known.folder / index.BLOCKS, bits, int(facts["count"]))
     happened = list(events)
-    wanted = {NO_RESOURCE, *anchors}
+    selected = {NO_RESOURCE, *anchors}
     for event in happened:
-        wanted |= _named_by(event.effect, known.system)
-    batch_nodes = Nodes(bones, known.system, _looked_up(blocks_of(known, spark), wanted, bits))
+        selected |= _named_by(event.effect, known.system)
+    batch_nodes = Nodes(bones, known.system, _looked_up(blocks_of(known, spark), selected, bits))
     for event in happened:
         batch_nodes.take(event)
     return batch_nodes
@@ -206,17 +206,17 @@ def _named_by(effect: Effect, system: System) -> set[Entity]:
         case _:
             named = []
     entities: set[Entity] = set()
-    for one in named:
-        at = one
+    for named_entity in named:
+        at = named_entity
         while at is not None and at not in entities:
             entities.add(at)
             at = None if at == NO_RESOURCE else spelled_parent(system.spelling, at)
     return entities
 
 
-def _looked_up(blocks: DataFrame, wanted: Iterable[Entity], bits: int) -> dict[int, Entity]:
+def _looked_up(blocks: DataFrame, selected: Iterable[Entity], bits: int) -> dict[int, Entity]:
     """The names of the wanted entities, and of all that are not stored, by id."""
-    names = sorted(wanted)
+    names = sorted(selected)
     table = pa.table({"s": [e.type for e in names], "t": [e.name for e in names]})
     wanted_entities = F.broadcast(
         blocks.sparkSession.createDataFrame(table).withColumn("wanted", F.lit(True))
@@ -265,8 +265,8 @@ def _before(
     )
     members = _own_entities(blocks, bits).select("id", "a", "s", "t")
     if leaving:
-        gone = pa.table({"id": pa.array(sorted(leaving), pa.int32())})
-        members = members.join(F.broadcast(spark.createDataFrame(gone)), "id", "left_anti")
+        removed = pa.table({"id": pa.array(sorted(leaving), pa.int32())})
+        members = members.join(F.broadcast(spark.createDataFrame(removed)), "id", "left_anti")
     follows = (F.col("t") > F.col("name")) | (
         (F.col("t") == F.col("name")) & (F.col("s") > F.col("type"))
     )

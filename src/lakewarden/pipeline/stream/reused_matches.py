@@ -47,7 +47,9 @@ def carried(before: Table, now: Table, *, regrouped: bool) -> Mapping[int, int]:
 
 def _asks(reaching: Reaching, fields: set[str]) -> bool:
     scope = reaching.scope
-    return isinstance(scope, Where) and any(one.field in fields for one in scope.criteria)
+    return isinstance(scope, Where) and any(
+        criterion.field in fields for criterion in scope.criteria
+    )
 
 
 def renumbered(rows: DataFrame, scopes: Mapping[int, int]) -> DataFrame:
@@ -147,9 +149,9 @@ def only(numbers: Mapping[Reaching, int]) -> Callable[[CompiledBlock], Iterator[
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         scopes = judged.snapshot.table.scopes
-        wanted = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
+        kept_numbers = {n: numbers[scope] for n, scope in enumerate(scopes) if scope in numbers}
         for batch in matches(judged):
-            own = [wanted.get(number) for number in batch.column("scope").to_pylist()]
+            own = [kept_numbers.get(number) for number in batch.column("scope").to_pylist()]
             renamed = batch.set_column(0, "scope", pa.array(own, pa.int32()))
             yield renamed.filter(renamed.column("scope").is_valid())
 

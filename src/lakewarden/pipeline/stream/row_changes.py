@@ -107,8 +107,8 @@ class Translation:
         """Rows as an index has them, as `MOVED`."""
         for batch in batches:
             table = pa.Table.from_batches([batch])
-            for what, move in _MOVES.items():
-                rows = table.filter(pc.equal(table.column("what"), what))
+            for kind, move in _MOVES.items():
+                rows = table.filter(pc.equal(table.column("what"), kind))
                 if len(rows):
                     yield from move(self, rows).to_batches()
 
@@ -176,13 +176,13 @@ def new_rows(
     """
     edges, owners = current
     rows: list[tuple[object, ...]] = list(_entities(nodes, changed, shift))
-    here = {node for node in (*edges.nodes, *owners.nodes) if shift.id(node) >= 0}
+    present_nodes = {node for node in (*edges.nodes, *owners.nodes) if shift.id(node) >= 0}
     for source, kind, target in edges.rows:
-        if source in here:
+        if source in present_nodes:
             place = shift.id(source), shift.id(target)
             rows.append((EDGE, *place, None, kind, None, None))
     for node, owner, ownership in owners.rows:
-        if node in here:
+        if node in present_nodes:
             rows.append((OWNER, shift.id(node), ids[owner], None, ownership, None, None))
     for (node, attribute), values in nodes.attributes.items():
         cells = ((ATTRIBUTE, shift.id(node), None, None, attribute, v, None) for v in values)

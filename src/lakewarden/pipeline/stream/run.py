@@ -131,10 +131,10 @@ def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mappin
     """All versions together: rows and blocks of the last one, events and seconds added up."""
     seconds: dict[str, float] = {}
     events: dict[str, int] = {}
-    for one in versions:
-        for name, more in one["seconds"].items():
+    for version in versions:
+        for name, more in version["seconds"].items():
             seconds[name] = round(seconds.get(name, 0.0) + more, 3)
-        for name, count in one["events"].items():
+        for name, count in version["events"].items():
             events[name] = events.get(name, 0) + count
     return {
         "version": manifest.version,
@@ -145,7 +145,7 @@ def _summed(manifest: Manifest, versions: Sequence[Mapping[str, Any]]) -> Mappin
         "blocks": versions[-1].get("blocks", {}) if versions else {},
         "seconds": seconds,
         "reused": [],
-        "peak_bytes": max((one["peak_bytes"] for one in versions), default=0),
+        "peak_bytes": max((version["peak_bytes"] for version in versions), default=0),
     }
 
 
@@ -227,10 +227,10 @@ def take_there(
 def _shared(place: Path) -> Path:
     """An archive of this package beside the checkpoint, where a Connect server sees it, too."""
     with TemporaryDirectory(prefix=".package-", dir=place) as folder:
-        made = package.archived(Path(folder))
-        for older in set(place.glob("lakewarden-*.zip")) - {place / made.name}:
+        archive = package.archived(Path(folder))
+        for older in set(place.glob("lakewarden-*.zip")) - {place / archive.name}:
             older.unlink()
-        return made.replace(place / made.name)
+        return archive.replace(place / archive.name)
 
 
 def _refusal(error: WardenError) -> dict[str, str]:

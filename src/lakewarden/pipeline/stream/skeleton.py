@@ -34,10 +34,10 @@ class Rows:
     codes: Ints
     words: tuple[str, ...]
 
-    def of_word(self, words: frozenset[str]) -> NDArray[np.bool_]:
+    def of_word(self, selected: frozenset[str]) -> NDArray[np.bool_]:
         """Which rows have one of these words."""
-        wanted = [code for code, word in enumerate(self.words) if word in words]
-        return np.isin(self.codes, wanted)
+        matching_codes = [code for code, text in enumerate(self.words) if text in selected]
+        return np.isin(self.codes, matching_codes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,8 @@ def check_source(spark: SparkSession, kind: str) -> None:
 
 def is_missing(error: BaseException) -> bool:
     """Whether it says that a source was not found."""
-    said = str(error).lower()
-    return "data source" in said and ("not found" in said or "failed to find" in said)
+    message = str(error).lower()
+    return "data source" in message and ("not found" in message or "failed to find" in message)
 
 
 def lines(batch: DataFrame, *, numbered: bool) -> list[Line]:

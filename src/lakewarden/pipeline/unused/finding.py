@@ -120,8 +120,8 @@ Sizes = Callable[[Statement, str], int]
 def sizes_of(grants: Table, by_scope: Mapping[int, int]) -> Sizes:
     """The sizes, from how many entities lie in each scope."""
 
-    def size(statement: Statement, word: str) -> int:
-        reach = grants.model.privilege(word).reach
+    def size(statement: Statement, privilege: str) -> int:
+        reach = grants.model.privilege(privilege).reach
         return by_scope.get(grants.numbers.get(normal(statement.scope, reach), -1), 0)
 
     return size
@@ -193,14 +193,14 @@ class Finder:
         self._entities = sizes
         self._share = share
 
-    def find(self, said: UsageTotals) -> Findings:
+    def find(self, totals: UsageTotals) -> Findings:
         """Everything that was found, in the order of the statements' ids."""
         tables: dict[str, Rows] = {name: [] for name in SCHEMAS}
         changes = []
         for statement in self._stated():
             id = statement.id
-            used = {key: use for key, use in said.uses.get(id, {}).items() if use.n}
-            spare = said.spare.get(id, {})
+            used = {key: use for key, use in totals.uses.get(id, {}).items() if use.n}
+            spare = totals.spare.get(id, {})
             reason = self._proposer.reason_to_keep(statement)
             tables["uses"] += self._uses(statement, used)
             if not used:
@@ -210,7 +210,7 @@ class Finder:
                 tables["over_broad"] += self._broad(statement, used, reason)
             change = self._proposer.change(statement, _of(used))
             changes += [] if change is None else [change]
-        tables["unused_memberships"] += self._memberships(said.acted)
+        tables["unused_memberships"] += self._memberships(totals.acted)
         return Findings(tables, tuple(changes))
 
     def _stated(self) -> Iterator[Statement]:
@@ -231,21 +231,21 @@ class Finder:
     def _uses(self, statement: Statement, used: Mapping[tuple[str, int], Use]) -> Rows:
         return [
             (
-                *(statement.id, word, self._name(principal), use.n),
+                *(statement.id, privilege, self._name(principal), use.n),
                 *(len(use.users), len(use.places), use.last),
             )
-            for (word, principal), use in sorted(used.items())
+            for (privilege, principal), use in sorted(used.items())
         ]
 
     def _idle(
         self, statement: Statement, spare: Mapping[tuple[str, int], Use], reason: str | None
     ) -> tuple[object, ...]:
-        words = sorted(statement.privileges)
-        size = max((self._entities(statement, word) for word in words), default=0)
+        privileges = sorted(statement.privileges)
+        size = max((self._entities(statement, privilege) for privilege in privileges), default=0)
         last = max((use.last for use in spare.values()), default="")
         is_spare = any(use.n for use in spare.values())
         return (
-            *(statement.id, statement.title, words, actor_texts(statement)),
+            *(statement.id, statement.title, privileges, actor_texts(statement)),
             *(scope_text(statement), size, self._users(statement), is_spare, last or None, reason),
         )
 
@@ -259,11 +259,13 @@ class Finder:
         people = sorted(self._acting.ids[p] for p in statement.principals)
         people += [OWNERS] if statement.owners is not None else []
         rows: Rows = []
-        for key in ((word, one) for word in sorted(statement.privileges) for one in people):
+        for key in (
+            (privilege, person) for privilege in sorted(statement.privileges) for person in people
+        ):
             if key not in used:
                 use = spare.get(key)
-                said = (False, None) if use is None else (use.n > 0, use.last)
-                rows.append((statement.id, key[0], self._name(key[1]), *said, reason))
+                use_cells = (False, None) if use is None else (use.n > 0, use.last)
+                rows.append((statement.id, key[0], self._name(key[1]), *use_cells, reason))
         return rows
 
     def _broad(
@@ -272,18 +274,18 @@ class Finder:
         rows: Rows = []
         scopes = self._proposer.scopes(statement, _of(used))
         users = self._users(statement)
-        for word, narrower in sorted(scopes.items()):
-            cells = [cell for (of, _), cell in used.items() if of == word]
+        for privilege, narrower in sorted(scopes.items()):
+            cells = [cell for (of, _), cell in used.items() if of == privilege]
             touched = len(BitMap.union(BitMap(), *(cell.places for cell in cells)))
             active = len(BitMap.union(BitMap(), *(cell.users for cell in cells)))
-            size = self._entities(statement, word)
+            size = self._entities(statement, privilege)
             if self._is_broad(size, touched) or self._is_broad(users, active):
                 less = (
                     ""
                     if narrower == (statement.scope,)
                     else texts_of_scopes(statement, list(narrower))
                 )
-                cells_of = (statement.id, word, scope_text(statement), size, touched, users)
+                cells_of = (statement.id, privilege, scope_text(statement), size, touched, users)
                 rows.append((*cells_of, active, less or None, reason))
         return rows
 
@@ -297,7 +299,9 @@ class Finder:
         for user, principal in acted:
             users.setdefault(principal, set()).add(user)
         needed: set[tuple[int, int]] = set()
-        groups = [id for id, one in enumerate(memberships.principals) if one.kind == GROUP]
+        groups = [
+            id for id, principal in enumerate(memberships.principals) if principal.kind == GROUP
+        ]
         in_some_group = reached(groups, memberships.members)
         for principal, of in users.items():
             to = set(memberships.acting_as(principal))
@@ -333,7 +337,7 @@ class Finder:
         """The principal, and everything that it acts as."""
         memberships = self._acting
         ancestors: set[int] = set(reached([id], memberships.of))
-        if any(memberships.principals[one].kind == GROUP for one in ancestors):
+        if any(memberships.principals[ancestor].kind == GROUP for ancestor in ancestors):
             ancestors |= reached([memberships.ids[ANY_GROUP]], memberships.of)
         return ancestors
 
@@ -355,4 +359,6 @@ def _looks_at(statement: Statement, fields: set[str]) -> bool:
 
 
 def _of(used: Mapping[tuple[str, int], Use]) -> list[Used]:
-    return [Used(word, principal, cell.narrower) for (word, principal), cell in used.items()]
+    return [
+        Used(privilege, principal, cell.narrower) for (privilege, principal), cell in used.items()
+    ]

@@ -59,7 +59,11 @@ def formula(model: Model, node: Node, step: Step, given: Given) -> Formula:
 
 
 def _inner(model: Model, node: Node, step: Step, given: Given) -> list[Formula]:
-    return [formula(model, one, at, given) for one, at in pairs(model, node, step) if at.holds]
+    return [
+        formula(model, inner_step, at, given)
+        for inner_step, at in pairs(model, node, step)
+        if at.holds
+    ]
 
 
 def pairs(model: Model, node: Node, step: Step) -> Iterator[tuple[Node, Step]]:
@@ -76,39 +80,39 @@ def pairs(model: Model, node: Node, step: Step) -> Iterator[tuple[Node, Step]]:
             return
 
 
-def _joined(word: str, parts: Iterable[Formula]) -> Formula:
+def _joined(connective: str, parts: Iterable[Formula]) -> Formula:
     """All or any of the parts; what is said twice once, and no more than is needed."""
     formulas = list(parts)
-    if word == ANY and None in formulas:
+    if connective == ANY and None in formulas:
         return None
     distinct: list[Formula] = []
     for part in formulas:
-        flat = part[word] if isinstance(part, Mapping) and word in part else [part]
-        distinct += [one for one in flat if one is not None and one not in distinct]
+        flat = part[connective] if isinstance(part, Mapping) and connective in part else [part]
+        distinct += [part for part in flat if part is not None and part not in distinct]
     if not distinct:
         return None
-    return distinct[0] if len(distinct) == 1 else {word: distinct}
+    return distinct[0] if len(distinct) == 1 else {connective: distinct}
 
 
-def cells(one: Formula) -> Iterator[Cell]:
+def cells(tree: Formula) -> Iterator[Cell]:
     """All cells of a formula."""
-    if isinstance(one, Mapping):
-        for parts in one.values():
+    if isinstance(tree, Mapping):
+        for parts in tree.values():
             for part in parts:
                 yield from cells(part)
-    elif one is not None:
-        statement, word, principal = one
-        yield statement, word, principal
+    elif tree is not None:
+        statement, privilege, principal = tree
+        yield statement, privilege, principal
 
 
-def least(one: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
+def least(tree: Formula, cost: Callable[[Cell], Cost]) -> frozenset[Cell]:
     """The cells of the way that takes the least."""
-    if one is None:
+    if tree is None:
         return frozenset()
-    if not isinstance(one, Mapping):
-        return frozenset(cells(one))
-    parts = [least(part, cost) for alternatives in one.values() for part in alternatives]
-    if ALL in one:
+    if not isinstance(tree, Mapping):
+        return frozenset(cells(tree))
+    parts = [least(part, cost) for alternatives in tree.values() for part in alternatives]
+    if ALL in tree:
         return frozenset().union(*parts)
     return min(parts, key=lambda way: (_sum(way, cost), sorted(way)))
 

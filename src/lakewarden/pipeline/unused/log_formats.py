@@ -176,8 +176,8 @@ def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
 
 
-def _check_columns(file: File, expected: set[str], there: object) -> None:
-    missing = sorted(expected - set(there))  # type: ignore[call-overload]  # names, of any kind
+def _check_columns(file: File, expected: set[str], present: object) -> None:
+    missing = sorted(expected - set(present))  # type: ignore[call-overload]  # names, of any kind
     if missing:
         raise BadInput(f"has no column `{missing[0]}`", where=str(file.path))
 
@@ -205,14 +205,14 @@ def _records(file: File) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _touch(place: str, record: Mapping[str, object], columns: Columns) -> Iterator[Touch]:
-    word = text_of(record, columns.operation)
+    operation = text_of(record, columns.operation)
     allowed = True
     if columns.outcome:
         allowed = str(value_at(record, columns.outcome)) in columns.allowed
     yield Touch(
         place=place,
         who=columns.principal.of(record),
-        act=columns.operations.get(word, word),
+        act=columns.operations.get(operation, operation),
         on=columns.entity.of(record),
         day=day_of(value_at(record, columns.time)),
         times=count_of(value_at(record, columns.count)) if columns.count else 1,
@@ -284,10 +284,10 @@ class _Trino:
         inputs, output = (_io(event, key) for key in ("inputs", "output"))
         if not isinstance(inputs, (list, type(None))):
             raise BadInput("expected a list of `inputs`")
-        touched = [(self._tables.read, one) for one in inputs or ()]
+        touched = [(self._tables.read, table) for table in inputs or ()]
         touched += [] if output is None else [(self._tables.write, output)]
-        for act, one in touched:
-            on = self._tables.entity.of(_parts(one))
+        for act, table in touched:
+            on = self._tables.entity.of(_parts(table))
             who = self._tables.principal.of({"user": user})
             yield Touch(place, who, act, on, day_of(when), allowed=allowed)
 

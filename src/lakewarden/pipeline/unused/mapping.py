@@ -147,8 +147,8 @@ def _columns(section: Section) -> Columns:
     outcome, allowed = section.text("outcome", ""), section.texts("allowed")
     if bool(outcome) is not bool(allowed):
         raise BadInput("expected `outcome` and `allowed`, or neither", where=section.where)
-    words = section.take("operations")
-    renamed = Section({} if words is None else words, section.at("operations"))
+    operations = section.take("operations")
+    renamed = Section({} if operations is None else operations, section.at("operations"))
     columns = Columns(
         principal=Text.read(section.text("principal")),
         operation=section.text("operation"),
@@ -157,7 +157,7 @@ def _columns(section: Section) -> Columns:
         count=section.text("count", ""),
         outcome=outcome,
         allowed=frozenset(allowed),
-        operations={word: renamed.text(word) for word in renamed.names()},
+        operations={name: renamed.text(name) for name in renamed.names()},
     )
     section.close()
     return columns

@@ -46,10 +46,10 @@ class Narrower:
         most = max(len(mine), len(others))
         self.levels = [self._both(_at(mine, i), _at(others, i)) for i in range(most)]
 
-    def _both(self, one: set[Entity] | None, other: set[Entity] | None) -> set[Entity] | None:
-        if one is None or other is None:
+    def _both(self, first: set[Entity] | None, second: set[Entity] | None) -> set[Entity] | None:
+        if first is None or second is None:
             return None
-        both = one | other
+        both = first | second
         return None if len(both) > self.limit else both
 
     def text(self) -> str:
@@ -61,7 +61,7 @@ class Narrower:
         """Takes in what `text` says of other places."""
         levels = json.loads(text)
         self.stays = self.stays or not levels
-        self.join(None if one is None else {Entity(*e) for e in one} for one in levels)
+        self.join(None if level is None else {Entity(*e) for e in level} for level in levels)
 
     def narrowest(self, most: int | None = None) -> frozenset[Entity] | None:
         """The anchors of the narrowest level that has at most so many; None: the one there is."""
@@ -95,7 +95,7 @@ def most(scope: Scope, model: Model, pieces: int) -> int:
     return NAMES if is_by_name(scope, model) else pieces
 
 
-def chain(judged: CompiledBlock, statement: Statement, word: str, place: int) -> Chain:
+def chain(judged: CompiledBlock, statement: Statement, privilege: str, place: int) -> Chain:
     """Narrower anchors for a word of a statement that still reach a stored place.
 
     Empty where the statement has to stay as wide as it is: none is narrower, or a narrower one
@@ -108,9 +108,9 @@ def chain(judged: CompiledBlock, statement: Statement, word: str, place: int) ->
         return ()
     if is_by_name(scope, model):
         return (entity,)
-    alone = replace(statement, privileges=frozenset({word}))
+    alone = replace(statement, privileges=frozenset({privilege}))
     reaches = {model.privilege(name).reach for name in touched(alone, model)}
-    on = model.privilege(word).on
+    on = model.privilege(privilege).on
     if isinstance(scope, (On, Anything)) and reaches == {Reach.BELOW}:
         top = tree.find(scope.entity) if isinstance(scope, On) else -1
         return () if top is None else _between(judged, place, top, on)

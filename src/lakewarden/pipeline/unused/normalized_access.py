@@ -98,15 +98,15 @@ class Reader:
 
     def __call__(self, batches: Batches) -> Batches:
         known = prepared(self.context)
-        words = Words(known.system, known.people.memberships)
+        normalizer = Words(known.system, known.people.memberships)
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from _batches(self._rows(self.units[number], words))
+                yield from _batches(self._rows(self.units[number], normalizer))
 
-    def _rows(self, unit: Unit, words: Words) -> Iterator[Row]:
+    def _rows(self, unit: Unit, normalizer: Words) -> Iterator[Row]:
         try:
-            for one in read(unit.kind, unit.files, self.mappings, self.realm):
-                yield words.row(unit.log, one)
+            for entry in read(unit.kind, unit.files, self.mappings, self.realm):
+                yield normalizer.row(unit.log, entry)
         except BadInput as error:
             yield _aside(unit.log, Refused(error.where, "", error.message), DAMAGED)
 
@@ -146,27 +146,27 @@ class Words:
         self._principals: dict[str, int | str] = {}
         self._operations: dict[str, str | None] = {}
 
-    def row(self, log: str, one: Touch | Refused) -> Row:
+    def row(self, log: str, entry: Touch | Refused) -> Row:
         """The cells of a touch, or of what is set aside."""
-        if isinstance(one, Refused):
-            return _aside(log, one, BAD_LINE)
-        text = f"{one.who} {one.act} {one.on}"
-        principal = self._principal(one.who)
+        if isinstance(entry, Refused):
+            return _aside(log, entry, BAD_LINE)
+        text = f"{entry.who} {entry.act} {entry.on}"
+        principal = self._principal(entry.who)
         if isinstance(principal, str):
-            return _aside(log, Refused(one.place, text, principal), UNKNOWN_PRINCIPAL)
-        operation = self._operation(one.act)
+            return _aside(log, Refused(entry.place, text, principal), UNKNOWN_PRINCIPAL)
+        operation = self._operation(entry.act)
         if operation is None:
-            detail = f"`{one.act}` is neither an operation nor a privilege"
-            return _aside(log, Refused(one.place, text, detail), UNKNOWN_OPERATION)
+            detail = f"`{entry.act}` is neither an operation nor a privilege"
+            return _aside(log, Refused(entry.place, text, detail), UNKNOWN_OPERATION)
         try:
-            entity = self._entity(one.on)
+            entity = self._entity(entry.on)
         except (BadInput, Unknown) as error:
-            return _aside(log, Refused(one.place, text, str(error)), BAD_NAME)
+            return _aside(log, Refused(entry.place, text, str(error)), BAD_NAME)
         if not _is_about(self._system.model, operation, entity):
             detail = f"`{operation}` is not asked about `{entity.type or 'no resource'}`"
-            return _aside(log, Refused(one.place, text, detail), UNKNOWN_OPERATION)
+            return _aside(log, Refused(entry.place, text, detail), UNKNOWN_OPERATION)
         cells = (principal, operation, *entity, self._above(entity))
-        return (log, *cells, one.day, one.times, one.allowed, None, None, one.place, None)
+        return (log, *cells, entry.day, entry.times, entry.allowed, None, None, entry.place, None)
 
     def _principal(self, text: str) -> int | str:
         """Its number, or why it has none."""
@@ -185,18 +185,18 @@ class Words:
             return f"`{principal.kind}:{principal.name}` is not stored"
         return id
 
-    def _operation(self, word: str) -> str | None:
+    def _operation(self, text: str) -> str | None:
         """The operation, or the privilege by its present name."""
-        if word not in self._operations:
+        if text not in self._operations:
             model = self._system.model
-            name: str | None = word
-            if word not in model.operations:
+            name: str | None = text
+            if text not in model.operations:
                 try:
-                    name = model.privilege(word).name
+                    name = model.privilege(text).name
                 except Unknown:
                     name = None
-            self._operations[word] = name
-        return self._operations[word]
+            self._operations[text] = name
+        return self._operations[text]
 
     def _entity(self, text: str) -> Entity:
         entity = self._system.entity(text or None)

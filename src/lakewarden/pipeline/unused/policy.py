@@ -25,7 +25,10 @@ _HEAD: Final = """\
 def tables(changes: Iterable[Change]) -> list[dict[str, object]]:
     """The statements that are changed or new, by id."""
     statements = [statement for change in changes for statement in change.now]
-    return [write_statement(one) for one in sorted(statements, key=lambda one: one.id)]
+    return [
+        write_statement(statement)
+        for statement in sorted(statements, key=lambda statement: statement.id)
+    ]
 
 
 def text(realm: str, changes: Sequence[Change], since: str) -> str:

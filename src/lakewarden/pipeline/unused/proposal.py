@@ -102,9 +102,9 @@ class Proposer:
         if not cells:
             return Change(statement, (replace(statement, active=False),))
         for groups, scopes in self._ways(statement, cells):
-            made = tuple(self._named(statement, _parts(groups, scopes)))
-            if len(made) <= self.pieces and all(map(self._is_sayable, made)):
-                return None if made == (statement,) else Change(statement, made)
+            replacements = tuple(self._named(statement, _parts(groups, scopes)))
+            if len(replacements) <= self.pieces and all(map(self._is_sayable, replacements)):
+                return None if replacements == (statement,) else Change(statement, replacements)
         return None
 
     def _ways(
@@ -133,14 +133,16 @@ class Proposer:
         limit = most(statement.scope, self.model, self.pieces)
         narrowers: dict[str, Narrower] = {}
         for cell in cells:
-            whole = narrowers.setdefault(cell.word, Narrower(limit))
-            whole.stays = whole.stays or cell.narrower.stays or not cell.narrower.levels
-            whole.join(cell.narrower.levels)
+            narrower_scope = narrowers.setdefault(cell.word, Narrower(limit))
+            narrower_scope.stays = (
+                narrower_scope.stays or cell.narrower.stays or not cell.narrower.levels
+            )
+            narrower_scope.join(cell.narrower.levels)
         if is_by_name(statement.scope, self.model):
             most_anchors = None
         return {
-            word: tuple(self._narrowed(statement.scope, narrower.narrowest(most_anchors)))
-            for word, narrower in narrowers.items()
+            privilege: tuple(self._narrowed(statement.scope, narrower.narrowest(most_anchors)))
+            for privilege, narrower in narrowers.items()
         }
 
     def _narrowed(self, scope: Scope, anchors: frozenset[Entity] | None) -> Iterator[Scope]:
@@ -158,17 +160,17 @@ class Proposer:
     def _named(self, statement: Statement, parts: Iterable[StatementPart]) -> Iterator[Statement]:
         """The parts as statements; the first one keeps the id."""
         number = 1
-        for scope, words, people in parts:
+        for scope, privileges, people in parts:
             id = statement.id
             while number > 1 and (id == statement.id or id in self.taken):
                 id = f"{statement.id}~{number}"
                 number += id in self.taken
             number += 1
-            principals = (self.memberships.principals[one] for one in people - {OWNERS})
+            principals = (self.memberships.principals[id] for id in people - {OWNERS})
             yield replace(
                 statement,
                 id=id,
-                privileges=words,
+                privileges=privileges,
                 scope=scope,
                 principals=frozenset(principals),
                 owners=statement.owners if OWNERS in people else None,
@@ -195,11 +197,11 @@ class Proposer:
 
 def _groups(cells: Iterable[Used]) -> dict[Words, People]:
     """The principals by the words that were used by way of them."""
-    words: dict[int, set[str]] = {}
+    privileges: dict[int, set[str]] = {}
     for cell in cells:
-        words.setdefault(cell.principal, set()).add(cell.word)
+        privileges.setdefault(cell.principal, set()).add(cell.word)
     people_by_words: dict[Words, People] = {}
-    for principal, own in words.items():
+    for principal, own in privileges.items():
         key = frozenset(own)
         people_by_words[key] = people_by_words.get(key, frozenset()) | {principal}
     return people_by_words
@@ -215,13 +217,13 @@ def _parts(
     groups: Mapping[Words, People], scopes: Mapping[str, tuple[Scope, ...]]
 ) -> list[StatementPart]:
     """What there is to say: for each scope and group of principals the words, most words first."""
-    words: dict[tuple[Scope, People], set[str]] = {}
+    privileges: dict[tuple[Scope, People], set[str]] = {}
     for of_group, people in groups.items():
-        for word in of_group:
-            for scope in scopes[word]:
-                words.setdefault((scope, people), set()).add(word)
+        for privilege in of_group:
+            for scope in scopes[privilege]:
+                privileges.setdefault((scope, people), set()).add(privilege)
     merged: dict[tuple[Scope, Words], People] = {}
-    for (scope, people), own in words.items():
+    for (scope, people), own in privileges.items():
         key = scope, frozenset(own)
         merged[key] = merged.get(key, frozenset()) | people
     parts = [StatementPart(scope, own, people) for (scope, own), people in merged.items()]

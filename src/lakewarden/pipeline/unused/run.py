@@ -137,8 +137,8 @@ def _units(logs: Iterable[Log]) -> Iterator[Unit]:
 
 def _log_inputs(log_units: Iterable[Unit]) -> Iterator[Input]:
     for unit in log_units:
-        for one in inputs_of(unit.files):
-            yield Input(f"{unit.kind}:{one.name}", 0, one.sha256)
+        for file_input in inputs_of(unit.files):
+            yield Input(f"{unit.kind}:{file_input.name}", 0, file_input.sha256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ class _Comparing:
         parquet_output.write(assigned.accesses, folder / "accesses")
         parquet_output.write(assigned.quarantine, folder / "quarantine")
         aside = parquet_output.read(self.job.spark, folder / "quarantine", QUARANTINE).count()
-        made = parquet_output.read(self.job.spark, folder / "accesses", ACCESSES).count()
-        return {"accesses": made, "quarantined": aside, "rows": rows.count() - aside}
+        count = parquet_output.read(self.job.spark, folder / "accesses", ACCESSES).count()
+        return {"accesses": count, "quarantined": aside, "rows": rows.count() - aside}
 
     @property
     def _blocks(self) -> DataFrame:
@@ -266,14 +266,16 @@ class _Comparing:
         recent = allowed.where("recent > 0")
         changed = policy.read(self.job.counts("propose")["statements"], self.index.system, PROPOSAL)
         after = task_context_of(self.index, policy.applied(self.index.statements(), changed))
-        gone = lost(self._blocks, recent, after).count() if changed else 0
-        if gone:
-            raise WardenError(f"the proposal would take away {gone:,} accesses; nothing was made")
-        whole = self._accesses.join(denied.withColumn("gone", F.lit(True)), "number", "left")
-        parquet_output.write(self._shown(whole), folder / "accesses")
+        lost_count = lost(self._blocks, recent, after).count() if changed else 0
+        if lost_count:
+            raise WardenError(
+                f"the proposal would take away {lost_count:,} accesses; nothing was made"
+            )
+        joined = self._accesses.join(denied.withColumn("gone", F.lit(True)), "number", "left")
+        parquet_output.write(self._shown(joined), folder / "accesses")
         return {"accesses": recent.count()}
 
-    def _shown(self, whole: DataFrame) -> DataFrame:
+    def _shown(self, accesses: DataFrame) -> DataFrame:
         """The accesses for people: by name, and whether each is allowed now."""
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
@@ -281,12 +283,12 @@ class _Comparing:
         table = pa.table(
             {
                 "principal": pa.array(range(len(people)), pa.int32()),
-                "who": [principal_text(one) for one in people],
+                "who": [principal_text(principal) for principal in people],
             }
         )
         names = F.broadcast(self.job.spark.createDataFrame(table))
         now = F.when(F.col("allowed"), F.coalesce(~F.col("gone"), F.lit(True)))
-        return whole.join(names, "principal").select(
+        return accesses.join(names, "principal").select(
             *(F.col("who").alias("principal"), "operation", "type", "name", "allowed"),
             *(now.alias("allowed_now"), "first", "last", "n", "recent", "logs"),
         )

@@ -187,8 +187,8 @@ class Ways:
             people = {ids[p] for p in statement.principals} & subject.allow
             if not people:  # then it was by ownership: nothing else gives it
                 people.add(OWNERS)
-            for word in self._words_for(statement, privilege):
-                yield from ((id, word, principal) for principal in people)
+            for privilege_name in self._words_for(statement, privilege):
+                yield from ((id, privilege_name, principal) for principal in people)
 
     def _words_for(self, statement: Statement, privilege: str) -> tuple[str, ...]:
         """The words of the statement that give the privilege."""
@@ -196,17 +196,17 @@ class Ways:
         if key not in self._words:
             model = self._judged.snapshot.model
             alone = (
-                (word, replace(statement, privileges=frozenset({word})))
-                for word in statement.privileges
+                (name, replace(statement, privileges=frozenset({name})))
+                for name in statement.privileges
             )
-            words = (word for word, one in alone if privilege in touched(one, model))
-            self._words[key] = tuple(sorted(words))
+            names = (name for name, single in alone if privilege in touched(single, model))
+            self._words[key] = tuple(sorted(names))
         return self._words[key]
 
     def _use(self, access: Access, way: str, cell: Cell, at: Entity) -> None:
         """Counts a cell for the accesses of a way."""
         snapshot = self._judged.snapshot
-        id, word, principal = cell
+        id, privilege, principal = cell
         statement = snapshot.table.statements[id]
         use = self._uses.get((way, cell))
         if use is None:
@@ -224,9 +224,9 @@ class Ways:
             use.narrower.add(())
             return
         use.places.add(int(self._judged.block.ids[place]))
-        key = (id, word, place)
+        key = (id, privilege, place)
         if key not in self._chains:
-            self._chains[key] = chain(self._judged, statement, word, place)
+            self._chains[key] = chain(self._judged, statement, privilege, place)
         use.narrower.add(self._chains[key])
 
     def _act(self, access: Access, subject: Subject, node: Node, step: Step) -> bool:

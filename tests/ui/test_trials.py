@@ -153,6 +153,32 @@ def test_a_deny_in_the_grid_says_from_whom_it_takes(
     assert who(served, "gravitino", "table.load", MART) == had
 
 
+def test_a_role_that_somebody_else_changed_shows_both_versions(
+    visit: Visits, served: Served, steward: str
+) -> None:
+    role = "/r/gravitino/api/metalakes/quillmere/permissions/roles/marts_only/SCHEMA/lake.sales"
+    theirs = {"privileges": [{"name": "USE_SCHEMA", "condition": "DENY"}]}
+    with visit(steward) as found:
+        found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
+        page = found.page
+        mart = page.get_by_label("quillmere:lake.sales_mart", exact=True)
+        mart.get_by_role("button", name="SELECT_TABLE").press("d")
+        effect(found)
+        assert served.ask("PUT", f"{role}/revoke", theirs, user=steward).status == 200
+        page.get_by_role("button", name="Save role").click()
+        both = page.get_by_role("region", name="Two versions")
+        both.wait_for()
+        told = both.inner_text()
+        assert "DENY SELECT_TABLE" in told
+        assert "quillmere:lake.sales" in told
+        assert mart.get_by_role("button", name="DENY SELECT_TABLE").count() == 1
+        assert found.barriers("[aria-label='Two versions']") == []
+        both.get_by_role("button", name="Take theirs").click()
+        both.wait_for(state="detached")
+        assert mart.get_by_role("button", name="ALLOW SELECT_TABLE").count() == 1
+    assert served.ask("PUT", f"{role}/grant", theirs, user=steward).status == 200
+
+
 def test_a_role_is_assigned_and_taken_back(visit: Visits, served: Served, steward: str) -> None:
     with visit(steward) as found:
         found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
@@ -173,12 +199,18 @@ def test_an_asset_gets_another_owner(visit: Visits, served: Served, steward: str
     table = "table:quillmere:lake.finance.invoices"
     path = f"/realms/gravitino/entity?entity={quote(table)}"
     was = asked(served, "GET", path)["owners"]
+    other = {"entity": table, "owners": [{"principal": "user:ben"}]}
     with visit(steward) as found:
         found.open("/ui/r/gravitino/owners", e=table)
         pick(found, "New owner", "user:ana")
         told = effect(found)
         assert "ana" in told
+        asked(served, "PUT", "/realms/gravitino/entity", other)
         found.page.get_by_role("button", name="Set owner").click()
+        both = found.page.get_by_role("region", name="Two versions")
+        both.wait_for()
+        assert "user:ben" in both.inner_text()
+        both.get_by_role("button", name="Save mine over it").click()
         found.page.get_by_text("ana owns it now").first.wait_for()
     assert [one["principal"] for one in asked(served, "GET", path)["owners"]] == ["user:ana"]
     body = {"entity": table, "owners": was}

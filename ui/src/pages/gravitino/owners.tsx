@@ -12,6 +12,7 @@ import { Beside, Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
+import { Versions } from "../../parts/versions";
 import { t } from "../../words";
 import { setOwner } from "./gravitino";
 import styles from "./role.module.css";
@@ -60,6 +61,8 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
   const queries = useQueryClient();
   const [who, setWho] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [base, setBase] = useState<string[]>([]);
+  const [theirs, setTheirs] = useState<string[] | null>(null);
   const stored = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/entity",
@@ -82,7 +85,12 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
   );
   if (stored.error) return <ProblemView problem={problemOf(stored.error)} />;
   if (!stored.data) return <Loading />;
-  const save = async () => {
+  const save = async (seen: string[]) => {
+    const now = ((await stored.refetch()).data?.owners ?? []).map((one) => one.principal);
+    if (now.join() !== seen.join()) {
+      setTheirs(now);
+      return;
+    }
     try {
       await setOwner(realm, entity, next);
     } catch (failure) {
@@ -90,6 +98,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
       return;
     }
     setProblem(null);
+    setTheirs(null);
     setWho("");
     await queries.invalidateQueries();
     say(t("{who} owns it now", { who: bare(next) }));
@@ -122,7 +131,7 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
           hidden={!may("owner.set")}
           onSubmit={(event) => {
             event.preventDefault();
-            void save();
+            void save(theirs ?? base);
           }}
         >
           <Picker
@@ -130,7 +139,10 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
             shortcut="e"
             placeholder={t("a user, or a group")}
             value={who}
-            onChange={setWho}
+            onChange={(value) => {
+              if (!who) setBase(owners.map((one) => one.principal));
+              setWho(value);
+            }}
             suggest={suggest("user,group,role", realm)}
             source={`people ${realm}`}
           />
@@ -140,6 +152,18 @@ function Owner({ realm, entity }: { realm: string; entity: string }) {
         </form>
         {problem && <ProblemView problem={problem} />}
       </Card>
+      {theirs && next && (
+        <Versions
+          title={t("Somebody else has changed the owner")}
+          rows={[{ title: t("Owner"), was: base, theirs, mine: [next] }]}
+          busy={!effect.isCurrent}
+          onTheirs={() => {
+            setWho("");
+            setTheirs(null);
+          }}
+          onMine={() => void save(theirs)}
+        />
+      )}
     </Beside>
   );
 }

@@ -13,6 +13,7 @@ import { Beside, Card, Page, Tag } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
+import { Versions, type VersionRow } from "../../parts/versions";
 import { t } from "../../words";
 import { assign, deleteRole, roleParts, store, type Condition, type Held } from "./gravitino";
 import styles from "./role.module.css";
@@ -69,6 +70,7 @@ export default function RolePage() {
       role={role}
       where={where}
       stored={stored.data.statements}
+      onReload={async () => (await stored.refetch()).data?.statements ?? []}
       privileges={vocabulary.data.privileges}
     />
   );
@@ -117,17 +119,22 @@ function Editor({
   role,
   where,
   stored,
+  onReload,
   privileges,
 }: {
   realm: string;
   role: string;
   where: React.ReactNode;
   stored: Statement[];
+  /** Reads the statements anew: somebody else may have changed them. */
+  onReload: () => Promise<Statement[]>;
   privileges: Schemas["PrivilegeResponse"][];
 }) {
   const queries = useQueryClient();
   const was = useMemo(() => gridOf(stored), [stored]);
   const [draft, setDraft] = useState<Grid | null>(null);
+  const [base, setBase] = useState<Grid>(was);
+  const [theirs, setTheirs] = useState<Grid | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const now = draft ?? was;
@@ -138,15 +145,28 @@ function Editor({
     const held = Object.fromEntries(
       Object.entries(now[entity] ?? {}).filter(([one]) => one !== privilege),
     );
-    setDraft({ ...now, [entity]: condition ? { ...held, [privilege]: condition } : held });
+    edit({ ...now, [entity]: condition ? { ...held, [privilege]: condition } : held });
   };
-  const save = async () => {
+  const edit = (grid: Grid) => {
+    if (draft === null) setBase(was);
+    setDraft(grid);
+  };
+  const discard = () => {
+    setDraft(null);
+    setTheirs(null);
+  };
+  const save = async (seen: Grid) => {
     setBusy(true);
     setProblem(null);
     try {
+      const fresh = gridOf(await onReload());
+      if (!alike(fresh, seen)) {
+        setTheirs(fresh);
+        return;
+      }
       for (const entity of Object.keys(now))
-        await store(realm, role, entity, was[entity] ?? {}, now[entity] ?? {});
-      setDraft(null);
+        await store(realm, role, entity, fresh[entity] ?? {}, now[entity] ?? {});
+      discard();
       say(t("Role saved"));
     } catch (failure) {
       setProblem(problemOf(failure));
@@ -172,22 +192,30 @@ function Editor({
         <>
           <Remove realm={realm} role={role} stored={stored} />
           {dirty && (
-            <Button
-              disabled={busy}
-              onClick={() => {
-                setDraft(null);
-              }}
-            >
+            <Button disabled={busy} onClick={discard}>
               {t("Discard changes")}
             </Button>
           )}
-          <Button look="main" disabled={!dirty || busy || !isSeen} onClick={() => void save()}>
+          <Button
+            look="main"
+            disabled={!dirty || busy || !isSeen}
+            onClick={() => void save(theirs ?? base)}
+          >
             {t("Save role")}
           </Button>
         </>
       }
     >
       {problem && <ProblemView problem={problem} />}
+      {theirs && (
+        <Versions
+          title={t("Somebody else has changed this role")}
+          rows={versionsOf(base, theirs, now)}
+          busy={busy || !isSeen}
+          onTheirs={discard}
+          onMine={() => void save(theirs)}
+        />
+      )}
       <Beside
         side={
           <>
@@ -218,12 +246,29 @@ function Editor({
           realm={realm}
           metalake={roleParts(role).metalake}
           onAdd={(entity) => {
-            setDraft({ ...now, [entity]: now[entity] ?? {} });
+            edit({ ...now, [entity]: now[entity] ?? {} });
           }}
         />
       </Beside>
     </Page>
   );
+}
+
+function alike(one: Grid, other: Grid): boolean {
+  return versionsOf(one, other, one).every(({ was, theirs }) => was.join() === theirs.join());
+}
+
+/** What each version of a role says about an object, a privilege a line. */
+function versionsOf(base: Grid, theirs: Grid, mine: Grid): VersionRow[] {
+  const entities = new Set([base, theirs, mine].flatMap((grid) => Object.keys(grid)));
+  return [...entities].sort().map((entity) => {
+    const [was, them, me] = [base, theirs, mine].map((grid) =>
+      Object.entries(grid[entity] ?? {})
+        .map(([privilege, condition]) => `${condition} ${privilege}`)
+        .sort(),
+    ) as [string[], string[], string[]];
+    return { title: bare(entity), was, theirs: them, mine: me };
+  });
 }
 
 const NEXT: Record<string, Condition | null> = { "": "ALLOW", ALLOW: "DENY", DENY: null };

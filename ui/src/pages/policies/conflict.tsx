@@ -1,11 +1,9 @@
 import { useState } from "react";
 
-import { Button } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
 import { EffectCard, useEffectOf } from "../../parts/effect";
-import { Card } from "../../parts/page";
+import { Versions } from "../../parts/versions";
 import { t } from "../../words";
-import styles from "./policies.module.css";
 import { drafted, type PolicyInfo } from "./policy";
 
 /** A member of a policy as it is shown: its name, and what it holds as lines of text. */
@@ -60,53 +58,22 @@ export function Conflict({
 }) {
   const [open, setOpen] = useState(false);
   const effect = useEffectOf(realm, open ? drafted(urn, mine) : null, 0);
-  const rows = MEMBERS.map(([title, of]) => {
-    const [was, them, me] = [base, theirs, mine].map(of) as [string[], string[], string[]];
-    return { title, them, me, byThem: !alike(was, them), byMe: !alike(was, me) };
-  }).filter((one) => one.byThem || one.byMe);
+  const rows = MEMBERS.map(([title, of]) => ({
+    title: t(title),
+    was: of(base),
+    theirs: of(theirs),
+    mine: of(mine),
+  }));
   return (
-    <Card
+    <Versions
       title={t("Somebody else has changed this policy")}
-      note={t("what a version changed is marked")}
-      label={t("Two versions")}
+      rows={rows}
+      busy={busy}
+      onTheirs={onTheirs}
+      onMine={() => {
+        setOpen(true);
+      }}
     >
-      <table className={styles.versions}>
-        <colgroup>
-          <col />
-          <col />
-          <col />
-        </colgroup>
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">{t("Theirs")}</th>
-            <th scope="col">{t("Mine")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((one) => (
-            <tr key={one.title}>
-              <th scope="row">{t(one.title)}</th>
-              <Version lines={one.them} others={one.me} changed={one.byThem} />
-              <Version lines={one.me} others={one.them} changed={one.byMe} />
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <div className={styles.acts}>
-        <Button disabled={busy} onClick={onTheirs}>
-          {t("Take theirs")}
-        </Button>
-        <Button
-          look="main"
-          disabled={busy}
-          onClick={() => {
-            setOpen(true);
-          }}
-        >
-          {t("Save mine over it")}
-        </Button>
-      </div>
       <Confirm
         open={open}
         title={t("Save your version over theirs?")}
@@ -122,31 +89,6 @@ export function Conflict({
       >
         <EffectCard realm={realm} effect={effect} />
       </Confirm>
-    </Card>
+    </Versions>
   );
-}
-
-/** One version of a member; a line that the other version lacks is bold. */
-function Version({
-  lines: own,
-  others,
-  changed,
-}: {
-  lines: string[];
-  others: string[];
-  changed: boolean;
-}) {
-  return (
-    <td data-changed={changed || undefined}>
-      {changed && <span className="visually-hidden">{t("changed:")} </span>}
-      {own.length === 0 && t("none")}
-      {own.map((line) => (
-        <div key={line}>{others.includes(line) ? line : <b>{line}</b>}</div>
-      ))}
-    </td>
-  );
-}
-
-function alike(one: string[], other: string[]): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -1,3 +1,4 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -9,7 +10,7 @@ import { EffectCard, useEffectOf } from "../../parts/effect";
 import { History } from "../../parts/history";
 import { bare, Name } from "../../parts/name";
 import { Beside, Card, Page, Tag } from "../../parts/page";
-import { Sentence } from "../../parts/sentence";
+import { Sentence, type Word } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
@@ -135,6 +136,10 @@ export default function StatementPage() {
   );
 }
 
+function text(words: Word[]): string {
+  return words.map((one) => one.text).join("");
+}
+
 function Criteria({ rows }: { rows: unknown }) {
   return <code>{JSON.stringify(rows)}</code>;
 }
@@ -142,11 +147,27 @@ function Criteria({ rows }: { rows: unknown }) {
 function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] }) {
   const rights = useRights(realm);
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const [open, setOpen] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const effect = useEffectOf(realm, open ? { remove: [one.id] } : null, 0);
   if (!rights.may("statement.remove") || one.editable === false) return null;
   const remove = async () => {
+    // What was shown is what goes: a statement that somebody changed meanwhile is shown first.
+    const path = { realm, id: one.id };
+    const now = await api.GET("/api/v1/realms/{realm}/statements/{id}", { params: { path } });
+    if (now.data && text(now.data.words) !== text(one.words)) {
+      setProblem({
+        type: "about:blank",
+        title: "",
+        status: 409,
+        detail: t("somebody else has changed this statement: it says now “{now}”", {
+          now: text(now.data.words),
+        }),
+      });
+      await queries.invalidateQueries();
+      return;
+    }
     const { error } = await api.DELETE("/api/v1/realms/{realm}/statements/{id}", {
       params: { path: { realm, id: one.id }, query: { mark: one.mark || undefined } },
     });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -361,6 +362,11 @@ def test_who_only_manages_policies_changes_one(visit: Visits, served: Served) ->
         found.open("/ui/r/datahub/policy", urn=urn)
         page = found.page
         page.get_by_label("Description").fill("by petra")
+        page.get_by_role("button", name="As file").click()
+        file = json.loads(page.get_by_role("dialog").locator("pre").inner_text())
+        assert (file[0]["entityUrn"], file[0]["aspect"]["json"]["description"]) == (urn, "by petra")
+        assert file[0]["aspect"]["json"]["actors"] == WHOLE["actors"]
+        page.keyboard.press("Escape")
         page.get_by_role("button", name="Save policy").click()
         page.get_by_text("Policy saved").first.wait_for()
     stored = _stored(served, urn)

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import { t } from "../words";
 import { Button } from "./button";
@@ -23,6 +23,34 @@ export function CopyButton({ text, label, done }: { text: string; label: string;
 
 /** The command line that gives the same answer. */
 export function CommandButton({ command }: { command: string }) {
+  return (
+    <TextButton
+      label={t("As command")}
+      title={t("The same on the command line")}
+      text={command}
+      done={t("Command copied")}
+      data-command={command}
+    />
+  );
+}
+
+/** A button that shows a text to be copied. */
+export function TextButton({
+  label,
+  title,
+  text,
+  done,
+  children,
+  ...rest
+}: {
+  label: string;
+  title: string;
+  text: string;
+  done: string;
+  /** What is said above the text. */
+  children?: ReactNode;
+  "data-command"?: string;
+}) {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -30,25 +58,26 @@ export function CommandButton({ command }: { command: string }) {
         onClick={() => {
           setOpen(true);
         }}
-        data-command={command}
+        {...rest}
       >
-        {t("As command")}
+        {label}
       </Button>
       <Confirm
         open={open}
-        title={t("The same on the command line")}
+        title={title}
         act={t("Copy")}
         onAct={() => {
-          void navigator.clipboard.writeText(command);
+          void navigator.clipboard.writeText(text);
           setOpen(false);
-          say(t("Command copied"));
+          say(done);
         }}
         onClose={() => {
           setOpen(false);
         }}
       >
-        <pre className={styles.command}>
-          <code>{command}</code>
+        {children}
+        <pre className={styles.command} tabIndex={0}>
+          <code>{text}</code>
         </pre>
       </Confirm>
     </>

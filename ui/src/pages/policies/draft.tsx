@@ -7,6 +7,7 @@ import { managesPolicies } from "../../api/rights";
 import { useRealm } from "../../api/server";
 import { Button } from "../../parts/button";
 import { forgetDraft, keepDraft, keptDraft } from "../../parts/draft";
+import { TextButton } from "../../parts/copy";
 import { Confirm } from "../../parts/drawer";
 import { edited } from "../../parts/edited";
 import { EffectCard, useEffectOf } from "../../parts/effect";
@@ -20,7 +21,7 @@ import { count, t } from "../../words";
 import { Conflict } from "./conflict";
 import { Editor, type Met } from "./editor";
 import styles from "./policies.module.css";
-import { drafted, policy, save, type PolicyInfo, type Stored } from "./policy";
+import { asFile, drafted, policy, save, type PolicyInfo, type Stored } from "./policy";
 import { Switches } from "./switches";
 
 /** An edit that is not saved: what it is to be, and what it began with. */
@@ -126,16 +127,25 @@ export function Draft({
         </>
       }
       acts={
-        urn &&
-        !isReader && (
-          <Switches
-            realm={realm}
-            urn={urn}
-            stored={stored}
-            busy={dirty}
-            store={(next, said) => store(next, stored.version, said)}
-          />
-        )
+        <>
+          <TextButton
+            label={t("As file")}
+            title={t("The policy as a file")}
+            text={asFile(urn, info)}
+            done={t("File copied")}
+          >
+            <p>{t("A metadata file of DataHub, as it is edited here: ingestion reads it.")}</p>
+          </TextButton>
+          {urn && !isReader && (
+            <Switches
+              realm={realm}
+              urn={urn}
+              stored={stored}
+              busy={dirty}
+              store={(next, said) => store(next, stored.version, said)}
+            />
+          )}
+        </>
       }
     >
       <div className={styles.top}>

@@ -226,6 +226,18 @@ export function withMatch(
   return { ...resources, [key]: leaves ? undefined : match };
 }
 
+/** A policy as a metadata file of DataHub has it: one change proposal. */
+export function asFile(urn: string, info: PolicyInfo): string {
+  const proposal = {
+    entityType: "dataHubPolicy",
+    entityUrn: urn || "urn:li:dataHubPolicy:new",
+    changeType: "UPSERT",
+    aspectName: "dataHubPolicyInfo",
+    aspect: { json: info },
+  };
+  return JSON.stringify([proposal], null, 2);
+}
+
 /** A policy as a draft that the server tries. */
 export function drafted(urn: string, info: PolicyInfo): Draft {
   return { policies: { put: [{ name: urn || "urn:li:dataHubPolicy:new", value: info }] } };

@@ -34,7 +34,8 @@ def test_suggested_links_are_made_one_by_one_and_page_by_page(
         page = found.page
         found.open("/ui/links/suggestions", **PAIR)
         assert f"{before['total']} suggested links" in found.text()
-        row = page.get_by_role("row").filter(has_text=first["one"]["entity"])
+        box = page.get_by_label(f"Choose {first['one']['entity']}", exact=True)
+        row = page.get_by_role("row").filter(has=box)
         row.first.get_by_role("button", name="Link").click()
         page.get_by_text("1 link made").first.wait_for()
         page.get_by_text(f"{before['total'] - 1} suggested links").wait_for()

@@ -35,8 +35,9 @@ function boxed(text: string) {
   );
 }
 
-/** What a principal or entity is called without its kind: `user:ana` is `ana`. */
+/** What a principal or entity is called without its kind: `user:ana` is `ana`; a URN stays. */
 export function bare(name: string): string {
+  if (name.startsWith("urn:li:")) return name;
   const colon = name.indexOf(":");
   return colon < 0 ? name : name.slice(colon + 1);
 }
@@ -55,6 +56,7 @@ export function urnLabel(name: string): string {
 
 /** The kind of a principal or entity: `user:ana` is a `user`; a URN's is its entity type. */
 export function kindOf(name: string): string {
+  if (name.startsWith("urn:li:")) return name.split(":")[2] ?? "";
   const colon = name.indexOf(":");
   return colon < 0 ? "" : name.slice(0, colon);
 }

@@ -4,6 +4,7 @@ import type { Problem } from "../api/client";
 import { t } from "../words";
 import { Button } from "./button";
 import { Glyph } from "./glyph";
+import { MessageText } from "./message-text";
 import { Name } from "./name";
 import styles from "./states.module.css";
 
@@ -43,8 +44,10 @@ export function ProblemView({ problem, onRetry }: { problem: Problem; onRetry?: 
     <div className={styles.problem} role="alert" data-denied={denied || undefined}>
       <Glyph state={denied ? "deny" : "partial"} size={22} />
       <div className={styles.says}>
-        <p className={styles.detail}>{problem.detail}</p>
-        {problem.missing && (
+        <p className={styles.detail}>
+          <MessageText text={problem.detail} />
+        </p>
+        {problem.missing && !problem.detail.includes(problem.missing.privilege) && (
           <p>
             {t("It needs")} <code>{problem.missing.privilege}</code> {t("on")}{" "}
             <Name text={problem.missing.object} />

@@ -2,7 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { governed, useRealms } from "../../api/server";
+import { useMe } from "../../app/session";
 import { suggest, suggestOperation } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { SelectField } from "../../parts/fields";
@@ -58,7 +60,10 @@ interface FormProps {
 
 function Form({ search, people = false, things = true, onAsk }: FormProps) {
   const realms = governed(useRealms().data?.realms);
-  const [draft, setDraft] = useState(search);
+  const [draft, setDraft] = useState({
+    ...search,
+    who: search.who?.replace(/^user:(?=[^:]+$)/, ""),
+  });
   const realm = draft.realm ?? realms[0]?.name ?? "";
   const vocabulary = $api.useQuery(
     "get",
@@ -132,6 +137,7 @@ function Form({ search, people = false, things = true, onAsk }: FormProps) {
 
 /** Three questions that the realm can answer, for who does not know what to ask. */
 export function Examples() {
+  const me = useMe();
   const realms = governed(useRealms().data?.realms);
   const realm = realms[0];
   const listed = $api.useQuery(
@@ -143,14 +149,22 @@ export function Examples() {
   const operations = (listed.data?.operations ?? []).filter((one) =>
     /\.(load|read|get)$/.test(one.name),
   );
+  // Who may not ask about others asks about themselves.
+  const others = useRights(realm?.name ?? "").may("subject.search");
   return (
     <Card title={t("What can be asked")}>
       <ul className={styles.examples}>
         {operations.slice(0, 3).map((one) => (
           <li key={one.name}>
-            <Link to="/ask/who" search={{ realm: realm?.name, do: one.name }}>
-              {t("Who may {act}?", { act: one.title })}
-            </Link>
+            {others ? (
+              <Link to="/ask/who" search={{ realm: realm?.name, do: one.name }}>
+                {t("Who may {act}?", { act: one.title })}
+              </Link>
+            ) : (
+              <Link to="/ask/what" search={{ realm: realm?.name, who: me, do: one.name }}>
+                {t("Where may you {act}?", { act: one.title })}
+              </Link>
+            )}
           </li>
         ))}
       </ul>

@@ -7,6 +7,7 @@ import { useKeys } from "../../parts/keys";
 import { Button } from "../../parts/button";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { TextField } from "../../parts/fields";
+import { MessageText } from "../../parts/message-text";
 import { Name } from "../../parts/name";
 import { ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
@@ -74,9 +75,11 @@ export function Detail({
         ) : (
           <Name text={`${finding.kind} ${finding.name}`} />
         )}{" "}
-        <Name text={finding.says} cut={600} />.
+        <MessageText text={finding.says} />.
       </p>
-      <p>{t("How to mend it: {fix}.", { fix: finding.fix })}</p>
+      <p>
+        <MessageText text={t("How to mend it: {fix}.", { fix: finding.fix })} />
+      </p>
       <FirstSeen realm={realm} finding={finding} />
       {problem && <ProblemView problem={problem} />}
       {removed.length > 0 && !fixing && (

@@ -7,6 +7,7 @@ import { governed, useRealms } from "../../api/server";
 import { Drawer } from "../../parts/drawer";
 import { Filters, SelectField } from "../../parts/fields";
 import { Glyph } from "../../parts/glyph";
+import { MessageText } from "../../parts/message-text";
 import { Name } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -171,8 +172,13 @@ export default function Findings() {
                     <Name text={one.name} cut={48} />
                   ),
               },
-              { key: "says", title: t("Says"), cell: (one) => <Name text={one.says} cut={400} /> },
-              { key: "fix", title: t("How to mend it"), minor: true, cell: (one) => one.fix },
+              { key: "says", title: t("Says"), cell: (one) => <MessageText text={one.says} /> },
+              {
+                key: "fix",
+                title: t("How to mend it"),
+                minor: true,
+                cell: (one) => <MessageText text={one.fix} />,
+              },
             ]}
           />
         </Card>

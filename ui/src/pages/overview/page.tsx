@@ -6,6 +6,7 @@ import { useRights } from "../../api/rights";
 import { governed, useRealms, type Realm } from "../../api/server";
 import { useKeys } from "../../parts/keys";
 import { useMe } from "../../app/session";
+import { Glyph } from "../../parts/glyph";
 import { Card, Page } from "../../parts/page";
 import { Loading, ProblemView, Empty } from "../../parts/states";
 import { bare, Name } from "../../parts/name";
@@ -112,7 +113,19 @@ function RealmCard({ realm }: { realm: Realm }) {
   );
 }
 
+/** What the operations of the server are called; absent where the reader may not know. */
+function useTitles(): Map<string, string> {
+  const listed = $api.useQuery(
+    "get",
+    "/api/v1/realms/{realm}/operations",
+    { params: { path: { realm: "_server" } } },
+    { retry: false, staleTime: 300_000 },
+  );
+  return new Map((listed.data?.operations ?? []).map((one) => [one.name, one.title]));
+}
+
 function Latest() {
+  const titles = useTitles();
   const rows = $api.useQuery("get", "/api/v1/audit", { params: { query: { last: 12 } } });
   if (!rows.data) return rows.error ? <ProblemView problem={problemOf(rows.error)} /> : <Loading />;
   return (
@@ -121,11 +134,18 @@ function Latest() {
         <ul className={styles.lines}>
           {[...rows.data.rows].reverse().map((row) => {
             const event = row.event as Record<string, string | number | undefined>;
+            const operation = String(event.operation ?? "");
             return (
-              <li key={row.seq}>
-                <Name text={String(event.actor ?? "")} />{" "}
-                <code>{String(event.operation ?? "")}</code>{" "}
-                <Name text={bare(String(event.target ?? ""))} /> · {ago(Number(event.time))}
+              <li key={row.seq} className={styles.change}>
+                <Glyph state={event.outcome === "allow" ? "allow" : "deny"} size={14} />
+                <span title={operation}>
+                  <b>
+                    <Name text={String(event.actor ?? "")} />
+                  </b>{" "}
+                  {titles.get(operation) ?? operation}:{" "}
+                  <Name text={bare(String(event.target ?? ""))} />
+                </span>
+                <time>{ago(Number(event.time))}</time>
               </li>
             );
           })}

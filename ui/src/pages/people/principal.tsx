@@ -79,6 +79,7 @@ function Summary({ realm, principal }: { realm: string; principal: string }) {
     { params: { path: { realm }, query: { p: principal } } },
     { retry: false },
   );
+  const reads = useRights(realm).may("statement.list");
   if (told.isPending) return <Loading rows={6} />;
   if (told.error)
     return <ProblemView problem={problemOf(told.error)} onRetry={() => void told.refetch()} />;
@@ -94,13 +95,15 @@ function Summary({ realm, principal }: { realm: string; principal: string }) {
       }
     >
       <Reaches realm={realm} summary={data} />
-      <Card
-        title={t("Statements that name {name}", { name: bare(principal) })}
-        note={t("{n} name what it acts as", { n: count(data.statements.length) })}
-        pad={false}
-      >
-        <StatementRows realm={realm} to={data.principal} />
-      </Card>
+      {reads && (
+        <Card
+          title={t("Statements that name {name}", { name: bare(principal) })}
+          note={t("{n} name what it acts as", { n: count(data.statements.length) })}
+          pad={false}
+        >
+          <StatementRows realm={realm} to={data.principal} />
+        </Card>
+      )}
     </Beside>
   );
 }

@@ -152,7 +152,9 @@ export function Draft({
         {isReader && <p>{t("Policies are changed by those who may manage them here.")}</p>}
         {locked && !isReader && <Locked because={row?.immutable_because} />}
         {problem && <ProblemView problem={problem} />}
-        <InWords words={hasEffect && change ? marked(change, isActive) : (row?.words ?? [])} />
+        {info.privileges.length > 0 && (
+          <InWords words={hasEffect && change ? marked(change, isActive) : (row?.words ?? [])} />
+        )}
         {isOutdated && (
           <Conflict
             realm={realm}

@@ -7,7 +7,7 @@ import { governed, useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
 import { Button } from "../../parts/button";
 import { Filters, SelectField } from "../../parts/fields";
-import { Name } from "../../parts/name";
+import { bare, kindOf, Name, urnLabel } from "../../parts/name";
 import { Card } from "../../parts/page";
 import { Picker } from "../../parts/picker";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -129,7 +129,10 @@ export default function Links() {
 export function EndLink({ end }: { end: End }) {
   return (
     <Link to="/asset" search={{ realm: end.realm, e: end.entity }}>
-      {end.realm} <Name text={end.entity} cut={64} />
+      <Name text={urnLabel(bare(end.entity))} cut={64} />{" "}
+      <small className={styles.of}>
+        {end.realm} {kindOf(end.entity)}
+      </small>
     </Link>
   );
 }

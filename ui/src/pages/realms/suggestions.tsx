@@ -150,7 +150,12 @@ export default function Suggestions() {
                   : []),
                 { key: "one", title: t("One"), cell: (one) => <EndLink end={one.one} /> },
                 { key: "other", title: t("Other"), cell: (one) => <EndLink end={one.other} /> },
-                { key: "rule", title: t("Rule"), minor: true, cell: (one) => one.rule },
+                {
+                  key: "rule",
+                  title: t("Rule"),
+                  minor: true,
+                  cell: (one) => <span className={styles.short}>{one.rule}</span>,
+                },
                 ...(may
                   ? [
                       {

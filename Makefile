@@ -1,6 +1,7 @@
 PYTHON ?= python3
+CORES := $(shell getconf _NPROCESSORS_ONLN)
 # More than cores, since servers, browsers and disks are waited for; more than 4 would wait for Spark.
-JOBS ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 2 ? 2 : 4)))
+JOBS ?= $(shell echo $$(($(CORES) < 2 ? 2 : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=
@@ -56,7 +57,7 @@ test: setup coverage ## Run the tests, and the coverage gate (SEED=N: other exam
 	$(PYTEST) -m 'not nightly and not coverage_gate'
 
 coverage: setup ## The fixed tests of kernel, models and names alone, which have to cover them fully
-	$(PYTEST) -m 'coverage_gate and not nightly' --cov --cov-report= $(THEIR_TESTS)
+	$(PYTEST) -n $(CORES) -m 'coverage_gate and not nightly' --cov --cov-report= $(THEIR_TESTS)
 	$(BIN)/python -m coverage report --fail-under=100
 
 test-nightly: setup ## Run what `make test` leaves out, and properties with many fresh examples (SEED=N)

@@ -133,6 +133,7 @@ def test_a_picture_is_of_the_page_of_today(
     assert differing <= MOST_DIFFERING, f"{differing:.2%} differs: `make golden` draws it anew"
 
 
+@pytest.mark.nightly
 def test_a_picture_with_another_word_differs(browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 200})
     pictures = []

@@ -82,12 +82,14 @@ def test_a_denial_is_understood(visit: Visits) -> None:
         why_denied(found)
 
 
+@pytest.mark.nightly
 def test_who_may_is_asked(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/ask/who", realm="gravitino")
         who_may(found)
 
 
+@pytest.mark.nightly
 def test_an_asset_is_found_and_a_locked_policy_read(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/")

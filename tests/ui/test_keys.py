@@ -30,6 +30,7 @@ def path_of(found: Tab) -> str:
     return str(found.page.evaluate("location.pathname"))
 
 
+@pytest.mark.nightly
 def test_g_and_a_letter_lead_to_a_page(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/r/gravitino/statements")
@@ -53,6 +54,7 @@ def test_the_letter_after_g_does_nothing_else(visit: Visits, steward: str) -> No
         assert "not saved yet" not in found.text()
 
 
+@pytest.mark.nightly
 def test_policies_are_made_edited_and_switched_by_key(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policies", q="custodians")
@@ -98,6 +100,7 @@ def test_t_goes_from_tab_to_tab(visit: Visits) -> None:
         found.settle()
 
 
+@pytest.mark.nightly
 def test_the_tree_of_assets_is_walked(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/assets", realm="gravitino")
@@ -120,6 +123,7 @@ def test_the_tree_of_assets_is_walked(visit: Visits) -> None:
         assert page.get_by_role("button", expanded=True).count() == 2
 
 
+@pytest.mark.nightly
 def test_the_matrix_is_enlarged_and_its_cell_read(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/r/gravitino/matrix")
@@ -189,6 +193,7 @@ def test_rows_are_walked_and_opened(visit: Visits) -> None:
         assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 2
 
 
+@pytest.mark.nightly
 def test_a_finding_is_fixed_and_dismissed_by_key(visit: Visits, served: Served) -> None:
     body = {"privileges": ["SELECT_TABLE"], "to": ["user:kim"], "on": FORECASTS}
     for name in ("keys-a", "keys-b"):
@@ -209,6 +214,7 @@ def test_a_finding_is_fixed_and_dismissed_by_key(visit: Visits, served: Served) 
         served.ask("DELETE", f"/api/v1/realms/gravitino/statements/{name}", user="admin")
 
 
+@pytest.mark.nightly
 def test_cards_of_the_overview_have_numbers(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/")
@@ -222,6 +228,7 @@ def test_cards_of_the_overview_have_numbers(visit: Visits) -> None:
             assert card == headings[place]
 
 
+@pytest.mark.nightly
 def test_a_question_is_turned_to_who_may(visit: Visits) -> None:
     with visit("admin") as found:
         question = {"realm": "gravitino", "do": "table.load", "on": FORECASTS}
@@ -236,6 +243,7 @@ def test_a_question_is_turned_to_who_may(visit: Visits) -> None:
         assert "a=user%3Aana" in found.page.url
 
 
+@pytest.mark.nightly
 def test_the_audit_is_followed_live(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/audit")
@@ -247,6 +255,7 @@ def test_the_audit_is_followed_live(visit: Visits) -> None:
         assert not live.is_checked()
 
 
+@pytest.mark.nightly
 def test_the_playground_leads_to_its_mistake(visit: Visits) -> None:
     with visit("ana") as found:
         found.open("/ui/playground")

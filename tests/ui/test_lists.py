@@ -28,6 +28,7 @@ def many(served: Served) -> Iterator[str]:
     asked(served, "DELETE", "/realms/gravitino/entity?entity=metalake:many")
 
 
+@pytest.mark.nightly
 def test_a_long_list_asks_for_the_rows_in_sight(visit: Visits, many: str) -> None:
     with visit("admin") as tab:
         tab.open("/ui/asset", realm="gravitino", e=many, tab="inside")
@@ -47,6 +48,7 @@ def test_a_long_list_asks_for_the_rows_in_sight(visit: Visits, many: str) -> Non
         assert "t0000" not in tab.text()
 
 
+@pytest.mark.nightly
 def test_a_long_list_is_narrowed_by_name(visit: Visits, many: str) -> None:
     with visit("admin") as tab:
         tab.open("/ui/asset", realm="gravitino", e=many, tab="inside")

@@ -178,6 +178,7 @@ def test_people_log_in_at_the_provider(
         assert "Sessions of ana" in found.text()
 
 
+@pytest.mark.nightly
 def test_a_login_that_was_given_up_is_told_beside_the_button(
     browser: Browser, federated: tuple[Served, Provider]
 ) -> None:

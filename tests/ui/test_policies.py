@@ -129,6 +129,7 @@ def test_a_policy_is_made_switched_and_taken_away(visit: Visits, served: Served)
         assert "Made in a browser" not in found.text()
 
 
+@pytest.mark.nightly
 def test_a_locked_policy_is_read_and_copied(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policy", urn="urn:li:dataHubPolicy:0")
@@ -159,6 +160,7 @@ def test_what_was_typed_outlives_an_error_and_a_reload(visit: Visits, served: Se
         assert "Custodians" in page.get_by_label("Name", exact=True).input_value()
 
 
+@pytest.mark.nightly
 def test_tokens_are_added_and_removed_with_the_keyboard(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policy/new")
@@ -198,6 +200,7 @@ def test_privileges_are_offered_under_the_types_that_they_are_about(visit: Visit
         page.evaluate("sessionStorage.clear()")
 
 
+@pytest.mark.nightly
 def test_conditions_are_stored_as_they_are_shown(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/r/datahub/policy/new")
@@ -314,6 +317,7 @@ def test_the_list_is_narrowed_and_sorted_by_the_server(visit: Visits, served: Se
         assert "2 × 21" in found.text()
 
 
+@pytest.mark.nightly
 def test_a_policy_is_deactivated_from_the_list(visit: Visits, served: Served) -> None:
     urn = "urn:li:dataHubPolicy:half-written"
     with visit("admin") as found:

@@ -23,6 +23,7 @@ def asked(served: Served, method: str, path: str, body: object = None) -> Any:
     return answer.json() if answer.body else None
 
 
+@pytest.mark.nightly
 def test_suggested_links_are_made_one_by_one_and_page_by_page(
     own_visit: Visits, own_served: Served
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_realm_is_exported_and_dropped_by_its_name(own_visit: Visits, own_serv
     assert own_served.ask("GET", "/api/v1/realms/passing", user="admin").status == 404
 
 
+@pytest.mark.nightly
 def test_the_model_of_a_realm_is_there_for_everybody(own_visit: Visits) -> None:
     with own_visit("ana") as found:
         found.open("/ui/realm", name="gravitino", tab="operations")

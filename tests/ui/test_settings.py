@@ -24,6 +24,7 @@ def test_settings_have_meaning_and_source_and_what_weakens_is_on_top(visit: Visi
         assert found.page.get_by_role("row").filter(has_text="ui.enabled").count() == 1
 
 
+@pytest.mark.nightly
 def test_the_checks_run_again_and_say_what_to_do(visit: Visits) -> None:
     with visit("admin") as found:
         found.open("/ui/settings/health")
@@ -36,6 +37,7 @@ def test_the_checks_run_again_and_say_what_to_do(visit: Visits) -> None:
         assert "99 of 100 within" in found.text()
 
 
+@pytest.mark.nightly
 def test_all_that_is_bundled_is_listed_with_its_licence(visit: Visits) -> None:
     with visit("ana") as found:
         found.open("/ui/settings/about")

@@ -78,7 +78,7 @@ def test_a_link_is_made_by_hand_and_taken_away(own_visit: Visits, own_served: Se
         query = "/links?realm=cdap&entity=namespace:sales"
         assert asked(own_served, "GET", query)["total"] == 1
         found.open("/ui/links", realm="cdap")
-        row = page.get_by_role("row").filter(has_text="namespace:sales")
+        row = page.get_by_role("row").filter(has_text="sales cdap namespace")
         row.get_by_role("button", name="Remove").click()
         page.get_by_text("Link removed").first.wait_for()
         assert asked(own_served, "GET", query)["total"] == 0

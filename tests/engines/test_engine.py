@@ -53,6 +53,7 @@ def test_every_recorded_operation_is_declared_with_its_resource() -> None:
         ('title = "read"', 'title = "read"\nown = 1', "expected true or false"),
         ("[acts.Read]", "[other]\n[acts.Read]", "unknown key `other`"),
         ("[engine]", "[engine", "small: "),
+        ('title = "read"', 'title = "read"\nenters = "Make"', "enters: unknown operation `Make`"),
     ],
 )
 def test_a_malformed_file_is_refused_with_its_field(old: str, new: str, message: str) -> None:

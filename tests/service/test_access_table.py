@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -142,13 +143,14 @@ def test_pages_together_are_the_whole() -> None:
 def test_rows_and_pages_that_there_are_not_are_bad_input() -> None:
     rows = {"lake": world("lake", 1)}
     estate, question = state(rows), about(assets(rows)[0])
-    for where, more in (
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("rows", {"by": "moons"}),
         ("limit", {"size": 0}),
         ("limit", {"size": 501}),
-    ):
+    ]
+    for where, more in cases:
         with pytest.raises(BadInput) as error:
-            access_table(estate, ROOT, question, NOW, **{"by": "people", **more})  # type: ignore[arg-type]
+            access_table(estate, ROOT, question, NOW, **{"by": "people", **more})
         assert error.value.where == where
 
 

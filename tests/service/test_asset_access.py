@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,11 +77,11 @@ def asked(
     start: Asset,
     actor: Actor = ROOT,
     names: Sequence[str] | None = None,
-    **parts: object,
+    **parts: Any,
 ) -> AssetAccess:
     question = AssetQuestion(text_of(start), start.realm, names)
     parts = {"size": 500, **parts}
-    found = asset_access(of, actor, question, NOW, **parts)  # type: ignore[arg-type]
+    found = asset_access(of, actor, question, NOW, **parts)
     assert isinstance(found, AssetAccess)
     return found
 
@@ -177,11 +178,11 @@ def test_a_text_that_several_realms_may_have_needs_its_realm() -> None:
     rows = {"lake": world("lake", 1), "app": world("app", 1), "hub": world("hub", 1)}
     estate = state(rows)
 
-    def refused(of: State, where: str, says: str, **parts: object) -> None:
+    def refused(of: State, where: str, says: str, **parts: Any) -> None:
         page = {name: parts.pop(name) for name in ("size", "row") if name in parts}
-        question = AssetQuestion(**{"text": "table:lk:c.s.t", **parts})  # type: ignore[arg-type]
+        question = AssetQuestion(**{"text": "table:lk:c.s.t", **parts})
         with pytest.raises(BadInput, match=says) as error:
-            asset_access(of, ROOT, question, NOW, **page)  # type: ignore[arg-type]
+            asset_access(of, ROOT, question, NOW, **page)
         assert error.value.where == where
 
     says = "no realm that you may query can contain it; expected one of: app"

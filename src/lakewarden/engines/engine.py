@@ -29,7 +29,8 @@ _RESOURCES: Final = frozenset(
 class Act:
     """One operation of an engine.
 
-    `resource` is the member of a request that says what it is about, or `none`. An act that is
+    `resource` is the member of a request that says what it is about, or `none`. `enters` is the
+    act that has to be allowed where the resource comes to lie, of an act that moves it. One that is
     `own` is allowed to everybody on themselves. `declared`: it may be done to what the engine
     declares. `recorded`: it was seen in requests of a real engine.
     """
@@ -40,6 +41,7 @@ class Act:
     own: bool = False
     declared: bool = False
     recorded: bool = True
+    enters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,10 @@ def read(text: str, where: str) -> Engine:
     )
     for section in (head, declared, file):
         section.close()
+    for act in engine.acts.values():
+        if act.enters and act.enters not in engine.acts:
+            at = f'{where}.acts."{act.name}".enters'
+            raise BadInput(f"unknown operation `{act.enters}`", where=at)
     return engine
 
 
@@ -114,6 +120,7 @@ def _act(name: str, section: Section) -> Act:
         own=section.flag("own"),
         declared=section.flag("declared"),
         recorded=section.flag("recorded", default=True),
+        enters=section.text("enters", ""),
     )
     section.close()
     return act

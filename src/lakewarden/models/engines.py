@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lakewarden.engines import mapping
+from lakewarden.engines.engine import Engine
 from lakewarden.engines.mapping import OFF, ON
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model, Setting
@@ -35,7 +36,10 @@ def with_engines(
     model = read(data, where, own)
     return replace(
         model,
-        declared_settings={**model.declared_settings, **{e: _setting(e) for e in mappings}},
+        declared_settings={
+            **model.declared_settings,
+            **{name: _setting(one.engine) for name, one in mappings.items()},
+        },
         settings={**model.settings, **chosen},
     )
 
@@ -48,6 +52,6 @@ def _extended(
     return {**data, "operations": {**own, **operations}}
 
 
-def _setting(engine: str) -> Setting:
-    title = f"whether the realm answers {engine.title()}"
-    return Setting(engine, title, (OFF, ON), enforces=True)
+def _setting(engine: Engine) -> Setting:
+    title = f"whether the realm answers {engine.title}"
+    return Setting(engine.name, title, (OFF, ON), enforces=True)

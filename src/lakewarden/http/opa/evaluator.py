@@ -53,9 +53,10 @@ class Evaluator:
         action = self._question.action
         if self.act is None:
             return False
-        allowed = self._allows(self.act, action.resource or Resource())
+        resource = action.resource or Resource()
+        allowed = self._allows(self.act, resource)
         if allowed and action.target_resource is not None:
-            return self._enters(action.target_resource)
+            return self._enters(self.act, resource, action.target_resource)
         return allowed
 
     def allowed_indices(self) -> Sequence[int]:
@@ -163,19 +164,15 @@ class Evaluator:
             )
         return None
 
-    def _enters(self, target: Resource) -> bool:
+    def _enters(self, act: Act, resource: Resource, target: Resource) -> bool:
         """Whether what is renamed may come to lie in the schema of its new name."""
-        names, entered = parts(target), parts(self._question.action.resource or Resource())
-        act = self.act
-        if act is None or not names:
+        source, new = parts(resource), parts(target)
+        if not new:
             return False
-        if (names.get("catalog"), names.get("schema")) == (
-            entered.get("catalog"),
-            entered.get("schema"),
-        ):
+        if all(source.get(part) == new.get(part) for part in ("catalog", "schema")):
             return True
-        creating = self._mapping.engine.acts.get(act.name.replace("Rename", "Create"))
-        return creating is not None and self._allows(creating, target)
+        entering = self._mapping.engine.acts.get(act.enters)
+        return entering is not None and self._allows(entering, target)
 
     def _operation(self, act: Act) -> str:
         return self._mapping.operation(act.name)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, TextIO
@@ -176,8 +176,8 @@ def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
         raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
 
 
-def _check_columns(file: File, expected: set[str], present: object) -> None:
-    missing = sorted(expected - set(present))  # type: ignore[call-overload]  # names, of any kind
+def _check_columns(file: File, expected: set[str], present: Container[object]) -> None:
+    missing = sorted(name for name in expected if name not in present)
     if missing:
         raise BadInput(f"has no column `{missing[0]}`", where=str(file.path))
 

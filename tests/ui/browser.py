@@ -38,6 +38,11 @@ _FOLLOW: Final = """
 }
 """
 
+# A message stays for ten seconds: the one that answers the next step is told from those before.
+_HEARD: Final = """
+document.querySelectorAll("[data-message]").forEach((one) => { one.dataset.heard = ""; });
+"""
+
 _DESCRIBED: Final = [
     re.compile("^" + re.sub(r"\{[^/]+\}", "[^/]+", path) + "$")
     for path in openapi.document(ENDPOINTS, "0")["paths"]
@@ -90,6 +95,14 @@ class Tab:
             self.page.wait_for_timeout(25)
             is_busy = bool(self.pending) or self.page.locator("main [aria-busy=true]").count() > 0
             still = 0 if is_busy else still + 1
+
+    @contextmanager
+    def told(self, message: str) -> Iterator[None]:
+        """What is done in it makes the page say this; what was said before does not count."""
+        self.page.evaluate(_HEARD)
+        yield
+        self.page.locator("[data-message]:not([data-heard])", has_text=message).wait_for()
+        self.settle()
 
     def sign_in(self, user: str, to: str = "/ui/") -> None:
         """As who needs a name only."""

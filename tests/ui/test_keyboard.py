@@ -152,8 +152,8 @@ def test_the_address_of_an_answer_is_opened_by_others(own_visit: Visits) -> None
         found.open("/ui/ask", realm="gravitino")
         why_denied(found)
         reach(found, "Copy link")
-        press(found, "Enter")
-        found.page.get_by_text("Link copied").first.wait_for()
+        with found.told("Link copied"):
+            press(found, "Enter")
         link = found.page.evaluate("navigator.clipboard.readText()")
     with own_visit("hugo") as found:
         found.page.goto(link)
@@ -218,9 +218,8 @@ def act(found: Tab, button: str, done: str) -> None:
     enabled = found.page.get_by_role("button", name=button, exact=True, disabled=False)
     enabled.wait_for()
     reach(found, button)
-    press(found, "Enter")
-    found.page.get_by_text(done).last.wait_for()
-    found.settle()
+    with found.told(done):
+        press(found, "Enter")
 
 
 @pytest.mark.nightly

@@ -89,8 +89,8 @@ def test_nothing_that_was_stored_is_lost_by_a_save(visit: Visits, served: Served
         assert name.input_value() == "Kept whole"
         assert "not known to this version" in found.text()
         name.fill("Kept whole, and renamed")
-        found.page.get_by_role("button", name="Save policy").click()
-        found.page.get_by_text("Policy saved").first.wait_for()
+        with found.told("Policy saved"):
+            found.page.get_by_role("button", name="Save policy").click()
     after = _stored(served, URN)
     assert after is not None
     changed = {key for key in {*after, *WHOLE} if after.get(key) != WHOLE.get(key)}
@@ -264,8 +264,8 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
         for one in (mine, theirs):
             one.open("/ui/r/datahub/policy", urn=urn)
         add(theirs.page, "Who", "ben")
-        theirs.page.get_by_role("button", name="Save policy").click()
-        theirs.page.get_by_text("Policy saved").first.wait_for()
+        with theirs.told("Policy saved"):
+            theirs.page.get_by_role("button", name="Save policy").click()
         mine.page.get_by_label("Description", exact=True).fill("mine")
         mine.page.get_by_role("button", name="Save policy").click()
         both = mine.page.get_by_role("region", name="Two versions")
@@ -285,9 +285,9 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
         both.get_by_role("button", name="Save mine over it").click()
         dialog = mine.page.get_by_role("dialog")
         dialog.get_by_text("ben can no longer").first.wait_for()
-        dialog.get_by_role("button", name="Save policy").click()
+        with mine.told("Policy saved"):
+            dialog.get_by_role("button", name="Save policy").click()
         both.wait_for(state="detached")
-        mine.page.get_by_text("Policy saved").first.wait_for()
     stored = _stored(served, urn)
     assert stored is not None
     assert (stored["description"], stored["actors"]) == ("mine", WHOLE["actors"])
@@ -326,13 +326,13 @@ def test_a_policy_is_deactivated_from_the_list(visit: Visits, served: Served) ->
         acts = page.get_by_role("button", name="Acts on New idea for suppliers")
         acts.click()
         page.get_by_role("menuitem", name="Activate").click()
-        page.get_by_role("button", name="Activate policy").click()
-        page.get_by_text("Policy is active now").first.wait_for()
+        with found.told("Policy is active now"):
+            page.get_by_role("button", name="Activate policy").click()
         assert (_stored(served, urn) or {})["state"] == "ACTIVE"
         acts.press("Enter")
         page.get_by_role("menuitem", name="Deactivate").press("Enter")
-        page.get_by_role("button", name="Deactivate policy").click()
-        page.get_by_text("Policy is inactive now").first.wait_for()
+        with found.told("Policy is inactive now"):
+            page.get_by_role("button", name="Deactivate policy").click()
         acts.click()
         page.get_by_role("menuitem", name="History").click()
         page.get_by_role("dialog", name="New idea for suppliers").wait_for()
@@ -371,8 +371,8 @@ def test_who_only_manages_policies_changes_one(visit: Visits, served: Served) ->
         assert (file[0]["entityUrn"], file[0]["aspect"]["json"]["description"]) == (urn, "by petra")
         assert file[0]["aspect"]["json"]["actors"] == WHOLE["actors"]
         page.keyboard.press("Escape")
-        page.get_by_role("button", name="Save policy").click()
-        page.get_by_text("Policy saved").first.wait_for()
+        with found.told("Policy saved"):
+            page.get_by_role("button", name="Save policy").click()
     stored = _stored(served, urn)
     assert stored is not None
     assert stored["description"] == "by petra"

@@ -36,7 +36,7 @@ function List() {
       document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
   }, [newest]);
   return toasts.map((toast) => (
-    <Toast.Root key={toast.id} toast={toast} className={styles.toast}>
+    <Toast.Root key={toast.id} toast={toast} className={styles.toast} data-message="">
       <Toast.Title render={<p />} />
       {toast.actionProps && <Toast.Action className={styles.act} />}
       <Toast.Close className={styles.act}>{t("Close")}</Toast.Close>

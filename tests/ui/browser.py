@@ -39,8 +39,8 @@ _FOLLOW: Final = """
 """
 
 # A message stays for ten seconds: the one that answers the next step is told from those before.
-_HEARD: Final = """
-document.querySelectorAll("[data-message]").forEach((one) => { one.dataset.heard = ""; });
+_MARK_OLD: Final = """
+document.querySelectorAll("[data-message]").forEach((one) => { one.dataset.old = ""; });
 """
 
 _DESCRIBED: Final = [
@@ -97,11 +97,11 @@ class Tab:
             still = 0 if is_busy else still + 1
 
     @contextmanager
-    def told(self, message: str) -> Iterator[None]:
+    def expect_message(self, message: str) -> Iterator[None]:
         """What is done in it makes the page say this; what was said before does not count."""
-        self.page.evaluate(_HEARD)
+        self.page.evaluate(_MARK_OLD)
         yield
-        self.page.locator("[data-message]:not([data-heard])", has_text=message).wait_for()
+        self.page.locator("[data-message]:not([data-old])", has_text=message).wait_for()
         self.settle()
 
     def sign_in(self, user: str, to: str = "/ui/") -> None:

@@ -152,7 +152,7 @@ def test_the_address_of_an_answer_is_opened_by_others(own_visit: Visits) -> None
         found.open("/ui/ask", realm="gravitino")
         why_denied(found)
         reach(found, "Copy link")
-        with found.told("Link copied"):
+        with found.expect_message("Link copied"):
             press(found, "Enter")
         link = found.page.evaluate("navigator.clipboard.readText()")
     with own_visit("hugo") as found:
@@ -218,7 +218,7 @@ def act(found: Tab, button: str, done: str) -> None:
     enabled = found.page.get_by_role("button", name=button, exact=True, disabled=False)
     enabled.wait_for()
     reach(found, button)
-    with found.told(done):
+    with found.expect_message(done):
         press(found, "Enter")
 
 

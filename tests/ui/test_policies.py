@@ -89,7 +89,7 @@ def test_nothing_that_was_stored_is_lost_by_a_save(visit: Visits, served: Served
         assert name.input_value() == "Kept whole"
         assert "not known to this version" in found.text()
         name.fill("Kept whole, and renamed")
-        with found.told("Policy saved"):
+        with found.expect_message("Policy saved"):
             found.page.get_by_role("button", name="Save policy").click()
     after = _stored(served, URN)
     assert after is not None
@@ -264,7 +264,7 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
         for one in (mine, theirs):
             one.open("/ui/r/datahub/policy", urn=urn)
         add(theirs.page, "Who", "ben")
-        with theirs.told("Policy saved"):
+        with theirs.expect_message("Policy saved"):
             theirs.page.get_by_role("button", name="Save policy").click()
         mine.page.get_by_label("Description", exact=True).fill("mine")
         mine.page.get_by_role("button", name="Save policy").click()
@@ -285,7 +285,7 @@ def test_two_people_save_the_same_policy(visit: Visits, served: Served) -> None:
         both.get_by_role("button", name="Save mine over it").click()
         dialog = mine.page.get_by_role("dialog")
         dialog.get_by_text("ben can no longer").first.wait_for()
-        with mine.told("Policy saved"):
+        with mine.expect_message("Policy saved"):
             dialog.get_by_role("button", name="Save policy").click()
         both.wait_for(state="detached")
     stored = _stored(served, urn)
@@ -326,12 +326,12 @@ def test_a_policy_is_deactivated_from_the_list(visit: Visits, served: Served) ->
         acts = page.get_by_role("button", name="Acts on New idea for suppliers")
         acts.click()
         page.get_by_role("menuitem", name="Activate").click()
-        with found.told("Policy is active now"):
+        with found.expect_message("Policy is active now"):
             page.get_by_role("button", name="Activate policy").click()
         assert (_stored(served, urn) or {})["state"] == "ACTIVE"
         acts.press("Enter")
         page.get_by_role("menuitem", name="Deactivate").press("Enter")
-        with found.told("Policy is inactive now"):
+        with found.expect_message("Policy is inactive now"):
             page.get_by_role("button", name="Deactivate policy").click()
         acts.click()
         page.get_by_role("menuitem", name="History").click()
@@ -371,7 +371,7 @@ def test_who_only_manages_policies_changes_one(visit: Visits, served: Served) ->
         assert (file[0]["entityUrn"], file[0]["aspect"]["json"]["description"]) == (urn, "by petra")
         assert file[0]["aspect"]["json"]["actors"] == WHOLE["actors"]
         page.keyboard.press("Escape")
-        with found.told("Policy saved"):
+        with found.expect_message("Policy saved"):
             page.get_by_role("button", name="Save policy").click()
     stored = _stored(served, urn)
     assert stored is not None

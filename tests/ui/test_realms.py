@@ -37,10 +37,10 @@ def test_suggested_links_are_made_one_by_one_and_page_by_page(
         assert f"{before['total']} suggested links" in found.text()
         box = page.get_by_label(f"Choose {first['one']['entity']}", exact=True)
         row = page.get_by_role("row").filter(has=box)
-        with found.told("1 link made"):
+        with found.expect_message("1 link made"):
             row.first.get_by_role("button", name="Link").click()
         page.get_by_text(f"{before['total'] - 1} suggested links").wait_for()
-        with found.told("25 links made"):
+        with found.expect_message("25 links made"):
             page.get_by_role("button", name="Link these 25").click()
     made = asked(own_served, "GET", "/links?page.limit=1000")
     assert made["total"] == links + 26
@@ -73,13 +73,13 @@ def test_a_link_is_made_by_hand_and_taken_away(own_visit: Visits, own_served: Se
             page.get_by_label(f"{label}: realm").select_option(realm)
             page.get_by_label(f"{label}: asset").fill(entity)
             page.get_by_label(f"{label}: asset").press("Tab")
-        with found.told("Link made"):
+        with found.expect_message("Link made"):
             page.get_by_role("button", name="Link", exact=True).click()
         query = "/links?realm=cdap&entity=namespace:sales"
         assert asked(own_served, "GET", query)["total"] == 1
         found.open("/ui/links", realm="cdap")
         row = page.get_by_role("row").filter(has_text="sales cdap namespace")
-        with found.told("Link removed"):
+        with found.expect_message("Link removed"):
             row.get_by_role("button", name="Remove").click()
         assert asked(own_served, "GET", query)["total"] == 0
 
@@ -93,7 +93,7 @@ def test_a_setting_says_what_it_leaves_open_before_it_is_saved(
         assert "everybody is shown every page" not in found.text().lower()
         page.get_by_label("view_authorization").select_option("off")
         assert "everybody is shown every page" in found.text().lower()
-        with found.told("Settings saved"):
+        with found.expect_message("Settings saved"):
             page.get_by_role("button", name="Save settings").click()
     assert asked(own_served, "GET", "/realms/datahub")["settings"]["view_authorization"] == "off"
 
@@ -114,7 +114,7 @@ def test_a_realm_is_exported_and_dropped_by_its_name(own_visit: Visits, own_serv
         page.get_by_label("Type the name of the realm").fill("pass")
         assert drop.is_disabled()
         page.get_by_label("Type the name of the realm").fill("passing")
-        with found.told("Realm passing dropped"):
+        with found.expect_message("Realm passing dropped"):
             drop.click()
         page.wait_for_url("**/ui/realms")
     assert own_served.ask("GET", "/api/v1/realms/passing", user="admin").status == 404

@@ -73,6 +73,6 @@ def test_a_token_is_shown_once_and_revoked(visit: Visits, served: Served) -> Non
         found.open("/ui/settings/tokens")
         assert token not in page.content()
         row = page.get_by_role("row").filter(has_text="the nightly load")
-        with found.told("Token revoked"):
+        with found.expect_message("Token revoked"):
             row.get_by_role("button", name="Revoke").click()
         assert served.ask("GET", "/api/v1/whoami", token=token).status == 401

@@ -140,13 +140,13 @@ def test_a_deny_in_the_grid_says_from_whom_it_takes(
         cell.press("d")
         assert "can no longer" in effect(found)
         assert "hugo" in effect(found)
-        with found.told("Role saved"):
+        with found.expect_message("Role saved"):
             page.get_by_role("button", name="Save role").click()
         assert "hugo" not in who(served, "gravitino", "table.load", MART)
         cell.focus()
         cell.press("a")
         assert "hugo" in effect(found)
-        with found.told("Role saved"):
+        with found.expect_message("Role saved"):
             page.get_by_role("button", name="Save role").click()
     assert who(served, "gravitino", "table.load", MART) == had
 
@@ -208,7 +208,7 @@ def test_an_asset_gets_another_owner(visit: Visits, served: Served, steward: str
         both = found.page.get_by_role("region", name="Two versions")
         both.wait_for()
         assert "user:ben" in both.inner_text()
-        with found.told("ana owns it now"):
+        with found.expect_message("ana owns it now"):
             both.get_by_role("button", name="Save mine over it").click()
     assert [one["principal"] for one in asked(served, "GET", path)["owners"]] == ["user:ana"]
     body = {"entity": table, "owners": was}
@@ -228,14 +228,14 @@ def test_a_privilege_of_cdap_is_granted_and_revoked(visit: Visits, served: Serve
         page.get_by_role("button", name="New grant").click()
         page.get_by_role("dialog").get_by_label("READ", exact=True).check()
         effect(found)
-        with found.told("Privileges saved"):
+        with found.expect_message("Privileges saved"):
             page.get_by_role("button", name="Save grant").click()
         assert held() == {"READ"}
         found.settle()
         page.get_by_role("button", name="Change…").click()
         page.get_by_role("dialog").get_by_label("READ", exact=True).uncheck()
         effect(found)
-        with found.told("Privileges saved"):
+        with found.expect_message("Privileges saved"):
             page.get_by_role("button", name="Revoke", exact=True).click()
     assert held() == set()
 
@@ -272,7 +272,7 @@ on = "{MART}"
         page.get_by_text("What it changes").wait_for()
         assert "from-the-page" in found.text()
         page.get_by_role("button", name="Apply", exact=True).click()
-        with found.told("Applied at revision"):
+        with found.expect_message("Applied at revision"):
             page.get_by_role("button", name="Apply plan").click()
         page.get_by_role("button", name="Plan", exact=True).click()
         page.get_by_text("nothing is pending").wait_for()
@@ -305,7 +305,7 @@ def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served)
         assert "Nobody can do anything more" in effect(found)
         there = asked(served, "GET", "/realms/gravitino/statements/twin-b")
         assert there["id"] == "twin-b", "nothing is applied yet"
-        with found.told("Statement removed"):
+        with found.expect_message("Statement removed"):
             page.get_by_role("button", name="Remove the statement").click()
     asked(served, "DELETE", "/realms/gravitino/statements/twin-a")
     assert (
@@ -341,13 +341,13 @@ def test_a_finding_is_dismissed_with_a_reason(visit: Visits, served: Served) -> 
         page = found.page
         page.locator("tbody tr").first.get_by_role("button").click()
         page.get_by_label("Why", exact=True).fill("known until the move")
-        with found.told("Finding dismissed"):
+        with found.expect_message("Finding dismissed"):
             page.get_by_role("button", name="Dismiss", exact=True).click()
         page.get_by_label("Show", exact=True).select_option("yes")
         found.settle()
         page.locator("tbody tr").first.get_by_role("button").click()
         assert page.get_by_text("known until the move").count() == 1
-        with found.told("The finding is open again"):
+        with found.expect_message("The finding is open again"):
             page.get_by_role("button", name="Open it again").click()
 
 

@@ -102,6 +102,7 @@ def test_a_policy_is_made_switched_and_taken_away(visit: Visits, served: Served)
         found.open("/ui/r/datahub/policies")
         page = found.page
         page.get_by_role("link", name="New policy").click()
+        page.wait_for_url("**/ui/r/datahub/policy/new*")  # the list has a field of that label too
         page.get_by_label("Name", exact=True).fill("Made in a browser")
         add(page, "Who", "ben")
         add(page, "Privileges", "Edit Entity")

@@ -55,7 +55,8 @@ def test_the_rules_that_would_make_them_are_a_file(
     with own_visit("admin") as found:
         found.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         found.open("/ui/links/suggestions", realm="gravitino", other="cdap")
-        found.page.get_by_role("button", name="Copy as file").click()
+        with found.expect_message("Rules copied"):
+            found.page.get_by_role("button", name="Copy as file").click()
         text = found.page.evaluate("navigator.clipboard.readText()")
     file = tmp_path / "links.toml"
     file.write_text(text, "utf-8")

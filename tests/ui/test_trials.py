@@ -430,15 +430,14 @@ def test_a_link_brings_the_scenario_along(visit: Visits, served: Served) -> None
         page = found.page
         page.get_by_label("Scenario").fill("# only this\n")
         page.get_by_role("button", name="Run", exact=True).click()
-        page.get_by_role("button", name="Copy link").click()
+        with found.expect_message("Link copied"):
+            page.get_by_role("button", name="Copy link").click()
         link = page.evaluate("navigator.clipboard.readText()")
         page.evaluate("sessionStorage.clear()")
         page.goto("about:blank")
         page.goto(link)
         found.settle()
-        page.wait_for_function(
-            "document.querySelector('textarea').value === '# only this\\n'", timeout=5_000
-        )
+        page.wait_for_function("document.querySelector('textarea').value === '# only this\\n'")
 
 
 def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> None:

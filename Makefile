@@ -21,10 +21,11 @@ NOT_FAST := not nightly and not spark and not postgres and not mariadb and not s
 COVERED := kernel models names
 THEIR_TESTS := $(foreach package,$(COVERED),tests/$(package) src/lakewarden/$(package)) $(wildcard tests/systems/*/test_names.py)
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --hypothesis-seed=$(SEED)
+COLLECT = $(BIN)/python -m pytest --quiet --collect-only
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo ui ui-types page-pictures test test-nightly test-fast coverage lint bench fuzz fuzz-control crash migrate-crash docs golden
-.PHONY: bench-pipeline bench-ui mutation lock clean
+.PHONY: compiled-tests bench-pipeline bench-ui mutation lock clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +53,13 @@ ui-types: ui ## Write the types of the API anew, which the pages are compiled ag
 test test-fast coverage: SEED ?= 1
 test-nightly: SEED ?= $(FRESH_SEED)
 
-test: setup coverage ## Run the tests, and the coverage gate (SEED=N: other examples)
+# The first collection of a clone compiles every test: two processes do half of it each, where
+# otherwise each worker would do all of it.
+compiled-tests: setup
+	@[ -d tests/__pycache__ ] || { \
+	    $(COLLECT) tests/systems >/dev/null & $(COLLECT) tests --ignore=tests/systems >/dev/null; wait; }
+
+test: setup compiled-tests coverage ## Run the tests, and the coverage gate (SEED=N: other examples)
 	PYTHON=$(BIN)/python scripts/install-test-tools.sh
 	$(PYTEST) -m 'not nightly and not coverage_gate'
 

@@ -9,11 +9,12 @@ every machine and in whatever order the tests run.
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
@@ -130,6 +132,13 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"examples: --hypothesis-seed={config.option.hypothesis_seed} PYTHONHASHSEED={hashes}"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Examples are run where they are documentation, in `src`, and not looked for in tests."""
+    collectors = yield
+    return [one for one in collectors if not isinstance(one, DoctestModule)]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests by what they take, and keep the tests of one mark together."""
@@ -137,7 +146,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
         if is_property:
             item.add_marker("property")
-        elif any(item.path.is_relative_to(folder) for folder in _FULLY_COVERED):
+        elif _is_fully_covered(item.path):
             item.add_marker("coverage_gate")
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in _MARK_BY_FIXTURE:
@@ -148,6 +157,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 break
     # What takes longest begins first, so that no worker is left alone with it at the end.
     items.sort(key=_place_in_run)
+
+
+@functools.cache
+def _is_fully_covered(file: Path) -> bool:
+    return any(file.is_relative_to(folder) for folder in _FULLY_COVERED)
 
 
 def _place_in_run(item: pytest.Item) -> int:

@@ -48,7 +48,8 @@ def connect(cluster: Cluster) -> Iterator[str]:
 def local(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Local:
     """What the jobs make without any cluster."""
     folder = tmp_path_factory.mktemp("local")
-    lake = runs.write_given(folder)
+    lake = folder / runs.LAKE
+    runs.write_lake(lake)
     assert launch.run(runs.commands(folder, lake, runs.JOBS)) == 0
     return Local(lake, folder)
 

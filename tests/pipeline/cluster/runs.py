@@ -66,6 +66,8 @@ def ready(folder: Path, lake: Path, jobs: tuple[Job, ...]) -> None:
     """Puts into the folder what the jobs go on with, where it is not there yet."""
     for job in jobs:
         if job.onto == "--index" and not (folder / job.verb).exists():
+            if not (lake.parent / FOLLOWED).exists():
+                write_followed(lake.parent / FOLLOWED)
             shutil.copytree(lake.parent / FOLLOWED / "index", folder / job.verb)
 
 
@@ -140,13 +142,6 @@ def ended(run: Process) -> int:
         return run.process.wait(timeout=SECONDS)
     finally:
         run.kill()
-
-
-def write_given(folder: Path) -> Path:
-    """Writes what the jobs begin with into the folder; the ingested directory in it."""
-    write_followed(folder / FOLLOWED)
-    write_lake(folder / LAKE)
-    return folder / LAKE
 
 
 def write_lake(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -59,7 +60,20 @@ _FIRST: dict[int, tuple[Matrix, Answers]] = {}
 
 
 def answers(m: Matrix, of: System) -> Answers:
-    """Every decision and listing of a few people, over what is stored and two tables of a lake."""
+    """Every decision and listing of a few people, over what is stored and two tables of a lake.
+
+    Coverage does not look on: what decides and lists is covered by tests of its own, and traced it
+    takes four times as long.
+    """
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        return _answers(m, of)
+    finally:
+        sys.settrace(tracer)
+
+
+def _answers(m: Matrix, of: System) -> Answers:
     tree = m.snapshot.coded.tree
     gone = (LAKE.entity(T), LAKE.entity(U)) if of is LAKE else ()
     entities = (NO_RESOURCE, *(tree.entity(id) for id in tree.stored), *gone)

@@ -8,7 +8,7 @@ import pytest
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.selectors import step
 from tests.kernel.small import LAKE_SYSTEM as LAKE
-from tests.kernel.small import matrix
+from tests.kernel.small import matrix, world
 from tests.kernel.test_matrix import LAKE_FACTS
 
 SNAPSHOT = matrix(LAKE, LAKE_FACTS).snapshot
@@ -40,6 +40,11 @@ CATALOG, METALAKE = _id("catalog:m:c"), _id("metalake:m")
 def test_a_selector_leads_to_one_entity_or_none(selector: str, expected: list[int]) -> None:
     ids = np.array([TABLE, METALAKE, -1], dtype=np.int32)
     assert step(CODED, ids, selector).tolist() == expected
+
+
+def test_where_nothing_is_stored_the_platform_lies_in_nothing() -> None:
+    coded = matrix(LAKE, world(LAKE)).snapshot.coded
+    assert step(coded, np.array([0], dtype=np.int32), "schema").tolist() == [-1]
 
 
 def test_the_selector_type_leads_to_the_question_about_the_type() -> None:

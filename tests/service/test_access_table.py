@@ -63,7 +63,7 @@ def groups_of(rows: Mapping[str, Facts]) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("by", sorted(ROWS))
 @pytest.mark.parametrize("operations", [None, ()], ids=["ways", "operations"])
-@a_share_of_the_examples(3, by_day=3)
+@a_share_of_the_examples(3, by_day=9)
 @given(seed=SEEDS)
 def test_each_row_counts_its_people_by_path(
     by: str, operations: tuple[str, ...] | None, seed: int

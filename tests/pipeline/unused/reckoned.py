@@ -37,7 +37,7 @@ Fact = tuple[Principal, str, Entity]
 """Who may do what on which entity."""
 
 
-def acts(snapshot: Snapshot, rng: random.Random, count: int = 60) -> list[str]:
+def acts(snapshot: Snapshot, rng: random.Random, count: int = 20) -> list[str]:
     """Some of the operations and privileges that may be asked about."""
     names = [*snapshot.model.operations, *snapshot.model.privileges]
     return rng.sample(names, min(count, len(names)))

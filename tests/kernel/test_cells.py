@@ -27,9 +27,9 @@ def test_both_forms_give_every_entity_the_same_bits(
     ]
     one, other = by_class(classes, layers), by_bitmap(tuple(scopes.values()), layers)
     ids = np.arange(-1, 20, dtype=np.int32)
-    assert one.among(ids).tolist() == other.among(ids).tolist()
+    assert one.flags_of(ids).tolist() == other.flags_of(ids).tolist()
     assert [one.at(id) for id in range(20)] == [other.at(id) for id in range(20)]
-    assert one.among(ids)[0] == 0
+    assert one.flags_of(ids)[0] == 0
     assert min(one.size, other.size) >= 0
 
 
@@ -46,8 +46,8 @@ def test_the_first_id_has_cells_too_and_what_is_no_id_has_none() -> None:
     layers = [(ALLOWED, [0]), (DENIED, [1]), (OWNERS, [0, 1])]
     ids = np.array([0, 1, 2, -1], dtype=np.int32)
     expected = [ALLOWED | OWNERS, DENIED | OWNERS, DENIED | OWNERS, 0]
-    assert by_class(classes, layers).among(ids).tolist() == expected
-    assert by_bitmap(tuple(scopes.values()), layers).among(ids).tolist() == expected
+    assert by_class(classes, layers).flags_of(ids).tolist() == expected
+    assert by_bitmap(tuple(scopes.values()), layers).flags_of(ids).tolist() == expected
 
 
 def test_the_last_byte_of_a_row_stands_for_no_entity() -> None:

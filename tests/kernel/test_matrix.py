@@ -475,14 +475,16 @@ def test_a_matrix_that_is_asked_meanwhile_is_carried() -> None:
             asked.decide(question(LAKE, name, operation, T))
         return True
 
-    assert allowed(asked.carried(asked.snapshot, keep, moved=False), LAKE, "ana", "load", T)
+    assert allowed(asked.with_rows_kept(asked.snapshot, keep, moved=False), LAKE, "ana", "load", T)
 
 
 def test_what_a_change_takes_nothing_along_of_is_worked_out_when_it_is_asked_for() -> None:
     asked = matrix(LAKE, LAKE_FACTS)
     operations = ("load", "put_tags", "copy")
     before = [allowed(asked, LAKE, "ana", operation, T) for operation in operations]
-    later = asked.carried(asked.snapshot, lambda plan, _: plan.operation.name != "load", moved=True)
+    later = asked.with_rows_kept(
+        asked.snapshot, lambda plan, _: plan.operation.name != "load", moved=True
+    )
     taken = {name for name, _ in later._plans}
     assert "load" not in taken
     assert all(later._plans[key].entries for key in later._plans)

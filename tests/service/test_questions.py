@@ -182,7 +182,7 @@ def test_lists_and_holdings_are_those_of_the_kernel(service: DecisionService) ->
     for size in (0, 1_001):
         with pytest.raises(BadInput):
             questions.listing(put(service, ANA, LOAD), size)
-    held = questions.held(put(service, ANA, QuestionText(entity=T)))
+    held = questions.held_privileges(put(service, ANA, QuestionText(entity=T)))
     assert "SELECT_TABLE" in held.privileges
     assert "table.load" in held.operations
 
@@ -254,7 +254,7 @@ def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
     service.write(SYSTEM, lambda transaction: transaction.change(LAKE, *more))
     found = put(service, ANA, QuestionText(operation="table.load", subresources=(T,)))
     cancellation, walked = Cancellation(), 0
-    walk = Matrix.walk
+    walk = Matrix.evaluate
 
     def walking(self: Matrix, *about: Any) -> bool:
         nonlocal walked
@@ -262,7 +262,7 @@ def test_a_listing_that_judges_one_by_one_stops_when_the_caller_is_gone(
         cancellation.cancel()
         return walk(self, *about)
 
-    monkeypatch.setattr(Matrix, "walk", walking)
+    monkeypatch.setattr(Matrix, "evaluate", walking)
     with working(cancellation), pytest.raises(Cancelled):
         questions.listing(found, 10)
     assert walked == 1_000

@@ -261,7 +261,7 @@ class _Listings:
         if others is None or len(mine) > OWNED or not question.type:
             return self._fresh(side, user, question)
         operation, subject = matrix.operation(question.operation), matrix.subject(request)
-        left = BitMap([id for id in mine if matrix.walk(operation, subject, request, id)])
+        left = BitMap([id for id in mine if matrix.evaluate(operation, subject, request, id)])
         return (others - self._side(side).placed(mine)) | self._side(side).placed(left)
 
     def _side(self, side: int) -> Side:

@@ -28,12 +28,12 @@ def is_own(headers: Mapping[str, str], public_url: str) -> bool:
     if origin is None:
         return True
     try:
-        sent, public = urlsplit(origin), urlsplit(public_url)
+        parsed, public = urlsplit(origin), urlsplit(public_url)
     except ValueError:
         return False
-    if sent.scheme not in ("http", "https") or not sent.netloc:
+    if parsed.scheme not in ("http", "https") or not parsed.netloc:
         return False
-    if origin != f"{sent.scheme}://{sent.netloc}":
+    if origin != f"{parsed.scheme}://{parsed.netloc}":
         return False
-    own = (sent.scheme, sent.netloc) == (public.scheme, public.netloc)
-    return own or sent.netloc == headers.get("host")
+    own = (parsed.scheme, parsed.netloc) == (public.scheme, public.netloc)
+    return own or parsed.netloc == headers.get("host")

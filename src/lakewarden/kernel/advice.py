@@ -154,13 +154,15 @@ class _DeniedRequest:
         privileges = shape(model, operation, self._request.target.type).privileges
         named = {id for name in privileges for id in table.allows(name).by_principal}
         reaching = {id for one in named for id in memberships.acting_as(one)} & memberships.stored
-        held = self._matrix.subject(self._request).named
+        active = self._matrix.subject(self._request).named
         roles = (memberships.principals[id] for id in reaching)
-        candidates = [role for role in roles if role.kind == ROLE and role not in held]
-        given: Counter[int] = Counter()
+        candidates = [role for role in roles if role.kind == ROLE and role not in active]
+        grant_counts: Counter[int] = Counter()
         for grouped in table.allow.values():
-            given.update({id: len(grants) for id, grants in grouped.by_principal.items()})
-        candidates.sort(key=lambda role: (sum(given[id] for id in memberships.acts_as(role)), role))
+            grant_counts.update({id: len(grants) for id, grants in grouped.by_principal.items()})
+        candidates.sort(
+            key=lambda role: (sum(grant_counts[id] for id in memberships.acts_as(role)), role)
+        )
         yield from candidates[:_ROLES_TRIED]
 
     def changes(self, turning: Iterable[frozenset[Change]]) -> Iterator[Way]:
@@ -218,11 +220,11 @@ class _DeniedRequest:
             )
             for number, need in enumerate(way.needs)
         ]
-        gone = [StatementRemoved(id) for id in way.lifted]
+        removed = [StatementRemoved(id) for id in way.lifted]
         revision = self._matrix.revision + 1
         # A matrix without rows: carrying all of the subject's costs more than the one listing.
         bare = Matrix(self._snapshot)
-        return apply(bare, [*added, *gone], now=self._request.now, revision=revision)
+        return apply(bare, [*added, *removed], now=self._request.now, revision=revision)
 
 
 def _holds(point: PointEvaluator, rule: Node, place: Spot) -> bool:
@@ -262,11 +264,11 @@ class _Supposing(PointEvaluator):
         denying = self.denying(privilege, place)
         return any(grant.statement.id not in self._lifted for grant in denying)
 
-    def given(self, privilege: str, place: Spot) -> bool:
+    def is_granted(self, privilege: str, place: Spot) -> bool:
         supposed = (need for need in self._needs if self._bears_on(need.privilege, privilege))
-        return any(self._reaches(need, privilege, place) for need in supposed) or super().given(
-            privilege, place
-        )
+        return any(
+            self._reaches(need, privilege, place) for need in supposed
+        ) or super().is_granted(privilege, place)
 
     def _bears_on(self, named: str, privilege: str) -> bool:
         return named == privilege or named in self._model.privileges[privilege].implied_by

@@ -44,7 +44,7 @@ class BulkEvaluator(Algebra[Truths, Ids]):
         return np.full(len(place), truth) & (place >= 0)
 
     def holds(self, privilege: str, place: Ids) -> Truths:
-        flags = self._snapshot.cells(privilege, self._subject).among(place)
+        flags = self._snapshot.cells(privilege, self._subject).flags_of(place)
         truths: Truths = flags & (ALLOWED | DENIED) == ALLOWED
         open_to_owners = flags & (ALLOWED | DENIED | OWNERS) == OWNERS
         if open_to_owners.any():
@@ -74,7 +74,7 @@ class BulkEvaluator(Algebra[Truths, Ids]):
         return truths
 
     def not_denied(self, privilege: str, place: Ids) -> Truths:
-        flags = self._snapshot.cells(privilege, self._subject).among(place)
+        flags = self._snapshot.cells(privilege, self._subject).flags_of(place)
         free: Truths = (flags & DENIED == 0) & (place >= 0)
         return free
 

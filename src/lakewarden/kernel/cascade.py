@@ -51,12 +51,14 @@ def _dropped(snapshot: Snapshot, entity: Entity) -> Iterator[Change]:
     model, tree = snapshot.coded.model, snapshot.coded.tree
     id = tree.find(entity)
     assert id is not None  # noqa: S101 — INVARIANT: called for stored entities
-    gone = BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
-    entities = [tree.entity(other) for other in sorted(gone, key=lambda x: -_depth(snapshot, x))]
+    removed = (
+        BitMap([id]) if model.judged(entity.type) else tree.below(tree.cycle(id)) & tree.stored
+    )
+    entities = [tree.entity(other) for other in sorted(removed, key=lambda x: -_depth(snapshot, x))]
     if model.binds_identity:
         for statement in _anchored(snapshot, set(entities)):
             yield StatementRemoved(statement.id)
-        yield from _edges_into(snapshot, gone)
+        yield from _edges_into(snapshot, removed)
     yield from map(EntityDropped, entities)
 
 
@@ -72,12 +74,12 @@ def _anchored(snapshot: Snapshot, entities: set[Entity]) -> Iterator[Statement]:
             yield statement
 
 
-def _edges_into(snapshot: Snapshot, gone: BitMap) -> Iterator[Change]:
+def _edges_into(snapshot: Snapshot, removed: BitMap) -> Iterator[Change]:
     """The edges that lead from what stays to what goes."""
     tree = snapshot.coded.tree
     for kind, edges in snapshot.coded.relations.items():
-        for source in edges.sources_of(gone) - gone:
+        for source in edges.sources_of(removed) - removed:
             for target, _ in edges.of(source):
-                if target in gone:
+                if target in removed:
                     row = RelationRow(kind, tree.entity(source), tree.entity(target))
                     yield RelationChanged(row, False)

@@ -34,7 +34,7 @@ class Cells(Protocol):
         """The bits of one entity."""
         ...
 
-    def among(self, ids: Ids) -> Flags:
+    def flags_of(self, ids: Ids) -> Flags:
         """The bits of many."""
         ...
 
@@ -71,7 +71,7 @@ class ByClass:
     def at(self, id: int) -> int:
         return self.row_bytes[self._view[id]]
 
-    def among(self, ids: Ids) -> Flags:
+    def flags_of(self, ids: Ids) -> Flags:
         return np.where(ids >= 0, self.row[self._classes[ids]], np.uint8(0))
 
 
@@ -97,7 +97,7 @@ class ByBitmap:
     def at(self, id: int) -> int:
         return sum(bit for bit, ids in self._layers if id in ids)
 
-    def among(self, ids: Ids) -> Flags:
+    def flags_of(self, ids: Ids) -> Flags:
         flags = np.zeros(len(ids), dtype=np.uint8)
         for bit, members in self._layers:
             flags[is_one_of(ids, members)] |= np.uint8(bit)

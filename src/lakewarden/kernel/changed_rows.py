@@ -157,11 +157,11 @@ class ChangedRows:
 
     def _refuse_cycle(self, id: int) -> None:
         tree, at = self.coded.tree, int(self.coded.tree.parents[id])
-        seen: set[int] = set()
-        while at >= 0 and at not in seen:
+        visited: set[int] = set()
+        while at >= 0 and at not in visited:
             if at == id:
                 raise BadInput(f"`{tree.entity(id).name}` would lie below itself")
-            seen.add(at)
+            visited.add(at)
             at = int(tree.parents[at])
 
     def refuse_depth(self) -> None:
@@ -179,17 +179,17 @@ class ChangedRows:
         self._mark_subtree(id)
         tree, model = self.coded.tree, self.coded.model
         judged = model.judged(entity.type)
-        gone = BitMap([id]) if judged else tree.below(tree.cycle(id)) & tree.stored
-        for other in gone:
+        removed = BitMap([id]) if judged else tree.below(tree.cycle(id)) & tree.stored
+        for other in removed:
             self._drop_rows_of(other)
         if model.binds_identity:
-            self._drop_statements_on({tree.entity(other) for other in gone})
-            self._drop_edges_to(gone)
-        for container in [tree.entity(other) for other in gone]:
+            self._drop_statements_on({tree.entity(other) for other in removed})
+            self._drop_edges_to(removed)
+        for container in [tree.entity(other) for other in removed]:
             if container.type in model.membership_types:
                 self._drop_statements({membership(container).id})
         if not judged:
-            self.coded = replace(self.coded, tree=tree.without(gone))
+            self.coded = replace(self.coded, tree=tree.without(removed))
             return
         spelled = spelled_parent(self.coded.spelling, entity)
         above = -1 if spelled is None else self._mention(spelled)
@@ -227,11 +227,11 @@ class ChangedRows:
             if self.statements.pop(id, None) is not None:
                 self.stale.statements.add(id)
 
-    def _drop_edges_to(self, gone: BitMap) -> None:
+    def _drop_edges_to(self, removed: BitMap) -> None:
         relations: dict[str, Edges] = dict(self.coded.relations)
         for kind, edges in relations.items():
-            for source in edges.sources_of(gone):
-                remaining = [pair for pair in edges.of(source) if pair[0] not in gone]
+            for source in edges.sources_of(removed):
+                remaining = [pair for pair in edges.of(source) if pair[0] not in removed]
                 relations[kind] = relations[kind].replaced(source, remaining)
                 self.stale.matches.add(source)
         self.coded = replace(self.coded, relations=relations)

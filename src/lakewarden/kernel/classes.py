@@ -153,7 +153,10 @@ def _partition(
         view=classes.data,
         count=len(inside),
         origin=tuple(origin),
-        within={scope: np.array(held, dtype=np.int64) for scope, held in within.items()},
+        within={
+            scope: np.array(classes_inside, dtype=np.int64)
+            for scope, classes_inside in within.items()
+        },
         inside=tuple(inside),
         scopes=scopes,
     )

@@ -85,13 +85,13 @@ def explain(matrix: Matrix, request: Request) -> Explanation:
     subject = matrix.subject(request)
     place = snapshot.place(request.target)
     rule = matrix.operation(request.operation).rule(request.target.type)
-    walk = _Walk(snapshot, PointEvaluator(snapshot, subject, request))
-    step = walk.step(rule, place)
+    explainer = _RuleExplainer(snapshot, PointEvaluator(snapshot, subject, request))
+    step = explainer.step(rule, place)
     if step.holds != decision.allow:
         matrix.errors["Disagreement"] += 1
         return Explanation(snapshot.decisions[Reason.ERROR], step, (), ())
     decisive = tuple(sorted(set(_statements(step))))
-    ways = () if decision.allow else _ways(matrix, request, walk, rule, place)
+    ways = () if decision.allow else _ways(matrix, request, explainer, rule, place)
     return Explanation(decision, step, decisive, ways)
 
 
@@ -105,8 +105,8 @@ def deciding(
     """
     snapshot = matrix.snapshot
     rule = matrix.operation(request.operation).rule(request.target.type)
-    walk = _Walk(snapshot, PointEvaluator(snapshot, matrix.subject(request), request))
-    ids = walk.deciding(rule, snapshot.place(request.target), known)
+    explainer = _RuleExplainer(snapshot, PointEvaluator(snapshot, matrix.subject(request), request))
+    ids = explainer.deciding(rule, snapshot.place(request.target), known)
     return tuple(sorted(set(ids)))
 
 
@@ -134,7 +134,9 @@ def turning(
     snapshot = matrix.snapshot
     point = _AsIf(snapshot, matrix.subject(request), request)
     rule = matrix.operation(request.operation).rule(request.target.type)
-    ways = _Walk(snapshot, point, derived=derived).ways(rule, snapshot.place(request.target))
+    ways = _RuleExplainer(snapshot, point, derived=derived).ways(
+        rule, snapshot.place(request.target)
+    )
     return tuple(_by_size(ways))
 
 
@@ -158,7 +160,7 @@ _DONE: Ways = frozenset({frozenset()})
 _NONE: Ways = frozenset()
 
 
-class _Walk:
+class _RuleExplainer:
     """The rule's tree for one request, and the ways to make its nodes true.
 
     `derived`: what follows from other privileges is needed as such, not as one of these.
@@ -271,7 +273,7 @@ class _Walk:
 
     def _ways_to_hold(self, privilege: str, place: Spot) -> Ways:
         lifted = frozenset(statement.id for statement in self.denying(privilege, place))
-        if self._point.given(privilege, place):
+        if self._point.is_granted(privilege, place):
             return frozenset({lifted})
         needs = self._needs(privilege, place)
         return frozenset(lifted | {need} for need in needs)
@@ -350,6 +352,6 @@ def _any_of(parts: Iterable[Ways]) -> Ways:
 
 
 def _ways(
-    matrix: Matrix, request: Request, walk: _Walk, rule: Node, place: Spot
+    matrix: Matrix, request: Request, explainer: _RuleExplainer, rule: Node, place: Spot
 ) -> tuple[Way, ...]:
-    return advice(matrix, request, rule, place, _by_size(_smallest(walk.ways(rule, place))))
+    return advice(matrix, request, rule, place, _by_size(_smallest(explainer.ways(rule, place))))

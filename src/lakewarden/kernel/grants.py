@@ -157,7 +157,7 @@ def _grants(
 
 def touched(statement: Statement, model: Model) -> frozenset[str]:
     """The privileges, by their present names, on which the statement bears."""
-    named = {model.privilege(word).name for word in statement.privileges}
+    named = {model.privilege(name).name for name in statement.privileges}
     if statement.effect is Effect.DENY:
         return frozenset(named)
     implied = (p.name for p in model.privileges.values() if named & set(p.implied_by))
@@ -213,11 +213,11 @@ def _with(grouped: Grouped, grants: Sequence[Grant]) -> Grouped:
 def changed(
     before: Table,
     statements: Mapping[str, Statement],
-    gone: Iterable[Statement],
-    come: Iterable[Statement],
+    removed: Iterable[Statement],
+    added: Iterable[Statement],
     memberships: Memberships,
 ) -> Table:
-    """The index after `gone` left and `come` arrived, both in force, within one interval.
+    """The index without `removed` and with `added`, both in force, within one interval.
 
     Only the privileges that they bear on are indexed anew; scopes keep their numbers.
     """
@@ -225,14 +225,14 @@ def changed(
     numbers = dict(before.numbers)
     sides = {Effect.ALLOW: dict(before.allow), Effect.DENY: dict(before.deny)}
     leaving: dict[tuple[Effect, str], set[str]] = {}
-    for statement in gone:
+    for statement in removed:
         for privilege in touched(statement, model):
             leaving.setdefault((statement.effect, privilege), set()).add(statement.id)
     for (effect, privilege), ids in leaving.items():
         sides[effect][privilege] = _without(sides[effect][privilege], ids)
     arriving: dict[tuple[Effect, str], list[Grant]] = {}
     known: Known = {}
-    for statement in come:
+    for statement in added:
         for privilege, grant in _grants(statement, model, memberships, numbers, known):
             arriving.setdefault((statement.effect, privilege), []).append(grant)
     for (effect, privilege), grants in arriving.items():

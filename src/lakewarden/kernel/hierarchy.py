@@ -76,14 +76,14 @@ def too_nested(of: Edges[Node], members: Edges[Node], cut: Collection[Node]) -> 
     return frozenset(node for node in of if node not in cut and not level.isdisjoint(of[node]))
 
 
-def height(node: Node, of: Edges[Node], most: int = MAX_LEVELS) -> int:
-    """How many edges follow on one another from the node on; `most` + 1 stands for more."""
+def height(node: Node, of: Edges[Node], limit: int = MAX_LEVELS) -> int:
+    """The longest path of edges from the node; `limit` + 1 if it is longer than `limit`."""
     level: set[Node] = {node}
-    for steps in range(most + 1):
+    for steps in range(limit + 1):
         level = {group for member in level for group in of.get(member, ())}
         if not level:
             return steps
-    return most + 1
+    return limit + 1
 
 
 def reached(start: Iterable[Node], edges: Edges[Node]) -> set[Node]:

@@ -71,7 +71,7 @@ class _Rebuild:
         )
         bearing = _Bearing.of(self._coded, (*removed, *added))
         self._carry_memos(snapshot, bearing)
-        return self._matrix.carried(
+        return self._matrix.with_rows_kept(
             snapshot,
             lambda plan, subject: self._holds(plan, subject, bearing),
             moved=bool(self._stale.matches),

@@ -134,7 +134,7 @@ def _judged(
     if not ids:
         return ids
     if request.subresources or len(ids) <= FEW:
-        walked = (id for id in each(ids) if matrix.walk(plan.operation, subject, request, id))
+        walked = (id for id in each(ids) if matrix.evaluate(plan.operation, subject, request, id))
         return BitMap(list(walked))
     rows: Ids = np.asarray(ids.to_array(), dtype=np.int32)
     evaluator = BulkEvaluator(matrix.snapshot, subject, None if request.is_plain else request)
@@ -241,8 +241,10 @@ def filtered(matrix: Matrix, request: Request, entities: Sequence[Entity]) -> li
     known: Ids = np.array([-1 if id is None else id for id in ids], dtype=np.int32)
     tree = snapshot.coded.tree
     # One by one: the list given is short beside what is stored.
-    there, deep = tree.stored, tree.deep
-    stored = np.array([id is not None and id in there and id not in deep for id in ids], dtype=bool)
+    members, deep = tree.stored, tree.deep
+    stored = np.array(
+        [id is not None and id in members and id not in deep for id in ids], dtype=bool
+    )
     truths = among_operation(matrix, operation, subject, np.where(stored, known, -1))
     for index in np.flatnonzero(~stored).tolist():
         truths[index] = matrix.decide(_about(request, entities[index])).allow

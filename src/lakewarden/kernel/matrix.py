@@ -241,10 +241,10 @@ class Matrix:
         if code is Code.OWNER and isinstance(place, int) and place in subject.touched:
             code = Code.OPEN
         if code is Code.OPEN:
-            return _reason(self.walk(operation, subject, request, place))
+            return _reason(self.evaluate(operation, subject, request, place))
         return _reason(code is Code.ALLOWED)
 
-    def walk(
+    def evaluate(
         self,
         operation: Operation,
         subject: Subject,
@@ -371,16 +371,15 @@ class Matrix:
         later._shapes = self._shapes
         return later
 
-    def carried(
+    def with_rows_kept(
         self, snapshot: Snapshot, keep: Callable[[Plan, Subject], bool], *, moved: bool
     ) -> Matrix:
-        """A matrix over a later snapshot that takes along the rows for which `keep` holds.
+        """A matrix over a later snapshot, with the rows for which `keep` holds.
 
-        Listings go along with them, unless entities have `moved` between classes. Rows are
-        numbered by class, so they are taken along only where the classes of the
-        plan were at most split; a split class has its origin's code until its row is built.
-        Where there are now too many classes over all privileges, plans have others. A plan of
-        which nothing goes along is made on first use.
+        Listings are kept as well, unless entities have `moved` between classes. Rows are numbered
+        by class, so they are kept only where the classes of the plan were at most split; a split
+        class has its origin's code until its row is built. Where there are now too many classes
+        over all privileges, plans have others. A plan without kept rows is made on first use.
         """
         later = self.replaced(snapshot)
         if (self.snapshot.classes is None) != (snapshot.classes is None):
@@ -388,14 +387,14 @@ class Matrix:
         # Other threads use this matrix meanwhile, and so fill or drop what is read here.
         for (_, type), plan in list(self._plans.items()):
             entries = list(plan.entries.items()) if plan.shape.paths == ((),) else ()
-            carried = [(key, entry) for key, entry in entries if keep(plan, entry.subject)]
-            if not carried:
+            kept_entries = [(key, entry) for key, entry in entries if keep(plan, entry.subject)]
+            if not kept_entries:
                 continue
             fresh = later.plan(plan.operation, type)
             origin = None if fresh.columns is None else fresh.columns.origin
             if origin is None:
                 continue
-            for key, entry in carried:
+            for key, entry in kept_entries:
                 row = _extended(entry.codes, origin)
                 if row is not None:
                     fresh.entries[key] = Entry(row, entry.touched, entry.subject)

@@ -316,11 +316,11 @@ def above(types: Mapping[str, EntityType], type: str) -> frozenset[str]:
     >>> above({"a": EntityType("a", "", ()), "b": EntityType("b", "", ("a",))}, "b") == {"a", "b"}
     True
     """
-    seen: set[str] = set()
+    visited: set[str] = set()
     todo = [type]
     while todo:
         name = todo.pop()
-        if name not in seen and name in types:
-            seen.add(name)
+        if name not in visited and name in types:
+            visited.add(name)
             todo.extend(types[name].parents)
-    return frozenset(seen)
+    return frozenset(visited)

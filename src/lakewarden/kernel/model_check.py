@@ -51,7 +51,7 @@ def check_operations(model: Model, where: str) -> None:
 
 
 def _check_rule(
-    model: Model, operation: Operation, on: str, node: Node, at: str, seen: tuple[str, ...]
+    model: Model, operation: Operation, on: str, node: Node, at: str, visited: tuple[str, ...]
 ) -> None:
     """Every word of the rule makes sense for a target of type `on`."""
     reachable = above(model.types, on)
@@ -64,20 +64,20 @@ def _check_rule(
             _check_privilege(model, privilege, on, reachable, at)
         case At(selector, inner):
             for type in _selected(model, operation, on, selector, reachable, at):
-                _check_rule(model, operation, type, inner, at, seen)
+                _check_rule(model, operation, type, inner, at, visited)
             return
         case Every(source, inner) | Some(source, inner):
             for type in _related(model, operation, on, source, reachable, at):
-                _check_rule(model, operation, type, inner, at, seen)
+                _check_rule(model, operation, type, inner, at, visited)
             return
         case May(name):
-            _check_may(model, name, on, at, seen)
+            _check_may(model, name, on, at, visited)
         case Compare():
             _check_comparison(model, node, at)
         case _:
             pass
     for child in children(node):
-        _check_rule(model, operation, on, child, at, seen)
+        _check_rule(model, operation, on, child, at, visited)
 
 
 def _check_privilege(model: Model, name: str, on: str, reachable: frozenset[str], at: str) -> None:
@@ -137,15 +137,15 @@ def _related(
     return frozenset(targets) or frozenset({ANY})
 
 
-def _check_may(model: Model, name: str, on: str, at: str, seen: tuple[str, ...]) -> None:
-    if name in seen:
+def _check_may(model: Model, name: str, on: str, at: str, visited: tuple[str, ...]) -> None:
+    if name in visited:
         raise BadInput(f"operation `{name}` refers back to itself", where=at)
     other = model.operations[name]
     if on == ANY:
         for type, inner in other.rules.items():
-            _check_rule(model, other, type, inner, at, (*seen, name))
+            _check_rule(model, other, type, inner, at, (*visited, name))
         return
     rule = other.rule_or_none("" if on == NONE else on)
     if rule is None:
         raise BadInput(f"operation `{name}` has no rule for a `{on}`", where=at)
-    _check_rule(model, other, on, rule, at, (*seen, name))
+    _check_rule(model, other, on, rule, at, (*visited, name))

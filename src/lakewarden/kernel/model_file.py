@@ -84,7 +84,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         for name, one in declared.items()
         if not one.values
     }
-    chosen |= {name: ",".join(words) for name, words in named.items()}
+    chosen |= {name: ",".join(listed) for name, listed in named.items()}
     privileges = {n: _privilege(n, s, types, reach) for n, s in file.named("privileges").items()}
     _check_implications(privileges, where)
     spelled = {alias: p.name for p in privileges.values() for alias in p.aliases}
@@ -93,7 +93,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
     fields = {n: _field(n, s, types, relations) for n, s in file.named("fields").items()}
     attributes = {n: _attribute(n, s) for n, s in file.named("attributes").items()}
     macros = _macros(file.take("macros"), privileges, file.at("macros"))
-    words = Vocabulary(
+    vocabulary = Vocabulary(
         privileges=frozenset(privileges),
         types=frozenset(types) - {ANY},
         relations=frozenset(relations),
@@ -101,7 +101,7 @@ def read(data: Table, where: str, settings: Mapping[str, str] | None = None) -> 
         macros=macros,
     )
     sections = file.named("operations")
-    operations = _operations(sections, words, gate, types, named, head.at("gate"))
+    operations = _operations(sections, vocabulary, gate, types, named, head.at("gate"))
     defaults = _raw_tables(file.take("defaults"), file.at("defaults"), sets)
     roles = _raw_tables(file.take("roles"), file.at("roles"), sets)
     model = Model(
@@ -173,9 +173,9 @@ def _sets(value: object, privileges: Set[str], where: str) -> dict[str, tuple[st
         sets[name] = section.texts(name)
         if name in privileges:
             raise BadInput("a set has the name of a privilege", where=section.at(name))
-        for word in sets[name]:
-            if word not in privileges:
-                raise BadInput(f"unknown privilege `{word}`", where=section.at(name))
+        for privilege in sets[name]:
+            if privilege not in privileges:
+                raise BadInput(f"unknown privilege `{privilege}`", where=section.at(name))
     return sets
 
 
@@ -183,9 +183,9 @@ def _privilege(
     name: str, section: Section, types: Mapping[str, EntityType], reach: Reach
 ) -> Privilege:
     on = section.texts("on")
-    for word in on:
-        if word != ANY and word not in types:
-            raise BadInput(f"unknown type `{word}`", where=section.at("on"))
+    for type in on:
+        if type != ANY and type not in types:
+            raise BadInput(f"unknown type `{type}`", where=section.at("on"))
     declared = Privilege(
         name=name,
         title=section.text("title", name),
@@ -204,16 +204,16 @@ def _privilege(
 
 
 def _check_implications(privileges: Mapping[str, Privilege], where: str) -> None:
-    seen = set(privileges)
+    taken_names = set(privileges)
     for declared in privileges.values():
         at = f'{where}.privileges."{declared.name}"'
-        for word in declared.implied_by:
-            if word not in privileges or privileges[word].implied_by:
-                raise BadInput(f"`{word}` is not a privilege that stands for itself", where=at)
+        for broader in declared.implied_by:
+            if broader not in privileges or privileges[broader].implied_by:
+                raise BadInput(f"`{broader}` is not a privilege that stands for itself", where=at)
         for alias in declared.aliases:
-            if alias in seen:
+            if alias in taken_names:
                 raise BadInput(f"alias `{alias}` is taken", where=at)
-            seen.add(alias)
+            taken_names.add(alias)
 
 
 def _relation(name: str, section: Section, types: Mapping[str, EntityType]) -> Relation:
@@ -227,9 +227,9 @@ def _relation(name: str, section: Section, types: Mapping[str, EntityType]) -> R
         note=section.text("note", ""),
     )
     section.close()
-    for word in (*declared.sources, *declared.targets, *declared.within, *declared.within.values()):
-        if word not in types:
-            raise BadInput(f"unknown type `{word}`", where=section.where)
+    for type in (*declared.sources, *declared.targets, *declared.within, *declared.within.values()):
+        if type not in types:
+            raise BadInput(f"unknown type `{type}`", where=section.where)
     return declared
 
 
@@ -248,18 +248,18 @@ def _field(
         source=section.text("source", ""),
     )
     section.close()
-    for word in declared.origin:
-        if word not in _ORIGINS and word != PARENT and word not in relations:
-            raise BadInput(f"unknown relation `{word}`", where=section.at("origin"))
+    for item in declared.origin:
+        if item not in _ORIGINS and item != PARENT and item not in relations:
+            raise BadInput(f"unknown relation `{item}`", where=section.at("origin"))
     if not declared.origin or (len(declared.origin) > 1 and _ORIGINS & {*declared.origin}):
         message = "expected one origin, or a list of relations"
         raise BadInput(message, where=section.at("origin"))
-    for word in (name, *declared.aliases):
-        if word != word.upper():
-            raise BadInput(f"expected `{word}` in upper case", where=section.where)
-    for word in declared.up | declared.itself:
-        if word not in types:
-            raise BadInput(f"unknown type `{word}`", where=section.where)
+    for item in (name, *declared.aliases):
+        if item != item.upper():
+            raise BadInput(f"expected `{item}` in upper case", where=section.where)
+    for item in declared.up | declared.itself:
+        if item not in types:
+            raise BadInput(f"unknown type `{item}`", where=section.where)
     return declared
 
 
@@ -278,9 +278,13 @@ def _macros(value: object, privileges: Mapping[str, Privilege], where: str) -> d
     macros: dict[str, Macro] = {}
     for key in section.names():
         name, bracket, rest = key.partition("(")
-        names = tuple(word.strip() for word in rest.removesuffix(")").split(",")) if bracket else ()
-        words = (name, *names)
-        if not all(map(str.isidentifier, words)) or (bracket and not rest.endswith(")")):
+        names = (
+            tuple(parameter.strip() for parameter in rest.removesuffix(")").split(","))
+            if bracket
+            else ()
+        )
+        identifiers = (name, *names)
+        if not all(map(str.isidentifier, identifiers)) or (bracket and not rest.endswith(")")):
             raise BadInput("expected `NAME` or `NAME(a, b)`", where=section.at(key))
         if len(set(names)) < len(names) or name in macros:
             raise BadInput("a name is used twice", where=section.at(key))
@@ -296,17 +300,17 @@ def _heading(name: str, macro: Macro) -> str:
 
 def _operations(
     sections: Mapping[str, Section],
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     gate: str,
     types: Mapping[str, EntityType],
     named: Mapping[str, tuple[str, ...]],
     gate_where: str,
 ) -> dict[str, Operation]:
-    words = replace(words, operations=frozenset(sections))
+    vocabulary = replace(vocabulary, operations=frozenset(sections))
     operations = {}
     for name, section in sections.items():
         texts = _overridden(_rule_texts(section, types), section, named)
-        operations[name] = _operation(name, section, texts, words, gate, types, gate_where)
+        operations[name] = _operation(name, section, texts, vocabulary, gate, types, gate_where)
     return operations
 
 
@@ -321,11 +325,11 @@ def _operation(
 ) -> Operation:
     targets = _named_types(section, "targets", types)
     lists = _named_types(section, "lists", types)
-    words = replace(shared, targets=frozenset(targets), lists=frozenset(lists))
+    vocabulary = replace(shared, targets=frozenset(targets), lists=frozenset(lists))
     gated = section.flag("gate", default=gate != "anyone") and gate != "anyone"
-    rules = {on: parse(text, words, section.at("rule")) for on, text in texts.items()}
+    rules = {on: parse(text, vocabulary, section.at("rule")) for on, text in texts.items()}
     if gated:
-        condition = parse(gate, words, gate_where)
+        condition = parse(gate, vocabulary, gate_where)
         rules = {on: And((condition, rule)) for on, rule in rules.items()}
     effects = section.texts("effects")
     for effect in effects:
@@ -361,15 +365,15 @@ def _access(
     access = {way: section.texts(way) for way in WAYS}
     section.close()
     for way, names in access.items():
-        taken: dict[str, str] = {}
+        operation_for: dict[str, str] = {}
         for name in names:
             if name not in operations:
                 raise BadInput(f"unknown operation `{name}`", where=section.at(way))
             for type in operations[name].rules:
-                if type in taken:
-                    message = f"`{taken[type]}` is asked about `{type}` already"
+                if type in operation_for:
+                    message = f"`{operation_for[type]}` is asked about `{type}` already"
                     raise BadInput(f"`{name}`: {message}", where=section.at(way))
-                taken[type] = name
+                operation_for[type] = name
     return access
 
 
@@ -381,9 +385,9 @@ def _named_types(
     types_by_name: dict[str, frozenset[str]] = {}
     for name in inner.names():
         types_by_name[name] = frozenset(inner.texts(name))
-        for word in types_by_name[name]:
-            if word != ANY and word not in types:
-                raise BadInput(f"unknown type `{word}`", where=inner.at(name))
+        for type in types_by_name[name]:
+            if type != ANY and type not in types:
+                raise BadInput(f"unknown type `{type}`", where=inner.at(name))
     return types_by_name
 
 
@@ -427,11 +431,11 @@ def _raw_tables(
 
 
 def _unfolded(table: Table, sets: Mapping[str, tuple[str, ...]]) -> Table:
-    words = table.get("privileges")
-    listed = [words] if isinstance(words, str) else words
-    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+    names = table.get("privileges")
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
         return table
-    return {**table, "privileges": [p for word in listed for p in sets.get(word, (word,))]}
+    return {**table, "privileges": [p for name in listed for p in sets.get(name, (name,))]}
 
 
 def _digest(data: Table, chosen: Mapping[str, str]) -> str:

@@ -34,7 +34,7 @@ class Numbering:
         """Raises `BadInput` when one stored entity is given two parents."""
         self._index = _index(rows)
         if sum(map(len, self._index.values())) < len(rows):
-            rows = _once(rows)
+            rows = _deduplicated(rows)
             self._index = _index(rows)
         self._names = list(rows.names)
         self._stored = len(rows)
@@ -113,7 +113,7 @@ def _index(rows: EntityColumns) -> dict[str, dict[str, int]]:
     return index
 
 
-def _once(rows: EntityColumns) -> EntityColumns:
+def _deduplicated(rows: EntityColumns) -> EntityColumns:
     """The rows, each once."""
     parents: dict[Entity, Entity | None] = {}
     for entity, parent in rows:
@@ -213,9 +213,9 @@ def _cycle_start(parents: Ints, levels: list[Ints], rank: Ints) -> int:
     for level in levels:
         reached[level] = True
     id = int(np.flatnonzero(~reached)[0])
-    seen: set[int] = set()
-    while id not in seen:
-        seen.add(id)
+    visited: set[int] = set()
+    while id not in visited:
+        visited.add(id)
         id = int(parents[id])
     members = [id]
     while int(parents[members[-1]]) != id:

@@ -23,7 +23,7 @@ from lakewarden.kernel.model import AttributeType, Source
 from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.principal import SERVICE_ADMINS, USER, Principal
 from lakewarden.kernel.request import Request, Scalar
-from lakewarden.kernel.scopes import meeting
+from lakewarden.kernel.scopes import matching_resources
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Criterion, Owners
 from lakewarden.kernel.subject import Subject
@@ -65,9 +65,9 @@ class PointEvaluator(Algebra[bool, Spot]):
     def holds(self, privilege: str, place: Spot) -> bool:
         if self._is_own(privilege, place):
             return True
-        return not self.denied(privilege, place) and self.given(privilege, place)
+        return not self.denied(privilege, place) and self.is_granted(privilege, place)
 
-    def given(self, privilege: str, place: Spot) -> bool:
+    def is_granted(self, privilege: str, place: Spot) -> bool:
         """Whether some ALLOW gives the privilege here, for every sub-resource of the request.
 
         One statement alone must cover all sub-resources; statements do not add up.
@@ -145,8 +145,8 @@ class PointEvaluator(Algebra[bool, Spot]):
     def _meets(self, entity: Entity, criteria: tuple[Criterion, ...]) -> bool:
         place = self._snapshot.place(entity)
         if isinstance(place, NamedPlace):
-            return bool(meeting(Named(self._snapshot.coded, entity), criteria))
-        return bool(meeting(Stored(self._snapshot.coded, BitMap([place])), criteria))
+            return bool(matching_resources(Named(self._snapshot.coded, entity), criteria))
+        return bool(matching_resources(Stored(self._snapshot.coded, BitMap([place])), criteria))
 
     def not_denied(self, privilege: str, place: Spot) -> bool:
         return not self.denied(privilege, place)
@@ -177,7 +177,7 @@ class PointEvaluator(Algebra[bool, Spot]):
     def selected(self, selector: str, place: Spot) -> Spot | None:
         """The place that a selector leads to, or None."""
         if selector.startswith(REQUEST):
-            return self._sent(selector.removeprefix(REQUEST))
+            return self._request_target(selector.removeprefix(REQUEST))
         match selector:
             case "platform":
                 return ROOT
@@ -188,9 +188,9 @@ class PointEvaluator(Algebra[bool, Spot]):
             case _:
                 return self.ancestor(selector, place)
 
-    def _sent(self, target: str) -> Spot | None:
-        sent = None if self._request is None else self._request.targets.get(target)
-        return None if sent is None else self.spot(sent)
+    def _request_target(self, target: str) -> Spot | None:
+        entity = None if self._request is None else self._request.targets.get(target)
+        return None if entity is None else self.spot(entity)
 
     def spot(self, entity: Entity) -> Spot | None:
         """Where the entity is judged; None where the model denies what is not stored."""
@@ -251,17 +251,17 @@ class PointEvaluator(Algebra[bool, Spot]):
             return value in node.value
         return (value == node.value) is (node.operator == "==")
 
-    def _attribute_sent(self, name: str, kind: AttributeType) -> Scalar | None:
+    def _request_attribute(self, name: str, kind: AttributeType) -> Scalar | None:
         """What the request says; a value that is not of the declared type says nothing."""
-        sent = self._request.attributes.get(name) if self._request is not None else None
+        value = self._request.attributes.get(name) if self._request is not None else None
         kinds = (float, int) if kind is float else (kind,)
-        return sent if sent.__class__ in kinds else None
+        return value if value.__class__ in kinds else None
 
     def _attribute(self, name: str, place: Spot, principal: Principal) -> Scalar | None:
         declared = self._snapshot.model.attributes[name]
-        sent = self._attribute_sent(name, declared.type)
+        requested = self._request_attribute(name, declared.type)
         if declared.source is Source.REQUEST or (
-            sent is not None and declared.source is Source.REQUEST_OVER_STORED
+            requested is not None and declared.source is Source.REQUEST_OVER_STORED
         ):
-            return sent
+            return requested
         return self._snapshot.stored_attribute(name, place, principal)

@@ -182,9 +182,9 @@ class _Reader:
             raise self._refuse(tree, f"macro `{name}` takes {expected} argument(s)")
         if name in self._expanding:
             raise self._refuse(tree, f"macro `{name}` contains itself")
-        given = dict(zip(macro.parameters, map(self._node, arguments), strict=True))
+        bindings = dict(zip(macro.parameters, map(self._node, arguments), strict=True))
         where = f"{self._where}: in macro `{name}`"
-        return _Reader(self._words, where, given, (*self._expanding, name)).read(macro.text)
+        return _Reader(self._words, where, bindings, (*self._expanding, name)).read(macro.text)
 
     def _privilege(self, tree: ast.expr) -> str:
         if isinstance(tree, ast.Name) and tree.id in self._words.privileges:

@@ -88,7 +88,7 @@ def _match(block: Block, reaching: Reaching) -> BitMap:
         case Matching(type, parts):
             return block.matching(type, parts, reaching.reach)
         case _:
-            return meeting(block, scope.criteria)
+            return matching_resources(block, scope.criteria)
 
 
 def _reached(block: Block, entity: Entity, reach: Reach) -> BitMap:
@@ -101,7 +101,7 @@ def _reached(block: Block, entity: Entity, reach: Reach) -> BitMap:
             return block.above(entity)
 
 
-def meeting(block: Block, criteria: Sequence[Criterion]) -> BitMap:
+def matching_resources(block: Block, criteria: Sequence[Criterion]) -> BitMap:
     """The rows of resources on which every criterion holds."""
     rows = block.resources()
     for criterion in criteria:

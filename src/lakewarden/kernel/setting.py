@@ -45,12 +45,12 @@ def _setting(name: str, section: Section) -> Setting:
     return declared
 
 
-def choose(declared: Settings, given: Mapping[str, str], where: str) -> dict[str, str]:
+def choose(declared: Settings, requested: Mapping[str, str], where: str) -> dict[str, str]:
     """The value of every setting; raises `BadInput` for an unknown setting or value."""
-    unknown = sorted(set(given) - set(declared))
+    unknown = sorted(set(requested) - set(declared))
     if unknown:
         raise BadInput(f"unknown setting `{unknown[0]}`", where=where)
-    chosen = {name: given.get(name, one.default) for name, one in declared.items()}
+    chosen = {name: requested.get(name, one.default) for name, one in declared.items()}
     for name, value in chosen.items():
         values = declared[name].values
         if values and value not in values:
@@ -77,11 +77,11 @@ def named_types(
     Raises `BadInput` for a type that a model without further types does not have.
     """
     spelt = {type.lower(): type for type in types}
-    words = [word.strip() for word in value.split(",") if word.strip()]
-    for word in words:
-        if word.lower() not in spelt and ANY not in types:
-            raise BadInput(f"setting `{name}`: unknown type `{word}`", where=where)
-    return tuple(sorted({spelt.get(word.lower(), word) for word in words}))
+    listed = [item.strip() for item in value.split(",") if item.strip()]
+    for item in listed:
+        if item.lower() not in spelt and ANY not in types:
+            raise BadInput(f"setting `{name}`: unknown type `{item}`", where=where)
+    return tuple(sorted({spelt.get(item.lower(), item) for item in listed}))
 
 
 def settled(value: object, declared: Settings, chosen: Mapping[str, str], where: str) -> object:

@@ -116,22 +116,22 @@ def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool
 
 def _privileges(section: Section, model: Model, scope: Scope, builtin: bool) -> frozenset[str]:
     names: set[str] = set()
-    for word in section.texts("privileges"):
-        privilege = _declared(section, "privileges", model.privilege, word)
+    for name in section.texts("privileges"):
+        privilege = _declared(section, "privileges", model.privilege, name)
         if not (privilege.grantable or builtin):
-            raise BadInput(f"`{word}` cannot be granted", where=section.at("privileges"))
+            raise BadInput(f"`{name}` cannot be granted", where=section.at("privileges"))
         if isinstance(scope, On) and not {scope.entity.type, ANY} & privilege.on:
             expected = ", ".join(sorted(privilege.on)) or "no entity"
-            message = f"`{word}` binds to {expected}, not to a `{scope.entity.type}`"
+            message = f"`{name}` binds to {expected}, not to a `{scope.entity.type}`"
             raise BadInput(message, where=section.at("privileges"))
-        names.add(word)
+        names.add(name)
     return frozenset(names)
 
 
 def _scope(section: Section, model: Model, spelling: Spelling) -> Scope:
     on, matching = _text_or_none(section, "on"), _text_or_none(section, "matching")
     where = _criteria(section, "where", model)
-    if sum(given is not None for given in (on, matching, where)) > 1:
+    if sum(selector is not None for selector in (on, matching, where)) > 1:
         raise BadInput("expected one of `on`, `matching` and `where`", where=section.where)
     if on is not None:
         return On(_declared(section, "on", read_entity, on, model, spelling))
@@ -167,7 +167,7 @@ def read_principal(text: str) -> Principal:
     if kind in (USER, GROUP, ROLE) and name:
         return Principal(kind, name)
     expected = "`user:NAME`, `group:NAME`, `role:NAME`, `members:NAME`, " + ", ".join(
-        f"`{word}`" for word in _IMPLIED
+        f"`{implied}`" for implied in _IMPLIED
     )
     raise BadInput(f"expected {expected}, got `{text}`")
 

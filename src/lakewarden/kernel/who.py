@@ -51,7 +51,7 @@ def who(matrix: Matrix, request: Request) -> frozenset[Principal]:
     return frozenset(snapshot.coded.memberships.principals[id] for id in users)
 
 
-class Crowd:
+class StoredUsers:
     """The stored users of a realm, and which of them act as whom. Sets are of principal ids."""
 
     def __init__(self, memberships: Memberships) -> None:
@@ -100,8 +100,8 @@ class Users(Algebra[BitMap, Spot]):
     def __init__(self, snapshot: Snapshot, request: Request) -> None:
         self._snapshot = snapshot
         self._acting = snapshot.coded.memberships
-        self._crowd = Crowd(self._acting)
-        self.everyone = self._crowd.everyone
+        self._stored = StoredUsers(self._acting)
+        self.everyone = self._stored.everyone
         nobody = Subject(
             request.principal, frozenset(), frozenset(), frozenset(), BitMap(), BitMap()
         )
@@ -119,17 +119,17 @@ class Users(Algebra[BitMap, Spot]):
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The stored users that act as any of the principals."""
-        return self._crowd.of(principals)
+        return self._stored.of(principals)
 
     def holds(self, privilege: str, place: Spot) -> BitMap:
         grants = self._snapshot.table.allows(privilege).every
-        allowed = [self._opened(grant, place) for grant in self._here(grants, place)]
+        allowed = [self._opened(grant, place) for grant in self._grants_at(grants, place)]
         users = BitMap.union(BitMap(), *allowed) - self._denied(privilege, place)
         if privilege in self._snapshot.model.self_privileges:
             users |= self._own(place)
         return users
 
-    def _here(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
+    def _grants_at(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
         for grant in grants:
             if self._snapshot.lies_in(place, grant) and self._covers(grant):
                 yield grant
@@ -166,8 +166,8 @@ class Users(Algebra[BitMap, Spot]):
 
     def _denied(self, privilege: str, place: Spot) -> BitMap:
         grants = self._snapshot.table.denies(privilege).every
-        here = (grant for grant in grants if self._snapshot.lies_in(place, grant))
-        return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in here))
+        covering = (grant for grant in grants if self._snapshot.lies_in(place, grant))
+        return BitMap.union(BitMap(), *(self.of(grant.principals) for grant in covering))
 
     def not_denied(self, privilege: str, place: Spot) -> BitMap:
         return self.everyone - self._denied(privilege, place)

@@ -62,25 +62,27 @@ def of_text(text: str, where: str = "model") -> ModelText:
     return ModelText(text, digest_of(text))
 
 
-def name_of(given: ModelText, where: str = "model") -> str:
+def name_of(model_text: ModelText, where: str = "model") -> str:
     """The name that the text gives its model. Raises `BadInput` for a text that does not load."""
-    return read(given, None, where).name
+    return read(model_text, None, where).name
 
 
-def read(given: ModelText, settings: Mapping[str, str] | None = None, where: str = "") -> Model:
+def read(
+    model_text: ModelText, settings: Mapping[str, str] | None = None, where: str = ""
+) -> Model:
     """The model of a text, under `settings` (others: defaults).
 
     Raises `BadInput`, which begins with `where`, for a text that does not have its digest, does
     not load, has the name of a shipped model, or another spelling than `plain`.
     """
-    return _read(given, tuple(sorted((settings or {}).items())), where or "model")
+    return _read(model_text, tuple(sorted((settings or {}).items())), where or "model")
 
 
 @lru_cache(maxsize=64)
-def _read(given: ModelText, settings: tuple[tuple[str, str], ...], where: str) -> Model:
-    if digest_of(given.text) != given.digest:
+def _read(model_text: ModelText, settings: tuple[tuple[str, str], ...], where: str) -> Model:
+    if digest_of(model_text.text) != model_text.digest:
         raise BadInput("the text of the model does not have its digest", where=where)
-    model = models.loads(given.text, where, dict(settings))
+    model = models.loads(model_text.text, where, dict(settings))
     check_own(model, where)
     return model
 

@@ -262,7 +262,7 @@ def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
     tree = uncut.matrix.snapshot.coded.tree
     lost = uncut.sets[len(kept_rows) :]
     cells = [_letters(grid, kept_rows, kept_columns) for grid in uncut.grids]
-    kept = set(kept_columns)
+    kept_set = set(kept_columns)
     return AccessMatrix(
         operation=uncut.operation,
         type=uncut.type,
@@ -274,7 +274,7 @@ def _within_limits(uncut: _Whole, rows: int, columns: int) -> AccessMatrix:
             rows=len(lost),
             users=sum(len(role_set.users) for role_set in lost),
             columns=len(uncut.classes) - len(kept_columns),
-            entities=sum(int(s) for place, s in enumerate(sizes) if place not in kept),
+            entities=sum(int(s) for place, s in enumerate(sizes) if place not in kept_set),
         ),
         revision=uncut.matrix.revision,
     )
@@ -310,8 +310,8 @@ class _CellExplainer:
             raise BadInput(f"no cell {row}, {column} among {size}", where="body.explain")
         user, entity = self.matrix.rows[row].users[0], self.matrix.columns[column].sample
         request = Request(user, self.matrix.operation, entity, self.now)
-        then = None if self.other is None else self._reasons(self.other, request)
-        return CellReason(row, column, self._reasons(self.realm, request), then)
+        other_reasons = None if self.other is None else self._reasons(self.other, request)
+        return CellReason(row, column, self._reasons(self.realm, request), other_reasons)
 
     def _reasons(self, realm: RealmState, request: Request) -> Reasons:
         rights = Rights(self.state, self.actor, realm.realm.name, self.now)

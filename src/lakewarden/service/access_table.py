@@ -86,8 +86,8 @@ def access_table(
     on_page = open_rows[skip : skip + size]
 
     def counts(names: tuple[str, ...]) -> tuple[int, ...]:
-        held = [open_to.get(name, frozenset()) for name in names]
-        return tuple(sum(path in paths for paths in held) for path in paths.paths)
+        path_sets = [open_to.get(name, frozenset()) for name in names]
+        return tuple(sum(path in paths for paths in path_sets) for path in paths.paths)
 
     return AccessTable(
         paths.assets,

@@ -17,7 +17,7 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import GROUP, USER, Principal
-from lakewarden.kernel.who import Crowd
+from lakewarden.kernel.who import StoredUsers
 from lakewarden.service.cancellation import checked
 from lakewarden.service.cross_realm import person
 from lakewarden.service.role_sets import role_sets
@@ -46,11 +46,11 @@ def groups(realms: Iterable[RealmState]) -> list[AssetRow]:
     members: dict[str, set[str]] = {}
     for realm in realms:
         identities, memberships = realm.system.identities, _memberships(realm)
-        crowd = Crowd(memberships)
+        stored_users = StoredUsers(memberships)
         for id in checked(sorted(memberships.members)):
             group = memberships.principals[id]
             if group.kind == GROUP:
-                users = (memberships.principals[user] for user in crowd.of([id]))
+                users = (memberships.principals[user] for user in stored_users.of([id]))
                 of = members.setdefault(identities.group(group), set())
                 of.update(person(realm.system, user) for user in users)
     rows = {f"group:{name}": of for name, of in members.items()}

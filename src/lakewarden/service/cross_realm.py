@@ -82,23 +82,27 @@ class InapplicableRealm:
 class CrossRealmQuestion:
     """A question, split by realm."""
 
-    among: RealmSelection
+    selection: RealmSelection
     units: tuple[RealmQuestion, ...]
     silent: tuple[InapplicableRealm, ...]
 
 
 def split_by_realm(
-    state: State, among: RealmSelection, operation: str, entity: str | None, home: str | None = None
+    state: State,
+    selection: RealmSelection,
+    operation: str,
+    entity: str | None,
+    home: str | None = None,
 ) -> CrossRealmQuestion:
     """The question's parts: about the entity where it is one, and about what is linked to it.
 
     With `home` the text names an entity of that realm alone. Raises `Unknown` for an operation
     that none of the realms has, and errors as `fitting`.
     """
-    about = None if entity is None else targets(state, among, entity, home)
+    about = None if entity is None else targets(state, selection, entity, home)
     units: list[RealmQuestion] = []
     silent: list[InapplicableRealm] = []
-    for name in among.realms:
+    for name in selection.realms:
         system = state.realm(name).system
         entities = (
             [None] if about is None else [asset.entity for asset in about if asset.realm == name]
@@ -114,13 +118,13 @@ def split_by_realm(
             silent.append(InapplicableRealm(name, _inapplicable_reason(system.model, operation)))
     if (
         not units
-        and among.realms
+        and selection.realms
         and not any(
-            _has_operation(state.realm(name).system.model, operation) for name in among.realms
+            _has_operation(state.realm(name).system.model, operation) for name in selection.realms
         )
     ):
         raise Unknown("operation or privilege", operation, "none of the realms contains it")
-    return CrossRealmQuestion(among, tuple(units), tuple(silent))
+    return CrossRealmQuestion(selection, tuple(units), tuple(silent))
 
 
 def _units(
@@ -152,22 +156,24 @@ def _inapplicable_reason(model: Model, operation: str) -> str:
     return f"`{operation}` does not apply to this type of entity in {model.title}"
 
 
-def targets(state: State, among: RealmSelection, text: str, home: str | None) -> list[Asset]:
+def targets(state: State, selection: RealmSelection, text: str, home: str | None) -> list[Asset]:
     """The entity, in every realm that may have it, and all that are linked to it."""
-    if home is not None and home not in among.passing:
+    if home is not None and home not in selection.passing:
         raise Unknown("asset", text, "none of the realms that you may query contains it")
-    starts = candidate_assets(state, among, text) if home is None else [asset(state, (home, text))]
-    return sorted({same for start in starts for same in state.links.same(start, among.passing)})
+    starts = (
+        candidate_assets(state, selection, text) if home is None else [asset(state, (home, text))]
+    )
+    return sorted({same for start in starts for same in state.links.same(start, selection.passing)})
 
 
-def candidate_assets(state: State, among: RealmSelection, text: str) -> list[Asset]:
+def candidate_assets(state: State, selection: RealmSelection, text: str) -> list[Asset]:
     """The entity that the text names, in each selected realm that may have it.
 
     Where none may, in each realm that could be asked: links lead from there to those that are.
     What is stored makes no difference. Raises `BadInput` or `Unknown` where none may.
     """
     error: BadInput | Unknown | None = None
-    for realms in (among.realms, sorted(among.passing)):
+    for realms in (selection.realms, sorted(selection.passing)):
         assets: list[Asset] = []
         for name in realms:
             try:
@@ -176,19 +182,21 @@ def candidate_assets(state: State, among: RealmSelection, text: str) -> list[Ass
                 error = refusal
         if assets:
             return assets
-    if error is not None and len(among.passing) == 1:
+    if error is not None and len(selection.passing) == 1:
         raise error
-    expected = ", ".join(sorted(among.passing)) or "none"
+    expected = ", ".join(sorted(selection.passing)) or "none"
     raise Unknown(
         "asset", text, f"no realm that you may query can contain it; expected one of: {expected}"
     )
 
 
-def listing_questions(state: State, among: RealmSelection, operation: str) -> CrossRealmQuestion:
+def listing_questions(
+    state: State, selection: RealmSelection, operation: str
+) -> CrossRealmQuestion:
     """As `spread`, for what is listed: a way is every operation that its model declares."""
     units: list[RealmQuestion] = []
     silent: list[InapplicableRealm] = []
-    for name in among.realms:
+    for name in selection.realms:
         model = state.realm(name).system.model
         names = model.access.get(operation, ()) if operation in WAYS else (operation,)
         realm_questions = [
@@ -199,9 +207,9 @@ def listing_questions(state: State, among: RealmSelection, operation: str) -> Cr
         units += realm_questions
         if not realm_questions:
             silent.append(InapplicableRealm(name, _inapplicable_reason(model, operation)))
-    if among.realms and not units:
+    if selection.realms and not units:
         raise Unknown("operation or privilege", operation, "none of the realms contains it")
-    return CrossRealmQuestion(among, tuple(units), tuple(silent))
+    return CrossRealmQuestion(selection, tuple(units), tuple(silent))
 
 
 def text_of_realm(text: QuestionText, unit: RealmQuestion) -> QuestionText:
@@ -252,7 +260,7 @@ def _each(
             answers.append(RealmAnswer(unit, find(question), question.notes))
         except (BadInput, Unknown) as error:
             silent.append(InapplicableRealm(unit.realm, str(error)))
-    return CrossRealmAnswers(tuple(answers), tuple(silent), spread.among.left_out)
+    return CrossRealmAnswers(tuple(answers), tuple(silent), spread.selection.left_out)
 
 
 def who(

@@ -240,14 +240,14 @@ def listed(
 
 
 def left_out(
-    state: State, actor: Actor, among: Iterable[str], now: float, directory: str | None = None
+    state: State, actor: Actor, names: Iterable[str], now: float, directory: str | None = None
 ) -> tuple[str, ...]:
     """The realms of a directory that are not among these, as far as the caller may know of them.
 
     Which they are depends on no link and on nothing else that is stored in them.
     """
     home = actor.directory if directory is None else directory
-    selected = set(among)
+    selected = set(names)
     return tuple(
         name
         for name, realm_state in sorted(state.realms.items())

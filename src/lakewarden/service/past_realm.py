@@ -93,10 +93,10 @@ def earlier(reading: Reading, realm: RealmState, at: int | float, now: float) ->
     revision = past.revision_at(reading, at) if isinstance(at, float) else at
     if not 0 <= revision <= reading.revision:
         raise BadInput(f"expected a revision from 0 to {reading.revision}")
-    found = past.at(revision, now)
-    if found is None:
+    past_state = past.at(revision, now)
+    if past_state is None:
         raise BadInput(f"the realm `{past.name}` did not exist at revision {revision}")
-    return found
+    return past_state
 
 
 def _concerns(name: str, row: FeedRow) -> bool:

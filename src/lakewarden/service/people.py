@@ -53,7 +53,7 @@ def add(transaction: WriteTransaction, directory: str, person: Principal) -> Den
     _check_person(person)
     details = {"person": principal_text(person)}
     refused = control.refused(transaction, "person.add", control.directory(directory), **details)
-    if refused is None and person not in _known(transaction, directory).principals:
+    if refused is None and person not in _stored_people(transaction, directory).principals:
         transaction.change(people_of(directory), PrincipalChanged(person, True))
     return refused
 
@@ -79,7 +79,7 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
             transaction.change(name, *_removal_effects(realm_state, spelled, stays=False))
             _forget_credentials(transaction, realm_state, spelled)
     transaction.change(
-        people_of(directory), *_membership_removals(_known(transaction, directory), person)
+        people_of(directory), *_membership_removals(_stored_people(transaction, directory), person)
     )
     transaction.change(people_of(directory), *_tokens_of(transaction.state, directory, person))
     if person.kind == USER:
@@ -101,7 +101,7 @@ def add_member(
         _check_person(person)
     _check_kinds(row)
     refused = _refused_membership(transaction, "membership.add", directory, row)
-    directory_people = _known(transaction, directory)
+    directory_people = _stored_people(transaction, directory)
     if refused is not None or row in directory_people.memberships:
         return refused
     _refuse_circle(directory_people, row)
@@ -121,7 +121,7 @@ def remove_member(
     row = MembershipRow(member, group)
     check_realm_name(directory)
     refused = _refused_membership(transaction, "membership.remove", directory, row)
-    if refused is None and row in _known(transaction, directory).memberships:
+    if refused is None and row in _stored_people(transaction, directory).memberships:
         before = control.administrators(transaction.state, transaction.now)
         transaction.change(people_of(directory), MembershipChanged(row, False))
         control.keep_an_administrator(transaction, before)
@@ -137,7 +137,7 @@ def _refused_membership(
     return control.refused(transaction, operation, control.directory(directory), **details)
 
 
-def _known(transaction: WriteTransaction, directory: str) -> People:
+def _stored_people(transaction: WriteTransaction, directory: str) -> People:
     return transaction.state.people.get(directory, People())
 
 
@@ -257,7 +257,7 @@ def make_administrator(transaction: WriteTransaction, user: str, directory: str)
     person = Principal(USER, user)
     _check_person(person)
     row = MembershipRow(control_realm.system.spelled(person), SERVICE_ADMINS)
-    if person not in _known(transaction, directory).principals:
+    if person not in _stored_people(transaction, directory).principals:
         transaction.change(people_of(directory), PrincipalChanged(person, True))
     if row not in control_realm.own.memberships:
         transaction.change(CONTROL, MembershipChanged(row, True))

@@ -28,12 +28,12 @@ def access_table(access: Access) -> Table:
     """
     lines: tuple[Reached | Held, ...] = (*access.reached, *access.held)
     users = {user for line in lines for user in line.users}
-    crowds = _Crowds(users.union(*(held.through for held in access.held)))
+    crowds = _Crowds(users.union(*(bare.through for bare in access.held)))
     effect = [
         {"ways": list(r.ways), "operations": list(r.operations), **_line(r, crowds)}
         for r in access.reached
     ]
-    privileges = [_held(held, crowds) for held in access.held]
+    privileges = [_held_table(bare, crowds) for bare in access.held]
     return {
         "users": access.users,
         "entities": access.entities,
@@ -68,19 +68,19 @@ class _Crowds:
         return self._numbers[users]
 
 
-def _held(held: Held, crowds: _Crowds) -> Table:
+def _held_table(line: Held, crowds: _Crowds) -> Table:
     return {
-        "privileges": list(held.privileges),
-        **_line(held, crowds),
-        "through": crowds.number(held.through),
-        "technical": held.technical,
+        "privileges": list(line.privileges),
+        **_line(line, crowds),
+        "through": crowds.number(line.through),
+        "technical": line.technical,
         "idle": [
             {
                 "users": crowds.number(idle.users),
                 "others": idle.others,
                 "lacks": [{"privilege": n.privilege, **n.entity._asdict()} for n in idle.lacks],
             }
-            for idle in held.idle
+            for idle in line.idle
         ],
     }
 
@@ -115,7 +115,7 @@ def _runs(places: Iterable[int]) -> list[int | list[int]]:
 def read_access(table: Mapping[str, Any]) -> Access:
     """The access that `access_table` wrote."""
     people = tuple(read_principal(text) for text in table["people"])
-    crowds = tuple(tuple(_crowd(runs, people)) for runs in table["crowds"])
+    crowds = tuple(tuple(_users_of(runs, people)) for runs in table["crowds"])
     return Access(
         reached=tuple(_read_reached(row, crowds) for row in table["effect"]),
         held=tuple(_read_held(row, crowds) for row in table["privileges"]),
@@ -168,7 +168,7 @@ def _read_held(row: Mapping[str, Any], crowds: Crowds) -> Held:
     )
 
 
-def _crowd(runs: Iterable[int | list[int]], people: Sequence[Principal]) -> Iterator[Principal]:
+def _users_of(runs: Iterable[int | list[int]], people: Sequence[Principal]) -> Iterator[Principal]:
     for run in runs:
         first, last = (run, run) if isinstance(run, int) else run
         yield from people[first : last + 1]

@@ -123,7 +123,7 @@ def preview(
         before, after = realm_state.matrix, matrix_with_draft(realm_state, draft, now)
         used = _lost_usage(reading, realm, before, after, now)
     contexts = LintContext(before.snapshot), LintContext(after.snapshot)
-    now_findings, then = (_findings(realm, context) for context in contexts)
+    old_findings, new_findings = (_findings(realm, context) for context in contexts)
     edits = tuple(_edits(realm_state, draft))
     return Preview(
         revision=state.revision,
@@ -131,8 +131,12 @@ def preview(
         reach=_reach(edits, *map(StatementReach, contexts)),
         access=access(before, after, now),
         used=used,
-        new_findings=tuple(finding for key, finding in then.items() if key not in now_findings),
-        gone_findings=tuple(finding for key, finding in now_findings.items() if key not in then),
+        new_findings=tuple(
+            finding for key, finding in new_findings.items() if key not in old_findings
+        ),
+        gone_findings=tuple(
+            finding for key, finding in old_findings.items() if key not in new_findings
+        ),
         refused=tuple(_refused(realm_state, draft, after, now)),
     )
 

@@ -17,7 +17,7 @@ from lakewarden.kernel.model import ANY, Model, Operation
 from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal
 from lakewarden.kernel.request import Reason, Request, Scalar
 from lakewarden.kernel.statement import Effect, Statement
-from lakewarden.kernel.who import Crowd, who
+from lakewarden.kernel.who import StoredUsers, who
 from lakewarden.service.system import System
 
 _URN = "urn:li:"
@@ -158,7 +158,7 @@ def _about_members(matrix: Matrix, request: Request) -> tuple[str, ...]:
     memberships = matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
     members = {
-        memberships.principals[id] for id in Crowd(memberships).of([] if id is None else [id])
+        memberships.principals[id] for id in StoredUsers(memberships).of([] if id is None else [id])
     }
     may = len(members & who(matrix, request))
     if matrix.decide(request).allow:
@@ -184,8 +184,8 @@ def _about_target(model: Model, matrix: Matrix, target: Entity) -> list[str]:
     if target in (NO_RESOURCE, Entity(target.type, "")) or matrix.snapshot.coded.is_known(target):
         return []
     judged = model.judged(target.type)
-    then = "evaluated by its name" if judged else "so every operation on it is denied"
-    return [f"{target.type} `{target.name}` is not stored, {then}"]
+    consequence = "evaluated by its name" if judged else "so every operation on it is denied"
+    return [f"{target.type} `{target.name}` is not stored, {consequence}"]
 
 
 def _about_parts(operation: Operation, request: Request) -> list[str]:

@@ -251,7 +251,7 @@ def users(question: AuthorizedQuestion) -> list[Principal]:
     return sorted(who_may(question.realm.matrix, question.request))
 
 
-def held(question: AuthorizedQuestion) -> HeldPrivileges:
+def held_privileges(question: AuthorizedQuestion) -> HeldPrivileges:
     """All that the asker holds on the entity, and may do there."""
     matrix = question.realm.matrix
     return HeldPrivileges(

@@ -79,7 +79,7 @@ def selected_realms(
     `operation` is the one that a denial names. Raises `Unknown` for an unknown realm, if the caller
     may know, and `BadInput` for realms of different directories.
     """
-    selection = _among(state, actor, names, now, may)
+    selection = _select(state, actor, names, now, may)
     if selection.realms:
         return selection
     for realm in selection.left_out:
@@ -89,7 +89,7 @@ def selected_realms(
     return Denied(operation, control.directory(actor.directory))
 
 
-def _among(
+def _select(
     state: State, actor: Actor, names: Sequence[str] | None, now: float, may: May
 ) -> RealmSelection:
     if names is None:

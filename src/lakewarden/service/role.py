@@ -77,9 +77,9 @@ def _set_membership(
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(to)
     groups = frozenset[int]() if id is None else memberships.of.get(id, frozenset())
-    held = {memberships.principals[group] for group in groups}
+    current = {memberships.principals[group] for group in groups}
     requested = sorted({principal_of(state, role) for role in roles})
-    changed = (MembershipRow(to, role) for role in requested if (role in held) is not present)
+    changed = (MembershipRow(to, role) for role in requested if (role in current) is not present)
     transaction.change(realm, *(MembershipChanged(row, present) for row in changed))
 
 

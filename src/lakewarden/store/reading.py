@@ -121,11 +121,11 @@ class SqlReading:
         of = schema.entities.c
         query = sa.select(of.type, of.name, of.parent_type, of.parent_name).order_by(of.id)
         columns: tuple[list[Any], ...] = ([], [], [], [])
-        once: dict[str | None, str | None] = {}
+        interned: dict[str | None, str | None] = {}
         for page in self._pages(query.where(of.scope == scope)):
             for column, cells in zip(columns, zip(*page, strict=True), strict=True):
                 is_name = column is columns[1]
-                column.extend(cells if is_name else map(once.setdefault, cells, cells))
+                column.extend(cells if is_name else map(interned.setdefault, cells, cells))
         return EntityColumns(*columns)
 
     def _relations(self, scope: int, named: dict[tuple[str, str], Entity]) -> list[RelationRow]:

@@ -19,8 +19,8 @@ class Streamed(psycopg.ServerCursor[Any]):
         finally:
             psycopg.Cursor.close(self)
 
-    def __del__(self, *given: Any) -> None:
+    def __del__(self, *arguments: Any) -> None:
         # Of a connection that broke while it was asked nobody closes the cursor.
         if self.connection.closed:
             psycopg.Cursor.close(self)
-        super().__del__(*given)
+        super().__del__(*arguments)

@@ -87,7 +87,7 @@ def current(connection: sa.Connection) -> str | None:
 
 def _check_known(connection: sa.Connection) -> str | None:
     stored = current(connection)
-    if stored is not None and stored not in _known():
+    if stored is not None and stored not in _migration_names():
         raise Unavailable(
             f"the store has schema `{stored}`, which a newer release wrote; use that release"
         )
@@ -100,13 +100,13 @@ def _lock(connection: sa.Connection) -> None:
 
 
 @cache
-def _known() -> frozenset[str]:
-    """The schemas that this release knows, by the names of the steps to them."""
+def _migration_names() -> frozenset[str]:
+    """The schemas that this release knows, by the names of their migrations."""
     return frozenset(name[1:5] for _, name, _ in pkgutil.iter_modules(versions.__path__))
 
 
 def _newest() -> str:
-    return max(_known())
+    return max(_migration_names())
 
 
 def _config(connection: sa.Connection) -> Config:

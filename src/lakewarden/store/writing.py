@@ -98,14 +98,14 @@ class SqlWriting(SqlReading):
 
     def _check_sizes(self, effects: Sequence[Effect], texts: Sequence[Encoded]) -> None:
         """Refuses a document that is too large, before anything is written of it."""
-        most = self._limits.document_bytes
-        if most is None:
+        limit = self._limits.document_bytes
+        if limit is None:
             return
         for effect, text in zip(effects, texts, strict=True):
-            if text.row is None or len(text.row) * _WIDEST <= most:
+            if text.row is None or len(text.row) * _WIDEST <= limit:
                 continue
             size = len(text.row.encode("utf-8", "surrogatepass"))
-            if size <= most:
+            if size <= limit:
                 continue
             match effect:
                 case DocumentChanged(Entity(type, name), _):
@@ -115,8 +115,8 @@ class SqlWriting(SqlReading):
                 case _:
                     continue
             raise LimitExceeded(
-                f"{subject} would be kept with {size:,} bytes of JSON, at most {most:,} are allowed"
-                " (setting `limits.document_bytes`)"
+                f"{subject} would be kept with {size:,} bytes of JSON, at most {limit:,} are"
+                " allowed (setting `limits.document_bytes`)"
             )
 
     def put_credential(self, scope: str, credential: Credential) -> None:

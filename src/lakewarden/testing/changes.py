@@ -129,8 +129,8 @@ class _ChangeGenerator:
             return None
         spelled = draft.system.spelling.parent(entity)
         name = draft.names.entity(entity.type, spelled)
-        taken = name is None or name in draft.parents or self._is_named(name)
-        return None if name is None or taken else EntityRenamed(entity, name.name)
+        is_taken = name is None or name in draft.parents or self._is_named(name)
+        return None if name is None or is_taken else EntityRenamed(entity, name.name)
 
     def _is_named(self, entity: Entity) -> bool:
         """Whether a row names it already, stored or not."""
@@ -183,10 +183,10 @@ class _ChangeGenerator:
         implied = [ALL_USERS, ANY_GROUP]
         if draft.often(0.1):
             member = self._rng.choice(implied)
-        held = [*draft.people(GROUP), *draft.people(ROLE), SERVICE_ADMINS, MASTER]
+        groups = [*draft.people(GROUP), *draft.people(ROLE), SERVICE_ADMINS, MASTER]
         containers = draft.of_types(self._model.membership_types or "-")
-        held += [members_of(e.name) for e in containers if e.name]
-        of = self._rng.choice(held)
+        groups += [members_of(e.name) for e in containers if e.name]
+        of = self._rng.choice(groups)
         if member is None or member in draft.acts_as(of):
             return None
         return MembershipChanged(MembershipRow(member, of), present=True)
@@ -206,8 +206,8 @@ class _ChangeGenerator:
         draft = self._draft
         kind = self._rng.choice((USER, USER, GROUP, ROLE))
         if draft.often(0.4):
-            gone = draft.one(draft.people(kind))
-            return None if gone is None else PrincipalChanged(gone, present=False)
+            removed = draft.one(draft.people(kind))
+            return None if removed is None else PrincipalChanged(removed, present=False)
         container = draft.one(draft.of_types(self._model.membership_types or "-"))
         principal = draft.names.principal(kind, container)
         return PrincipalChanged(Principal(*principal), present=True)
@@ -257,20 +257,22 @@ def _restated(facts: Facts, id: str, *statements: Statement) -> Facts:
 def _without(system: System, facts: Facts, entity: Entity) -> Facts:
     """Nothing is known about it any more; where names are denied, of all below either."""
     draft = WorldDraft.of(system, facts, random.Random(0))
-    gone = {entity} if system.model.judged(entity.type) else {entity, *draft.below(entity)}
+    removed = {entity} if system.model.judged(entity.type) else {entity, *draft.below(entity)}
     bound = system.model.binds_identity
     return replace(
         facts,
-        entities=[r for r in facts.entities if r.entity not in gone],
+        entities=[r for r in facts.entities if r.entity not in removed],
         relations=[
-            r for r in facts.relations if r.source not in gone and not (bound and r.target in gone)
+            r
+            for r in facts.relations
+            if r.source not in removed and not (bound and r.target in removed)
         ],
-        attributes=[r for r in facts.attributes if r.entity not in gone],
-        owners=[r for r in facts.owners if r.entity not in gone],
+        attributes=[r for r in facts.attributes if r.entity not in removed],
+        owners=[r for r in facts.owners if r.entity not in removed],
         statements=[
             s
             for s in facts.statements
-            if not (bound and isinstance(s.scope, On) and s.scope.entity in gone)
+            if not (bound and isinstance(s.scope, On) and s.scope.entity in removed)
         ],
     )
 

@@ -121,9 +121,9 @@ def _shipped(name: str) -> str:
 
 def stale(folder: Path) -> list[str]:
     """The file names in `folder` that writing would change, add or remove; sorted."""
-    wanted = pages()
-    changed = {name for name, text in wanted.items() if _on_disk(folder / name) != text}
-    return sorted(changed | {path.name for path in _left_over(folder, wanted)})
+    expected = pages()
+    changed = {name for name, text in expected.items() if _on_disk(folder / name) != text}
+    return sorted(changed | {path.name for path in _left_over(folder, expected)})
 
 
 def write(folder: Path) -> list[str]:
@@ -131,11 +131,11 @@ def write(folder: Path) -> list[str]:
 
     Returns the names of the files that changed; other files are left alone.
     """
-    changed, wanted = stale(folder), pages()
+    changed, expected = stale(folder), pages()
     folder.mkdir(parents=True, exist_ok=True)
-    for path in _left_over(folder, wanted):
+    for path in _left_over(folder, expected):
         path.unlink()
-    for name, text in wanted.items():
+    for name, text in expected.items():
         if name in changed:
             (folder / name).write_text(text, "utf-8", newline="\n")
     return changed
@@ -146,20 +146,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("lakewarden.testing.pages", description="pages of models")
     parser.add_argument("folder", type=Path, help="where the pages are")
     parser.add_argument("--check", action="store_true", help="only compare, exit 1 if one differs")
-    given = parser.parse_args(arguments)
-    changed = stale(given.folder) if given.check else write(given.folder)
+    options = parser.parse_args(arguments)
+    changed = stale(options.folder) if options.check else write(options.folder)
     for name in changed:
-        print(given.folder / name, file=sys.stderr if given.check else sys.stdout)
-    return 1 if given.check and changed else 0
+        print(options.folder / name, file=sys.stderr if options.check else sys.stdout)
+    return 1 if options.check and changed else 0
 
 
 def _on_disk(path: Path) -> str | None:
     return path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
 
 
-def _left_over(folder: Path, wanted: Mapping[str, str]) -> list[Path]:
+def _left_over(folder: Path, expected: Mapping[str, str]) -> list[Path]:
     paths = sorted(folder.glob("*.md"))
-    return [path for path in paths if path.name not in wanted and MARK in (_on_disk(path) or "")]
+    return [path for path in paths if path.name not in expected and MARK in (_on_disk(path) or "")]
 
 
 def _head(model: Model) -> Iterator[str]:
@@ -175,8 +175,8 @@ def _head(model: Model) -> Iterator[str]:
     if model.granting is not None:
         facts.append(f"granting a privilege on an entity requires {_code(model.granting)}")
     if model.self_privileges:
-        words = _codes(sorted(model.self_privileges))
-        facts.append(f"on the entity that a user is, that user holds {words}")
+        privileges = _codes(sorted(model.self_privileges))
+        facts.append(f"on the entity that a user is, that user holds {privileges}")
     yield "\n".join(f"- {fact}" for fact in facts)
 
 
@@ -185,7 +185,7 @@ def _settings(settings: Mapping[str, Mapping[str, object]]) -> _Part:
         name: (
             _code(name),
             _text(str(declared["title"])),
-            _codes(_words(declared["values"])) if "values" in declared else "types",
+            _codes(_texts(declared["values"])) if "values" in declared else "types",
             _code(str(declared["default"])) if "values" in declared else "none",
             _text(str(declared.get("source", ""))),
         )
@@ -198,12 +198,12 @@ def _settings(settings: Mapping[str, Mapping[str, object]]) -> _Part:
 
 def _alternatives(settings: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, str]]:
     for name, declared in settings.items():
-        for value in _words(declared.get("values")):
+        for value in _texts(declared.get("values")):
             if value != declared["default"]:
                 yield name, value
 
 
-def _words(value: object) -> list[str]:
+def _texts(value: object) -> list[str]:
     return [value] if isinstance(value, str) else [str(item) for item in _items(value)]
 
 
@@ -415,23 +415,23 @@ def _value(value: object) -> str:
 
 
 def _differences(
-    name: str, value: str, here: Sequence[_Part], there: Sequence[_Part]
+    name: str, value: str, default_parts: Sequence[_Part], setting_parts: Sequence[_Part]
 ) -> Iterator[str]:
     """What the setting changes: the rows that are new or different, those that are gone."""
     yield f"## With {_code(name)} = {_code(value)}"
-    if here == there:
+    if default_parts == setting_parts:
         yield "The same declarations; what it chooses is said above."
-    for part, other in zip(here, there, strict=True):
+    for part, other in zip(default_parts, setting_parts, strict=True):
         changed = {key: row for key, row in other.rows.items() if part.rows.get(key) != row}
         if part.columns != other.columns:
             changed = dict(other.rows)
-        gone = [row[0] for key, row in part.rows.items() if key not in other.rows]
-        if changed or gone:
+        removed = [row[0] for key, row in part.rows.items() if key not in other.rows]
+        if changed or removed:
             yield f"### {part.heading}"
         if changed:
             yield _grid(other.columns, changed.values())
-        if gone:
-            yield f"Gone: {', '.join(gone)}."
+        if removed:
+            yield f"Gone: {', '.join(removed)}."
 
 
 def _table(part: _Part) -> Iterator[str]:
@@ -456,8 +456,8 @@ def _join(remarks: Iterable[str]) -> str:
     return "; ".join(remarks)
 
 
-def _codes(words: Iterable[str]) -> str:
-    return ", ".join(map(_code, words))
+def _codes(texts: Iterable[str]) -> str:
+    return ", ".join(map(_code, texts))
 
 
 def _code(text: str) -> str:

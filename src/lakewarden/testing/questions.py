@@ -48,8 +48,8 @@ class _QuestionGenerator:
             if draft.often(0.55):
                 request = self._moved(request)
         elif draft.often(0.6):
-            said = [s for s in self._world.facts.statements if s.privileges]
-            request = self._near(self._rng.choice(said)) if said else self._any()
+            naming = [s for s in self._world.facts.statements if s.privileges]
+            request = self._near(self._rng.choice(naming)) if naming else self._any()
         else:
             request = self._any()
         return self._dressed(request)
@@ -92,10 +92,10 @@ class _QuestionGenerator:
         named = sorted(statement.principals)
         users = [u for u in draft.people(USER) if set(named) & set(draft.acts_as(u))]
         user = draft.one(users) or self._user()
-        word = self._rng.choice(sorted(statement.privileges))
+        privilege = self._rng.choice(sorted(statement.privileges))
         target = self._inside(statement.scope)
-        names = self._asking_for(self._model.privilege(word).name, target)
-        return Request(user, draft.one(names) or word, target, NOW)
+        names = self._asking_for(self._model.privilege(privilege).name, target)
+        return Request(user, draft.one(names) or privilege, target, NOW)
 
     def _inside(self, scope: Scope) -> Entity:
         draft = self._draft
@@ -155,8 +155,8 @@ class _QuestionGenerator:
     def _without_a_part(self, request: Request) -> Request:
         targets = {k: v for k, v in request.targets.items() if not self._draft.often(0.5)}
         lists = {k: v[: self._rng.randint(0, len(v))] for k, v in request.lists.items()}
-        sent = {k: v for k, v in request.attributes.items() if not self._draft.often(0.5)}
-        return replace(request, targets=targets, lists=lists, attributes=sent)
+        attributes = {k: v for k, v in request.attributes.items() if not self._draft.often(0.5)}
+        return replace(request, targets=targets, lists=lists, attributes=attributes)
 
     def _dressed(self, request: Request) -> Request:
         """The question with what may come along: groups, active roles, sub-resources, facts."""
@@ -166,8 +166,8 @@ class _QuestionGenerator:
             request = replace(request, groups=tuple(groups))
         if request.principal.kind == USER and draft.often(0.15):
             reached = [a for p in (request.principal, *request.groups) for a in draft.acts_as(p)]
-            held = sorted({p for p in reached if p.kind == ROLE})
-            roles = draft.people(ROLE) if draft.often(0.15) else held
+            current = sorted({p for p in reached if p.kind == ROLE})
+            roles = draft.people(ROLE) if draft.often(0.15) else current
             request = replace(request, roles=frozenset(draft.some(roles, 2, 0)))
         if self._model.fields and draft.often(0.12):
             subresources = draft.some([*draft.parents, ANY_SUBRESOURCE], 3, 0)
@@ -175,12 +175,12 @@ class _QuestionGenerator:
         return self._with_attributes(request) if self._model.attributes else request
 
     def _with_attributes(self, request: Request) -> Request:
-        sent = dict(request.attributes)
+        attributes = dict(request.attributes)
         for name, declared in self._model.attributes.items():
             if self._draft.often(0.1):
                 values: tuple[Scalar, ...] = ("high", "low", True, False, 1.0, 1)
                 fitting = [
                     v for v in values if declared.type in (type(v), float if v == 1 else str)
                 ]
-                sent[name] = self._rng.choice(fitting if self._draft.often(0.9) else values)
-        return replace(request, attributes=sent)
+                attributes[name] = self._rng.choice(fitting if self._draft.often(0.9) else values)
+        return replace(request, attributes=attributes)

@@ -108,8 +108,8 @@ class RuleSatisfier:
                 if draft.often(0.3):
                     self._join(SERVICE_ADMINS)
             case At(selector, inner):
-                for there in self._selected(selector, entity, within):
-                    self.meet(inner, there, within)
+                for selected in self._selected(selector, entity, within):
+                    self.meet(inner, selected, within)
             case Every(source, inner) | Some(source, inner):
                 for other in self._related(source, entity, within):
                     self.meet(inner, other, within)
@@ -145,9 +145,9 @@ class RuleSatisfier:
         if denied is not None:
             draft.memberships.append(MembershipRow(self._aim.principal, denied))
             draft.statements.append(self._granting.deny(privilege, entity, denied))
-            held = {p for p in draft.acts_as(self._aim.principal) if p.kind == ROLE}
+            roles = {p for p in draft.acts_as(self._aim.principal) if p.kind == ROLE}
             if draft.often(0.6):
-                self._aim.roles = frozenset(held - {denied})
+                self._aim.roles = frozenset(roles - {denied})
 
     def _limit(self, statement: Statement) -> None:
         """The same statement for one sub-resource and for another, and a request with both.
@@ -155,11 +155,11 @@ class RuleSatisfier:
         Each alone is allowed; both together are not, for statements do not add up.
         """
         draft = self._draft
-        several = draft.some(draft.parents, 2, 2)
-        for one in several:
+        entities = draft.some(draft.parents, 2, 2)
+        for one in entities:
             limited = self._granting.only_for(statement, one)
             draft.statements.append(limited)
-        self._aim.subresources = tuple(several)
+        self._aim.subresources = tuple(entities)
 
     def _join(self, of: Principal) -> None:
         whom = self._draft.rng.choice(self._draft.acts_as(self._aim.principal))
@@ -198,31 +198,31 @@ class RuleSatisfier:
             name = source.removeprefix(REQUEST)
             types = sorted(within.lists[name]) if within is not None else []
             if name not in self._aim.lists:
-                wanted = [draft.target(draft.rng.choice(types or [ANY])) for _ in range(2)]
+                candidates = [draft.target(draft.rng.choice(types or [ANY])) for _ in range(2)]
                 self._aim.lists[name] = tuple(
-                    e for e in wanted[: draft.rng.randint(1, 2)] if e.name
+                    e for e in candidates[: draft.rng.randint(1, 2)] if e.name
                 )
             return self._aim.lists[name]
         declared = self._model.relations[source]
-        there = [r.target for r in draft.relations if r.source == entity and r.kind == source]
-        if not there and entity in draft.parents:
-            wanted = [draft.target(t) for t in draft.some(draft.types_of(declared.targets))]
+        related = [r.target for r in draft.relations if r.source == entity and r.kind == source]
+        if not related and entity in draft.parents:
+            candidates = [draft.target(t) for t in draft.some(draft.types_of(declared.targets))]
             own = draft.own_entities(self._aim.principal, declared.targets)
             if own and draft.often(0.5):
-                wanted = own[:1]
-            there = [t for t in wanted if t.name and draft.may_be_named(t)]
-            draft.relations += [RelationRow(source, entity, t) for t in there]
-        stand_ins = [(t, declared.within.get(t.type, t.type)) for t in there]
+                candidates = own[:1]
+            related = [t for t in candidates if t.name and draft.may_be_named(t)]
+            draft.relations += [RelationRow(source, entity, t) for t in related]
+        stand_ins = [(t, declared.within.get(t.type, t.type)) for t in related]
         return [e for t, type in stand_ins for e in draft.path(t) if e.type == type][:3]
 
     def _compare(self, node: Compare, entity: Entity) -> None:
         draft = self._draft
         declared = self._model.attributes[node.attribute]
-        wanted = node.value if not isinstance(node.value, tuple) else draft.rng.choice(node.value)
-        value = wanted if node.operator != "!=" else _other(wanted)
+        operand = node.value if not isinstance(node.value, tuple) else draft.rng.choice(node.value)
+        value = operand if node.operator != "!=" else _other(operand)
         whose, _, name = node.attribute.partition(".")
-        sent = declared.source is Source.REQUEST or draft.often(0.3)
-        if sent and declared.source is not Source.STORED:
+        is_requested = declared.source is Source.REQUEST or draft.often(0.3)
+        if is_requested and declared.source is not Source.STORED:
             self._aim.attributes[node.attribute] = value
             return
         holder = entity if whose == "resource" else self._own_entity()
@@ -231,9 +231,10 @@ class RuleSatisfier:
             draft.describe(holder, name, text)
 
     def _own_entity(self) -> Entity:
-        wanted = self._aim.principal
+        principal = self._aim.principal
         return next(
-            (e for e in self._draft.parents if self._draft.as_principal(e) == wanted), NO_RESOURCE
+            (e for e in self._draft.parents if self._draft.as_principal(e) == principal),
+            NO_RESOURCE,
         )
 
 

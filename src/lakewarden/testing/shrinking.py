@@ -68,11 +68,11 @@ def _with(facts: Facts, kind: str, rows: tuple[Any, ...]) -> Facts:
     changed: dict[str, Any] = {kind: rows}
     fewer = replace(facts, **changed)
     entities = {row.entity for row in fewer.entities}
-    gone = {row.entity for row in facts.entities} - entities
-    while gone:
-        below = {row.entity for row in fewer.entities if row.parent in gone} & entities
+    removed = {row.entity for row in facts.entities} - entities
+    while removed:
+        below = {row.entity for row in fewer.entities if row.parent in removed} & entities
         entities -= below
-        gone = below
+        removed = below
     return replace(
         fewer,
         entities=tuple(r for r in fewer.entities if r.entity in entities),

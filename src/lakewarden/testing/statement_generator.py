@@ -138,12 +138,12 @@ class StatementGenerator:
 
     # criteria
 
-    def criteria(self, most: int, *, least: int = 1) -> tuple[Criterion, ...]:
+    def criteria(self, limit: int, *, least: int = 1) -> tuple[Criterion, ...]:
         """A few conditions on any of the fields."""
         fields = [
             f for f in self._model.fields.values() for _ in range(1 + (f.origin != ("type",)))
         ]
-        return tuple(self._criterion(f) for f in self._draft.some(fields, most, least))
+        return tuple(self._criterion(f) for f in self._draft.some(fields, limit, least))
 
     def _constraint(self) -> tuple[Criterion, ...] | None:
         return self.criteria(2, least=0) if self._model.fields else None
@@ -230,8 +230,8 @@ class StatementGenerator:
                 acts = draft.acts_as(draft.as_principal(entity) or ALL_USERS)
                 return draft.one([p.name for p in acts if p.kind == GROUP])
             case "attribute":
-                held = [r for r in draft.attributes if r.entity == entity]
-                return draft.one([t for _, a, v in held for t in (a, f"{a}={v}")])
+                attributes = [r for r in draft.attributes if r.entity == entity]
+                return draft.one([t for _, a, v in attributes for t in (a, f"{a}={v}")])
             case kind:
                 targets = [
                     r.target for r in draft.relations if r.source == entity and r.kind == kind
@@ -246,9 +246,9 @@ class StatementGenerator:
     def open(self, privilege: Privilege, entity: Entity, who: Principal) -> Statement:
         """A statement that allows the privilege on the entity to whoever acts as `who`."""
         draft = self._draft
-        given = privilege
+        granted = privilege
         if privilege.implied_by and draft.often(0.9):
-            given = self._model.privileges[self._rng.choice(privilege.implied_by)]
+            granted = self._model.privileges[self._rng.choice(privilege.implied_by)]
         owners = None
         owned = [r for r in draft.owners if r.entity == entity and r.owner in draft.acts_as(who)]
         if owned and draft.often(0.4):
@@ -258,8 +258,8 @@ class StatementGenerator:
         return Statement(
             id=draft.next_id(),
             effect=Effect.ALLOW,
-            privileges=frozenset({self.spelled(given)}),
-            scope=self._around(privilege, given, entity),
+            privileges=frozenset({self.spelled(granted)}),
+            scope=self._around(privilege, granted, entity),
             principals=frozenset() if owners else frozenset({self._rng.choice(draft.acts_as(who))}),
             owners=owners,
             constraint=self._constraint() if draft.often(0.08) else None,
@@ -284,11 +284,11 @@ class StatementGenerator:
             principals=statement.principals or frozenset({ALL_USERS}),
         )
 
-    def _around(self, required: Privilege, given: Privilege, entity: Entity) -> Scope:
+    def _around(self, required: Privilege, granted: Privilege, entity: Entity) -> Scope:
         draft = self._draft
         if draft.often(0.02) or entity == NO_RESOURCE:
             return Anything()
-        anchors = [e for e in self._reaching(required, entity) if e.name and _binds(given, e)]
+        anchors = [e for e in self._reaching(required, entity) if e.name and _binds(granted, e)]
         kinds: list[Callable[[], Scope]] = []
         if anchors:
             kinds += [lambda: On(self._rng.choice(anchors))] * 2

@@ -47,10 +47,10 @@ class SplitMix64:
     def next(self) -> int:
         """The next 64-bit word."""
         self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        word = self._state
-        word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _MASK
-        return word ^ (word >> 31)
+        bits = self._state
+        bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
+        return bits ^ (bits >> 31)
 
     def below(self, bound: int) -> int:
         """A number from 0 to bound - 1."""

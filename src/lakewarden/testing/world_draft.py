@@ -161,10 +161,10 @@ class WorldDraft:
         self.rng.shuffle(unique)
         return tuple(unique)
 
-    def some(self, items: Iterable[T], most: int = 2, least: int = 1) -> list[T]:
+    def some(self, items: Iterable[T], limit: int = 2, least: int = 1) -> list[T]:
         """A few of the items, none twice; fewer when there are fewer."""
         pool = list(items)
-        return self.rng.sample(pool, min(len(pool), self.rng.randint(least, most)))
+        return self.rng.sample(pool, min(len(pool), self.rng.randint(least, limit)))
 
     def one(self, items: Sequence[T]) -> T | None:
         """One of the items, if there is any."""
@@ -197,8 +197,8 @@ class WorldDraft:
 
     def of_types(self, types: Iterable[str]) -> list[Entity]:
         """The stored entities of these types; of all, when there are none or `any` is named."""
-        wanted = frozenset(types)
-        return [e for e in self.parents if not wanted or ANY in wanted or e.type in wanted]
+        selected = frozenset(types)
+        return [e for e in self.parents if not selected or ANY in selected or e.type in selected]
 
     def acts_as(self, principal: Principal) -> list[Principal]:
         """What the principal acts as by memberships."""
@@ -214,9 +214,9 @@ class WorldDraft:
 
     def own_entities(self, user: Principal, types: Iterable[str]) -> list[Entity]:
         """Entities of the types that are the user; one that is only named, if none is stored."""
-        wanted = [t for t in self.types_of(types) if t in self.model.types]
-        stored = [e for e in self.parents if self.as_principal(e) == user and e.type in wanted]
-        judged = [t for t in wanted if self.model.judged(t)]
+        own_types = [t for t in self.types_of(types) if t in self.model.types]
+        stored = [e for e in self.parents if self.as_principal(e) == user and e.type in own_types]
+        judged = [t for t in own_types if self.model.judged(t)]
         named = [e for e in (self._parsed(t, user.name) for t in judged) if e is not None]
         return stored or [e for e in named if self.as_principal(e) == user]
 
@@ -269,8 +269,8 @@ class WorldDraft:
 
     def types_of(self, on: Iterable[str]) -> list[str]:
         """The types that a set of types stands for."""
-        wanted = sorted(set(on))
-        return self.listed_types() if ANY in wanted or not wanted else wanted
+        selected = sorted(set(on))
+        return self.listed_types() if ANY in selected or not selected else selected
 
     def target(self, on: str) -> Entity:
         """An entity of the type: mostly a stored one, sometimes only named, or the type alone."""

@@ -267,14 +267,14 @@ class _WorldMaker:
             rule = operation.rules[on]
         target = self._self_target(rule, on, user) or draft.target(on)
         aim = Target(user, name, target)
-        meeting = RuleSatisfier(draft, self._granting, aim)
+        satisfier = RuleSatisfier(draft, self._granting, aim)
         if operation is None:
-            meeting.meet(rule, target, None)
+            satisfier.meet(rule, target, None)
         elif draft.often(0.85):
-            meeting.ask_for(operation, target)
-        held = sorted(privileges_in(rule) - {MEMBER})
-        if self._model.denies and held and draft.often(0.1):
-            meeting.deny_through_a_role(self._model.privileges[self._rng.choice(held)], target)
+            satisfier.ask_for(operation, target)
+        named = sorted(privileges_in(rule) - {MEMBER})
+        if self._model.denies and named and draft.often(0.1):
+            satisfier.deny_through_a_role(self._model.privileges[self._rng.choice(named)], target)
         if self._model.fields and not aim.subresources and draft.often(0.12):
             aim.subresources = tuple(draft.some([*draft.parents, ANY_SUBRESOURCE]))
         return aim.request()

@@ -170,10 +170,10 @@ def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
     question = _authorized(exchange, question_text(body))
     if isinstance(question, Denied):
         return question
-    held = questions.held(question)
+    privileges_held = questions.held_privileges(question)
     return HeldPrivileges(
-        privileges=list(held.privileges),
-        operations=list(held.operations),
+        privileges=list(privileges_held.privileges),
+        operations=list(privileges_held.operations),
         notes=list(question.notes),
     )
 

@@ -207,8 +207,8 @@ class Judge(Users):
             users = bounded(self._inner)[key] = self.evaluate(inner, at)
         return users
 
-    def _here(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
-        yield from super()._here(self._covering(grants, place), place)
+    def _grants_at(self, grants: Iterable[Grant], place: Spot) -> Iterator[Grant]:
+        yield from super()._grants_at(self._covering(grants, place), place)
 
     def _denied(self, privilege: str, place: Spot) -> BitMap:
         grants = self._covering(self._snapshot.table.denies(privilege).every, place)

@@ -12,7 +12,7 @@ from lakewarden.kernel.grants import Grant, Table
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
 from lakewarden.kernel.statement import Effect
-from lakewarden.kernel.who import Crowd
+from lakewarden.kernel.who import StoredUsers
 from lakewarden.pipeline.index.task_context import TaskContext, prepared
 from lakewarden.pipeline.review.residue import (
     Admins,
@@ -48,7 +48,7 @@ class People:
     def __init__(self, memberships: Memberships, ownerships: tuple[str, ...], table: Table) -> None:
         self.model = table.model
         self.memberships = memberships
-        self.crowd = Crowd(memberships)
+        self.crowd = StoredUsers(memberships)
         self.ownerships = ownerships
         self.grants = {effect: _by_id(table, effect) for effect in Effect}
 

@@ -21,7 +21,7 @@ from lakewarden.kernel.principal import ANY_GROUP, GROUP
 from lakewarden.kernel.scopes import normal
 from lakewarden.kernel.statement import Effect, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.kernel.who import Crowd
+from lakewarden.kernel.who import StoredUsers
 from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
 from lakewarden.pipeline.unused.narrower_scopes import Narrower, most
 from lakewarden.pipeline.unused.policy import actor_texts, scope_text, texts_of_scopes
@@ -188,7 +188,7 @@ class Finder:
         self._model = grants.model
         self._grants = grants
         self._acting = memberships
-        self._crowd = Crowd(memberships)
+        self._crowd = StoredUsers(memberships)
         self._proposer = proposer
         self._entities = sizes
         self._share = share

@@ -92,7 +92,7 @@ def reason_of(matrix: Matrix, request: Request) -> Reason:
     if request.roles is not None and not request.roles <= subject.named:
         return Reason.ROLE_NOT_HELD
     place = matrix.snapshot.place(request.target)
-    as_if = matrix.walk(operation, subject, request, place)
+    as_if = matrix.evaluate(operation, subject, request, place)
     return Reason.ALLOWED if as_if else Reason.DENIED
 
 

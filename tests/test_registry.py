@@ -12,7 +12,7 @@ from lakewarden import registry
 from lakewarden.app import dialects
 from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.kernel.errors import BadInput, Unknown
-from lakewarden.registry import GROUP, SystemDefinition, found
+from lakewarden.registry import GROUP, SystemDefinition, discover
 
 SHELF = SystemDefinition(
     name="shelf",
@@ -65,7 +65,7 @@ def test_our_own_systems_are_found_by_their_folders() -> None:
 
 @pytest.mark.usefixtures("package")
 def test_a_system_of_another_package_is_found() -> None:
-    both = found(own(), [plugin("shelf", "system:SYSTEM")])
+    both = discover(own(), [plugin("shelf", "system:SYSTEM")])
     assert both.systems["shelf"].name == "shelf"
     assert not both.problems
 
@@ -81,7 +81,7 @@ def test_a_system_of_another_package_is_found() -> None:
     ],
 )
 def test_a_broken_one_is_named_and_stops_no_other(value: str, why: str) -> None:
-    several = found(own(), [plugin("bad", value), plugin("shelf", "system:SYSTEM")])
+    several = discover(own(), [plugin("bad", value), plugin("shelf", "system:SYSTEM")])
     assert set(several.problems) == {"bad"}
     assert why in several.problems["bad"]
     assert {"shelf", "gravitino"} <= set(several.systems)
@@ -90,7 +90,7 @@ def test_a_broken_one_is_named_and_stops_no_other(value: str, why: str) -> None:
 @pytest.mark.usefixtures("package")
 def test_two_that_claim_one_name_are_both_refused_and_ours_stays() -> None:
     plugins = [plugin(name, f"system:{name.upper()}") for name in ("twin", "other", "thief")]
-    several = found(own(), plugins)
+    several = discover(own(), plugins)
     assert several.problems == {
         "twin": "the source `books` is claimed by several systems",
         "other": "the source `books` is claimed by several systems",
@@ -112,7 +112,7 @@ def test_what_a_definition_refers_to_is_loaded_when_it_is_asked_for(package: Pat
 
 @pytest.mark.usefixtures("package")
 def test_a_part_that_cannot_be_loaded_is_a_problem_of_that_system_alone() -> None:
-    both = found(own(), [plugin("shelf", "system:SYSTEM")])
+    both = discover(own(), [plugin("shelf", "system:SYSTEM")])
     systems = {**both.systems, "shelf": replace(SHELF, dialect="nowhere:X")}
     several = registry.Registry(systems, {})
     assert {system.name for system, _ in several.having("dialect")} == {

@@ -187,10 +187,10 @@ class Registry:
 @cache
 def registry() -> Registry:
     """The systems of this installation, found once."""
-    return found(_own(), entry_points(group=GROUP))
+    return discover(_own(), entry_points(group=GROUP))
 
 
-def found(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Registry:
+def discover(own: Iterable[SystemDefinition], plugins: Iterable[EntryPoint]) -> Registry:
     """Our own systems, and of the others those that can be loaded and claim nothing twice."""
     systems = {system.name: system for system in sorted(own, key=_order)}
     loaded, problems = _loaded(plugins)

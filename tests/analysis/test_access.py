@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakewarden.analysis import access as module
-from lakewarden.analysis.access import Access, Held, Reached, access
+from lakewarden.analysis.access import Access, HeldChange, Reached, access
 from lakewarden.analysis.tally import SOMEBODY
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.incremental_compile import apply
@@ -118,7 +118,7 @@ def told(one: Reached) -> str:
     return f"{verb} {names} {'+'.join(one.ways)} {one.entities} {one.type} ({one.sample.name})"
 
 
-def line(found: Access, privilege: str, type: str) -> Held:
+def line(found: Access, privilege: str, type: str) -> HeldChange:
     (one,) = [h for h in found.held if privilege in h.privileges and h.type == type]
     return one
 

@@ -135,7 +135,7 @@ def test_every_write_is_anchored_where_that_is_asked_for(tmp_path: Path) -> None
         "database": f"sqlite:///{tmp_path}/store",
         "audit": {"anchor_file": file, "anchor_seconds": 0, "anchor_log": True},
     }
-    application = Application(load(given=given, environment={}))
+    application = Application(load(options=given, environment={}))
     application.open()
     store = application.parts.service.store
     assert isinstance(store, SqlStore)
@@ -172,4 +172,4 @@ def test_the_settings_say_where() -> None:
     sends[2](Anchor(1.0, 1, "d"))
     assert logged == [{"time": 1.0, "seq": 1, "digest": "d", "seal": ""}]
     with pytest.raises(BadInput, match="anchor_url"):
-        load(given={"audit": {"anchor_url": "http://other.test/a"}}, environment={})
+        load(options={"audit": {"anchor_url": "http://other.test/a"}}, environment={})

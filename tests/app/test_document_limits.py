@@ -38,7 +38,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         "datahub": {"entity_aspects": 3},
         "cdap": {"security": {"authorization": {"enabled": False}}},
     }
-    one = Asked(Application(load(given=given, environment={})), asyncio.new_event_loop())
+    one = Asked(Application(load(options=given, environment={})), asyncio.new_event_loop())
     one.application.open()
     yield one
     close(one)

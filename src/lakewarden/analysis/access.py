@@ -78,7 +78,7 @@ class Idle:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldChange:
     """Privileges that users hold by their bare names, or do no longer, all of one reason.
 
     As `whatif.Row`, with the privileges together that are alike in all else. `technical`: no
@@ -118,7 +118,7 @@ class Access:
     """
 
     reached: tuple[Reached, ...]
-    held: tuple[Held, ...]
+    held: tuple[HeldChange, ...]
     ways: tuple[WayCount, ...]
     users: int
     entities: int
@@ -136,8 +136,8 @@ def access(before: Matrix, after: Matrix, now: float) -> Access:
     compared = comparison(before.snapshot, after.snapshot)
     listings = _Listings(compared, (before, after), now)
     listings.compare()
-    held = tuple(_BarePrivileges(compared, listings).held(compared.difference()))
-    return listings.summary(held)
+    held_changes = tuple(_BarePrivileges(compared, listings).changes(compared.difference()))
+    return listings.summary(held_changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class _Listings:
         ways = lacking(self._sides[1], request)
         return tuple(sorted(ways[0], key=str)) if ways else None
 
-    def summary(self, held: tuple[Held, ...]) -> Access:
+    def summary(self, held_changes: tuple[HeldChange, ...]) -> Access:
         """All differences."""
         reached = tuple(sorted(self._reached(), key=_order))
         users = {user for change in reached for user in change.users}
@@ -304,7 +304,7 @@ class _Listings:
         ]
         return Access(
             reached=reached,
-            held=held,
+            held=held_changes,
             ways=tuple(self._ways()),
             users=len(users),
             entities=len(ids),
@@ -477,13 +477,13 @@ class _BarePrivileges:
         for questions in self._questions.values():
             questions.sort(key=lambda q: not q.ways)
 
-    def held(self, difference: Difference) -> Iterator[Held]:
+    def changes(self, difference: Difference) -> Iterator[HeldChange]:
         """The rows of a difference, those alike in all but the privilege together."""
-        lines: dict[Held, list[str]] = {}
+        lines: dict[HeldChange, list[str]] = {}
         for row in difference.rows:
             technical = self._is_technical(row)
             idle = () if technical else tuple(self._idle(row))
-            line = Held(
+            line = HeldChange(
                 privileges=(),
                 gained=row.gained,
                 through=row.role_set,

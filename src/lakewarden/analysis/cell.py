@@ -81,7 +81,7 @@ class Cells:
             if chosen:
                 yield number, chosen
 
-    def among(self, ids: BitMap, cells: BitMap) -> BitMap:
+    def within(self, ids: BitMap, cells: BitMap) -> BitMap:
         """Those of the entities that lie in any of the cells."""
         if self.classes is None or not ids or not cells:
             return ids & cells if self.classes is None else BitMap()

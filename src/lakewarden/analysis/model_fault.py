@@ -48,11 +48,11 @@ def fault_of(text: str) -> Fault | None:
 def syntax_fault(message: str, text: str) -> Fault:
     """What a parser of TOML refused, from its message."""
     place = _SYNTAX.search(message)
-    said = _SYNTAX.sub("", message).lower()
+    reason = _SYNTAX.sub("", message).lower()
     if place is None or place[1] is None:
         lines = text.split("\n")
-        return Fault("", len(lines), len(lines[-1]) + 1, said)
-    return Fault("", int(place[1]), int(place[2]), said)
+        return Fault("", len(lines), len(lines[-1]) + 1, reason)
+    return Fault("", int(place[1]), int(place[2]), reason)
 
 
 def placed_fault(error: BadInput, places: dict[Path, Position]) -> Fault:

@@ -102,7 +102,7 @@ class Tally:
             self._sum(added, coarse)
         known: dict[tuple[int, ...], tuple[Principal, ...]] = {}
         for (gained, _, _), part in self._sums.items():
-            left = part.ids - self._cells.among(part.ids, part.cells)
+            left = part.ids - self._cells.within(part.ids, part.cells)
             entities = self._cells.size(part.cells) + len(left)
             if not entities:
                 continue
@@ -132,7 +132,7 @@ class Tally:
         change, gained, cause, users = added
         for number, cells in self._cells.bundles(change.cells, coarse=coarse):
             sum_of_part = self._sum_of(gained, cause, number)
-            less = {user: self._cells.among(ids, cells) for user, ids in change.less.items()}
+            less = {user: self._cells.within(ids, cells) for user, ids in change.less.items()}
             self._add_cells(
                 sum_of_part, cells, users, {user: ids for user, ids in less.items() if ids}
             )
@@ -140,7 +140,7 @@ class Tally:
             inside = self._cells.of(ids)
             for number, cells in self._cells.bundles(inside, coarse=coarse):
                 sum_of_part = self._sum_of(gained, cause, number)
-                mine = self._cells.among(ids, cells)
+                mine = self._cells.within(ids, cells)
                 sum_of_part.ids |= mine
                 sum_of_part.single.add(user)
                 sum_of_part.pairs += len(mine) if user != SOMEBODY else 0
@@ -160,7 +160,7 @@ class Tally:
         """Users who gain the cells, some of them `less` than that."""
         size = self._cells.size(cells)
         sum_of_part.pairs += size * (len(users) - (SOMEBODY in users))
-        sum_of_part.pairs -= sum(len(held) for user, held in less.items() if user != SOMEBODY)
+        sum_of_part.pairs -= sum(len(ids) for user, ids in less.items() if user != SOMEBODY)
         if not less:
             sum_of_part.groups.append(users)
             sum_of_part.cells |= cells

@@ -280,8 +280,8 @@ class _OnePrivilege:
         for user, owners in owned.items():
             mine = self._mine(old, user, owners[old], role_sets[old])
             now = self._mine(new, user, owners[new], role_sets[new])
-            less = self._cells.among(mine, change.cells)
-            more = now - mine - self._cells.among(now, had | change.cells)
+            less = self._cells.within(mine, change.cells)
+            more = now - mine - self._cells.within(now, had | change.cells)
             if less:
                 change.less[user] = less
             if more:
@@ -307,5 +307,5 @@ class _OnePrivilege:
         for number, types in self._grants[side].owners:
             mine |= self._universe.scopes[number] & owning.owned(owners, types)
         if mine:
-            mine -= self._cells.among(mine, self._denied(side, role_set))
+            mine -= self._cells.within(mine, self._denied(side, role_set))
         return mine | owning.own(user) if self._is_own else mine

@@ -111,14 +111,14 @@ def check_size(size: int, limit_bytes: int) -> None:
         raise Refused(431, f"the headers exceed {limit_bytes} bytes")
 
 
-def request_id(sent: bytes | None) -> str:
+def request_id(received: bytes | None) -> str:
     """The id that the caller gave the request if it is a sound one, else a new one.
 
     >>> request_id(b"a-1"), len(request_id(b"no way"))
     ('a-1', 24)
     """
-    if sent and len(sent) <= _MAX_REQUEST_ID and _REQUEST_ID.issuperset(sent):
-        return sent.decode("ascii")
+    if received and len(received) <= _MAX_REQUEST_ID and _REQUEST_ID.issuperset(received):
+        return received.decode("ascii")
     return f"{_process()}{next(_COUNTER):08x}"
 
 
@@ -161,9 +161,11 @@ def is_accepted(headers: Mapping[str, str], route: Route) -> bool:
     """Whether a body would be of a content type that the route takes."""
     if "*/*" in route.accepts:
         return True
-    sent = headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_json = sent == JSON or (sent.startswith("application/") and sent.endswith("+json"))
-    return is_json or sent in route.accepts
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = content_type == JSON or (
+        content_type.startswith("application/") and content_type.endswith("+json")
+    )
+    return is_json or content_type in route.accepts
 
 
 def check_encoding(headers: Mapping[str, str]) -> None:

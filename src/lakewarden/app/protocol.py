@@ -220,9 +220,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _release(self) -> None:
         """Lets the held request go the usual way."""
-        held, self._held = self._held or [], None
+        bodies, self._held = self._held or [], None
         self._begin()
-        for body in held:
+        for body in bodies:
             super().on_body(body)
 
     def _is_answered(self, body: bytes, at_once: Asking) -> bool:

@@ -87,12 +87,12 @@ class Table:
         realm, segments = _realm(segments)
         if realm is not None:
             speaking = dialects_of(self.dialects, state.realms.get(realm))
-            match = self._among(speaking, method, segments, realm)
+            match = self._match(speaking, method, segments, realm)
             if isinstance(match, RouteMatch) or match.allowed:
                 return match
-        return self._among(self.dialects, method, segments, realm)
+        return self._match(self.dialects, method, segments, realm)
 
-    def _among(
+    def _match(
         self,
         dialects: Sequence[Dialect],
         method: str,
@@ -118,14 +118,14 @@ class Table:
             last = self.guess("/" + "/".join(segments), dialects)
         return NoRoute(last, tuple(dict.fromkeys(allowed)), realm)
 
-    def guess(self, path: str, among: Sequence[Dialect] | None = None) -> Dialect | None:
+    def guess(self, path: str, dialects: Sequence[Dialect] | None = None) -> Dialect | None:
         """The dialect whose paths begin as this one, the one that agrees longest."""
         segments = [segment for segment in path.split("/") if segment]
         if segments[:1] == [REALMS]:
             segments = segments[2:]
         for length in range(len(segments), 0, -1):
             for dialect in self._prefixes.get(tuple(segments[:length]), ()):
-                if among is None or dialect in among:
+                if dialects is None or dialect in dialects:
                     return dialect
         return None
 

@@ -73,11 +73,11 @@ def _names(certificate: Mapping[str, Any]) -> Iterator[str]:
 
 
 def credentials(
-    sent: Credentials, names: tuple[str, ...], principals: Mapping[str, str]
+    presented: Credentials, names: tuple[str, ...], principals: Mapping[str, str]
 ) -> Credentials:
     """The credentials of a request; without any, those of the client certificate."""
-    if not isinstance(sent, Nothing):
-        return sent
+    if not isinstance(presented, Nothing):
+        return presented
     users = {principals[name] for name in names if name in principals}
     if not users:
         return Nothing()

@@ -24,15 +24,17 @@ class TrustedProxy:
     header: str
     proxies: tuple[Network, ...]
 
-    def credentials(self, sent: Credentials, headers: Mapping[str, str], peer: str) -> Credentials:
+    def credentials(
+        self, presented: Credentials, headers: Mapping[str, str], peer: str
+    ) -> Credentials:
         """What counts: the user that a proxy names, or what was sent."""
         user = headers.get(self.header)
         if user is None or not is_among(peer, self.proxies):
-            return sent
-        if not isinstance(sent, (Nothing, Unreadable)):
-            return sent
-        if isinstance(sent, Unreadable) and sent.doubled:
-            return sent
+            return presented
+        if not isinstance(presented, (Nothing, Unreadable)):
+            return presented
+        if isinstance(presented, Unreadable) and presented.doubled:
+            return presented
         return _read(user)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 from cyclopts import Parameter
 
 from lakewarden.cli.outcome import note
-from lakewarden.cli.question_target import DATABASE, NOBODY, SERVER, There, Url
+from lakewarden.cli.question_target import DATABASE, NO_SERVER, SERVER, ServerOptions, Url
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
@@ -39,20 +39,20 @@ class At:
     """A database, or a server."""
 
     database: Url = None
-    there: There = NOBODY
+    server_options: ServerOptions = NO_SERVER
 
     def remote(self) -> Server | None:
         """The server, or None where the database is meant. Raises `BadInput`."""
-        if self.database is not None and self.there.server is not None:
+        if self.database is not None and self.server_options.server is not None:
             raise BadInput("give either --database URL or --server URL")
         if self.database is not None:
             return None
-        address = self.there.server
+        address = self.server_options.server
         if address is None and not os.environ.get(DATABASE):
             address = os.environ.get(SERVER)
         if address is None:
             return None
-        return self.there.connect(address)
+        return self.server_options.connect(address)
 
 
 NOWHERE: Final = At()
@@ -108,8 +108,8 @@ def make(
     from lakewarden.app.first_start import first_start
     from lakewarden.config.settings import load
 
-    given = {"database": url, "admin": admin, "add_admin": add_admin or None}
-    settings = with_stored_administrator(service.state, load(None, given), service.clock())
+    options = {"database": url, "admin": admin, "add_admin": add_admin or None}
+    settings = with_stored_administrator(service.state, load(None, options), service.clock())
     is_new = first_start(service, settings)
     if is_new:
         note(f"the database was initialized; `{settings.admin}` is its administrator")

@@ -83,7 +83,7 @@ def _verdict(at: At, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
         checked = audit_reading.verify(
             reading, service.state, operator(service), service.clock(), seals, anchors
         )
-    return _said(done(checked))
+    return _verdict_of(done(checked))
 
 
 def _remote_verdict(at: At, remote: Server, anchors: Sequence[Anchor] | None) -> dict[str, Any]:
@@ -98,10 +98,10 @@ def _remote_verdict(at: At, remote: Server, anchors: Sequence[Anchor] | None) ->
     if anchors is None or not verdict["whole"]:
         return verdict
     rows = (AuditRow(row["seq"], row["revision"], "", row["digest"]) for row in _rows(at, None))
-    return _said(compare(rows, Head(verdict["rows"]), anchors, verdict["doubts"]))
+    return _verdict_of(compare(rows, Head(verdict["rows"]), anchors, verdict["doubts"]))
 
 
-def _said(report: Report) -> dict[str, Any]:
+def _verdict_of(report: Report) -> dict[str, Any]:
     fault = report.fault
     return {
         "whole": fault is None,

@@ -18,7 +18,7 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import done, opened, operator
 from lakewarden.cli.outcome import note
 from lakewarden.cli.question import Claims, Parts, Texts, question
-from lakewarden.cli.question_target import DATABASE, NOBODY, SERVER, There, Url, Where
+from lakewarden.cli.question_target import DATABASE, NO_SERVER, SERVER, ServerOptions, Url, Where
 from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
@@ -53,7 +53,7 @@ class Wherever:
         Path | None,
         Parameter(help="With --from: directory that `lakewarden pipeline link` wrote."),
     ] = None
-    there: There = NOBODY
+    server_options: ServerOptions = NO_SERVER
     database: Url = None
     realm: Annotated[Texts, Parameter(help="The realm; repeat to ask about several.")] = ()
     all_realms: Annotated[
@@ -74,7 +74,7 @@ class Wherever:
     def one(self) -> Where:
         """Where the question to one realm goes."""
         first = Path(self.from_[0]) if self.from_ else None
-        return Where(first, self.there, realm=self.realm[0] if self.realm else None)
+        return Where(first, self.server_options, realm=self.realm[0] if self.realm else None)
 
     def names(self) -> list[str] | None:
         """The realms that are named; None for all. Raises `BadInput`."""
@@ -87,7 +87,7 @@ class Wherever:
     @contextmanager
     def estate(self) -> Iterator[CrossRealm]:
         """What answers. Raises `BadInput` where not exactly one place is named."""
-        places = [self.there.server, self.database, self.from_ or None]
+        places = [self.server_options.server, self.database, self.from_ or None]
         if sum(place is not None for place in places) > 1:
             raise BadInput("give one of --from DIR, --server URL and --database URL")
         if self.links is not None and not self.from_:
@@ -97,11 +97,11 @@ class Wherever:
                 local = _of_files(self.from_, self.links)
             yield local
             return
-        address = self.there.server
+        address = self.server_options.server
         if address is None and self.database is None and not os.environ.get(DATABASE):
             address = os.environ.get(SERVER)
         if address is not None:
-            yield Remote(self.there.connect(address))
+            yield Remote(self.server_options.connect(address))
             return
         with opened(self.database) as service:
             with working("realms", ("compile",)):

@@ -108,8 +108,8 @@ def listen(folder: Path, host: str, port: int) -> Listening:
     from lakewarden.app import server
     from lakewarden.config.settings import load
 
-    given = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
-    settings = load(None, {**given, "log_level": "warning", **_settings(parts())})
+    options = {"database": database(folder), "host": host, "port": port, "auth": "simple"}
+    settings = load(None, {**options, "log_level": "warning", **_settings(parts())})
     sock = server.bind(settings.host, settings.port)
     return Listening(settings.model_copy(update={"port": sock.getsockname()[1]}), sock)
 

@@ -121,13 +121,13 @@ def _server(report: Report, server: Server) -> None:
 
 def _caller(report: Report, server: Server) -> bool:
     """Whether the server believes the caller."""
-    seen = server.look("/api/v1/whoami")
-    if seen.status == 200:
-        rank = ", who administers it" if seen.body["administrator"] else ""
-        report.add("caller", "ok", f"takes you for `{seen.body['user']}`{rank}")
+    answer = server.look("/api/v1/whoami")
+    if answer.status == 200:
+        rank = ", who administers it" if answer.body["administrator"] else ""
+        report.add("caller", "ok", f"takes you for `{answer.body['user']}`{rank}")
         return True
     if server.has_credential:
-        report.add("caller", "bad", str(seen.body.get("detail", seen.status)))
+        report.add("caller", "bad", str(answer.body.get("detail", answer.status)))
     else:
         report.add("caller", "absent", "no credential was given", "see --token-file")
     return False

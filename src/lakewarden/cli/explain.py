@@ -68,7 +68,7 @@ def explain(  # noqa: PLR0913 — each is an option
     """
     if where.is_several:
         asking = spread(principal, operation, entity, parts, claims, where.names())
-        return _several(where, {**asking, "home": home}, format, full=full)
+        return _explain_in_realms(where, {**asking, "home": home}, format, full=full)
     single = where.one()
     remote = single.remote()
     if remote is not None:
@@ -108,7 +108,7 @@ def _explained_remotely(
     return read_explanation(answer, system), context, answer["notes"]
 
 
-def _several(where: Wherever, asking: dict[str, Any], format: str, *, full: bool) -> int:
+def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, full: bool) -> int:
     with where.estate() as estate:
         answer = estate.ask("explain", asking)
         if format == "json":

@@ -165,14 +165,14 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
         kinds = f" of type {some(sorted(types))}" if types else " of no type at all"
         actors.append("its owners" + ("" if types is None else kinds))
     to = some(actors) or "nobody"
-    privileges = _words(sorted(statement.privileges), decided) or "nothing"
+    privileges = _decided_first(sorted(statement.privileges), decided) or "nothing"
     # A title that the id repeats, a role's name, says nothing more.
     title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"
     return f"{statement.effect.name} {privileges}{_scope(statement)} to {to}{off}{title}"
 
 
-def _words(privileges: Sequence[str], decided: Sequence[str]) -> str:
+def _decided_first(privileges: Sequence[str], decided: Sequence[str]) -> str:
     first = [privilege for privilege in privileges if privilege in decided]
     more = len(privileges) - len(first)
     if not first:
@@ -216,13 +216,13 @@ def some(texts: Sequence[str], limit: int = WORDS_SHOWN) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def counted(count: int, noun: str, several: str = "") -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """A number of things.
 
     >>> counted(1, "user"), counted(2_000, "entity", "entities")
     ('1 user', '2,000 entities')
     """
-    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def _reaching(context: ExplanationContext, statement: Statement) -> Iterator[str]:

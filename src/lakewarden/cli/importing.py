@@ -163,7 +163,7 @@ def import_(  # noqa: PLR0913 — each is an option
         export = Path(source)
         if _is_address(source):
             export = keep if keep is not None else Path(scratch, "export")
-            walked = _walk(system, source, export, asking, people)
+            walked = _extract(system, source, export, asking, people)
             _check_shown(walked, prune)
         elif people.identity is not None:
             export = _together(export, people.identity, Path(scratch, "export"))
@@ -232,7 +232,7 @@ def _check_shown(walked: _Walked, prune: bool) -> None:
         raise BadInput(f"{message}; use an account that may see it", where="--prune")
 
 
-def _walk(
+def _extract(
     system: str, address: str, folder: Path, asking: SourceCredentials, people: People
 ) -> _Walked:
     """Reads the original into the folder."""

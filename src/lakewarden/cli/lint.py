@@ -143,7 +143,7 @@ def _linted(
     if folders:
         if since is not None:
             raise BadInput("a directory has no revisions; use it with --realm", where="--since")
-        if at.database is not None or at.there.server is not None or realm is not None:
+        if at.database is not None or at.server_options.server is not None or realm is not None:
             raise BadInput("give either --from DIR, or --realm NAME with a server or database")
         names: Counter[str] = Counter()
         for folder in folders:
@@ -210,11 +210,11 @@ def _remote(
             query = {"page.limit": str(MAX_PAGE)} | ({"page.token": token} if token else {})
             if since is not None:
                 query["since"] = str(since)
-            given = server.ask("GET", path, None, query)
+            answer = server.ask("GET", path, None, query)
             findings += [
-                _read(finding, realm) for finding in given["findings"] if finding["rule"] in ids
+                _read(finding, realm) for finding in answer["findings"] if finding["rule"] in ids
             ]
-            token = given["page"]["next_token"]
+            token = answer["page"]["next_token"]
             if not token:
                 return findings
     except (KeyError, TypeError):
@@ -223,25 +223,27 @@ def _remote(
         ) from None
 
 
-def _read(given: Mapping[str, Any], realm: str) -> Finding:
+def _read(row: Mapping[str, Any], realm: str) -> Finding:
     return Finding(
         realm=realm,
-        rule=RULES[given["rule"]],
-        severity=Severity[given["severity"].upper()],
-        place=Place(given["kind"], given["name"]),
-        says=given["says"],
-        fix=given["fix"],
+        rule=RULES[row["rule"]],
+        severity=Severity[row["severity"].upper()],
+        place=Place(row["kind"], row["name"]),
+        says=row["says"],
+        fix=row["fix"],
     )
 
 
 def _finding_lines(findings: Sequence[Finding], realms: Sequence[LintedRealm]) -> Iterator[str]:
     for finding in findings:
         where = f"{finding.realm}: {finding.place}" if len(realms) > 1 else str(finding.place)
-        yield f"{finding.severity.word}: {finding.rule.id}: {where}"
+        yield f"{finding.severity.label}: {finding.rule.id}: {where}"
         yield f"    {finding.says}"
         yield f"    fix: {finding.fix}"
     counts = Counter(finding.severity for finding in findings)
-    counted = [f"{counts[s]:,} {s.word}{'' if counts[s] == 1 else 's'}" for s in reversed(Severity)]
+    counted = [
+        f"{counts[s]:,} {s.label}{'' if counts[s] == 1 else 's'}" for s in reversed(Severity)
+    ]
     yield ", ".join(counted)
 
 
@@ -249,7 +251,7 @@ def _table(finding: Finding) -> dict[str, object]:
     return {
         "realm": finding.realm,
         "rule": finding.rule.id,
-        "severity": finding.severity.word,
+        "severity": finding.severity.label,
         "place": {"kind": finding.place.kind, "name": finding.place.name},
         "says": finding.says,
         "fix": finding.fix,
@@ -258,7 +260,7 @@ def _table(finding: Finding) -> dict[str, object]:
 
 def _list(rules: Sequence[Rule], format: Form) -> int:
     if format == "text":
-        rows = [(rule.id, rule.severity.word, rule.title) for rule in rules]
+        rows = [(rule.id, rule.severity.label, rule.title) for rule in rules]
         show_table(("rule", "severity", "finds"), rows)
     else:
         _check_form(format)
@@ -272,7 +274,7 @@ def _explain(rule: Rule, format: Form) -> int:
         show_json(_rule(rule))
         return YES
     parts = [("", rule.why), ("What to do: ", rule.mend), ("Not found: ", rule.misses)]
-    show(f"{rule.id} ({rule.severity.word})", rule.title)
+    show(f"{rule.id} ({rule.severity.label})", rule.title)
     for head, text in parts:
         if text:
             show("", *textwrap.wrap(head + text, _WIDTH, break_on_hyphens=False))
@@ -290,7 +292,7 @@ def _check_form(format: Form) -> None:
 def _rule(rule: Rule) -> dict[str, object]:
     return {
         "rule": rule.id,
-        "severity": rule.severity.word,
+        "severity": rule.severity.label,
         "finds": rule.title,
         "why": rule.why,
         "mend": rule.mend,

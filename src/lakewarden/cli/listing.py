@@ -65,7 +65,9 @@ def list_entities(  # noqa: PLR0913 — each is an option
             raise BadInput("needs exactly one realm", where="--within and --after")
         asking = spread(principal, operation, None, parts, claims, where.names())
         with where.estate() as estate:
-            return _several(_whole(estate, asking, 1 if count_only else limit), format, count_only)
+            return _show_realms(
+                _whole(estate, asking, 1 if count_only else limit), format, count_only
+            )
     single = where.one()
     remote = single.remote()
     if remote is not None:
@@ -142,7 +144,7 @@ def _whole(estate: CrossRealm, asking: dict[str, Any], limit: int) -> Any:
                 known["after"] = entity_text(last)
 
 
-def _several(answer: Any, format: str, count_only: bool) -> int:
+def _show_realms(answer: Any, format: str, count_only: bool) -> int:
     if count_only:
         for part in answer["realms"]:
             del part["entities"], part["after"]

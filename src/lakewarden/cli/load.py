@@ -83,7 +83,7 @@ def brought(directory: Path, realm: str, *, prune: bool, at: At) -> dict[str, An
         if remote is None:
             return _brought(loaded, rejected, realm, prune, at.database)
         path = f"/realms/{quote(realm, safe='')}/load"
-        body = {**_sent(loaded), "prune": prune, "quarantine": rejected.recorded()}
+        body = {**_request_body(loaded), "prune": prune, "quarantine": rejected.recorded()}
         answer: dict[str, Any] = remote.ask("POST", path, body)
         return answer
 
@@ -140,7 +140,7 @@ def _brought(
     }
 
 
-def _sent(loaded: Loaded) -> dict[str, object]:
+def _request_body(loaded: Loaded) -> dict[str, object]:
     """The rows as the server takes them."""
     from lakewarden.kernel.statement_file import write_statement
 

@@ -36,15 +36,15 @@ def check(
     from lakewarden.models import own
     from lakewarden.testing.pages import MARK, page
 
-    given = read_model(file)
-    fault = fault_of(given.text)
-    text = "" if fault else page(given.text, str(file)).replace(f"{MARK}\n\n", "")
+    model_text = read_model(file)
+    fault = fault_of(model_text.text)
+    text = "" if fault else page(model_text.text, str(file)).replace(f"{MARK}\n\n", "")
     if format == "json":
         show_json(
             {
                 "file": str(file),
-                "model": None if fault else own.name_of(given, str(file)),
-                "digest": given.digest,
+                "model": None if fault else own.name_of(model_text, str(file)),
+                "digest": model_text.digest,
                 "fault": None if fault is None else fault._asdict(),
                 "page": text,
             }

@@ -71,9 +71,9 @@ def _privileges(model: Model, about: str | None) -> tuple[tuple[str, ...], Rows]
 
 
 def _model(where: Where, name: str | None) -> Model:
-    places = (where.from_, where.there.server, where.database, name)
-    given = [place for place in places if place is not None]
-    if len(given) > 1 or (not given and not {SERVER, DATABASE} & os.environ.keys()):
+    places = (where.from_, where.server_options.server, where.database, name)
+    sources = [place for place in places if place is not None]
+    if len(sources) > 1 or (not sources and not {SERVER, DATABASE} & os.environ.keys()):
         expected = ", ".join(models.names())
         raise BadInput(
             "give one of --from DIR, --server URL, --database URL, --model NAME (one of:"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lakewarden.analysis.access import Access, Held, Idle, Reached
+from lakewarden.analysis.access import Access, HeldChange, Idle, Reached
 from lakewarden.cli.formatting import counted, entity_text, principal_name, some, statement_text
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
@@ -77,8 +77,8 @@ def access(effect: Access, *, whole: bool = False) -> Iterator[str]:
         yield "  and more than is worked out here; `lakewarden pipeline diff` compares all"
     if effect.held:
         yield from ("", "privileges by their bare names")
-        shown = [held for held in effect.held if whole or not held.technical]
-        yield from _cut([_held(held) for held in shown], whole=whole)
+        shown = [row for row in effect.held if whole or not row.technical]
+        yield from _cut([_held_lines(row) for row in shown], whole=whole)
         if len(shown) < len(effect.held):
             count = len(effect.held) - len(shown)
             yield f"  and {counted(count, 'technical line')}; --whole shows them"
@@ -114,31 +114,31 @@ def _effect(reached: Reached, *, whole: bool) -> list[str]:
     return [f"{sign} {who} {can} {' and '.join(reached.ways)} {_on(reached)}", f"    by {by}"]
 
 
-def _held(held: Held) -> list[str]:
-    verb, sign = ("gain", "+") if held.gained else ("lose", "-")
-    through = some([principal_name(p) for p in held.through], NAMES_SHOWN)
-    by = f" (through {through})" if held.through else " (as owners)"
-    who = _people(held.users, others=held.others)
-    line = f"{sign} {who} {verb} {', '.join(held.privileges)} on {_on(held)}{by}"
-    idle = [_idle(idle, held) for idle in held.idle]
-    if len(idle) == 1 and (held.idle[0].users, held.idle[0].others) == (held.users, held.others):
+def _held_lines(row: HeldChange) -> list[str]:
+    verb, sign = ("gain", "+") if row.gained else ("lose", "-")
+    through = some([principal_name(p) for p in row.through], NAMES_SHOWN)
+    by = f" (through {through})" if row.through else " (as owners)"
+    who = _people(row.users, others=row.others)
+    line = f"{sign} {who} {verb} {', '.join(row.privileges)} on {_on(row)}{by}"
+    idle = [_idle(idle, row) for idle in row.idle]
+    if len(idle) == 1 and (row.idle[0].users, row.idle[0].others) == (row.users, row.others):
         return [f"{line}: {idle[0]}"]
     return [
         line,
         *(
             f"    {text} for {_people(i.users, others=i.others)}"
-            for text, i in zip(idle, held.idle, strict=True)
+            for text, i in zip(idle, row.idle, strict=True)
         ),
     ]
 
 
-def _idle(idle: Idle, held: Held) -> str:
+def _idle(idle: Idle, row: HeldChange) -> str:
     """What keeps a privilege from changing anything."""
-    where = "" if held.entities == 1 else f", such as on {entity_text(held.sample)}"
+    where = "" if row.entities == 1 else f", such as on {entity_text(row.sample)}"
     if idle.lacks:
         needs = (f"{need.privilege} on {entity_text(need.entity)}" for need in idle.lacks)
         return f"no effect yet{where}: lacks {' and '.join(needs)}"
-    return f"no effect{where}: can as much without" if held.gained else f"no effect{where}"
+    return f"no effect{where}: can as much without" if row.gained else f"no effect{where}"
 
 
 def _people(users: Sequence[Principal], *, others: bool) -> str:
@@ -148,7 +148,7 @@ def _people(users: Sequence[Principal], *, others: bool) -> str:
     return some(names, NAMES_SHOWN)
 
 
-def _on(part: Reached | Held) -> str:
+def _on(part: Reached | HeldChange) -> str:
     if not part.type:
         return "the platform"
     such = "" if part.entities == 1 else f"{part.entities:,} × {part.type}, such as "

@@ -37,7 +37,7 @@ class Policies:
         server = self.at.remote()
         if server is not None:
             exported_policy: Mapping[str, Any] = server.ask(
-                "GET", f"{self._there(server).path}/policy"
+                "GET", f"{self._remote_realm(server).path}/policy"
             )
             return exported_policy
         from lakewarden.service import policy
@@ -52,8 +52,8 @@ class Policies:
 
         server = self.at.remote()
         if server is not None:
-            remote = self._there(server)
-            body = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
+            remote = self._remote_realm(server)
+            body = {"files": _policy_files(parts), "keeper": keeper, "adopts": adopts}
             system = remote.system
             answer = server.ask("POST", f"{remote.path}/plan", body)
             answered_plan = read_plan(answer, system)
@@ -78,8 +78,8 @@ class Policies:
 
         server = self.at.remote()
         if server is not None:
-            remote = self._there(server)
-            body = {"files": _sent(parts), "keeper": keeper, "adopts": adopts}
+            remote = self._remote_realm(server)
+            body = {"files": _policy_files(parts), "keeper": keeper, "adopts": adopts}
             agreed = {"revision": revision, "digest": digest}
             # Before it is done: nothing that could fail should come between that and telling.
             system = remote.system
@@ -100,13 +100,13 @@ class Policies:
                 )
             )
 
-    def _there(self, server: Server) -> RemoteRealm:
+    def _remote_realm(self, server: Server) -> RemoteRealm:
         from lakewarden.cli.remote import RemoteRealm
 
         return RemoteRealm(server, self.realm)
 
 
-def _sent(parts: Sequence[Part]) -> list[dict[str, object]]:
+def _policy_files(parts: Sequence[Part]) -> list[dict[str, object]]:
     """The files as JSON has them. Raises `BadInput` for what it cannot say, with the place."""
     return [{"name": name, "policy": _plain(table, name, ": ")} for name, table in parts]
 

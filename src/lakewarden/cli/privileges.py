@@ -50,13 +50,13 @@ def privileges(
             "operations": list(operations_of(matrix, parsed.request)),
             "notes": list(parsed.notes),
         }
-    held, opened, notes = answer["privileges"], answer["operations"], answer["notes"]
+    granted, opened, notes = answer["privileges"], answer["operations"], answer["notes"]
     if format == "json":
         show_json(answer)
     else:
-        rows = [("privilege", n, model.privileges[n].title) for n in held]
+        rows = [("privilege", n, model.privileges[n].title) for n in granted]
         rows += [("operation", n, model.operations[n].title) for n in opened]
         if rows:
             show_table(("kind", "name", "meaning"), rows)
         tell(notes if rows else [*notes, "nothing is held"])
-    return YES if held or opened else NO
+    return YES if granted or opened else NO

@@ -35,7 +35,7 @@ Url = Annotated[
 
 @Parameter("*")
 @dataclass(frozen=True)
-class There:
+class ServerOptions:
     """A server, and who asks it."""
 
     server: Annotated[
@@ -66,7 +66,7 @@ class There:
         return os.environ.get(TOKEN) or None
 
 
-NOBODY: Final = There()
+NO_SERVER: Final = ServerOptions()
 
 
 @Parameter("*")
@@ -78,25 +78,25 @@ class Where:
         Path | None,
         Parameter("--from", help="Directory that `lakewarden pipeline ingest` wrote."),
     ] = None
-    there: There = NOBODY
+    server_options: ServerOptions = NO_SERVER
     database: Url = None
     realm: Annotated[str | None, Parameter(help="The realm of the server or database.")] = None
 
     def remote(self) -> RemoteRealm | None:
         """The realm of a server, or None for a local target. Raises `BadInput`."""
-        given = (self.from_, self.there.server, self.database)
-        if sum(place is not None for place in given) > 1:
+        sources = (self.from_, self.server_options.server, self.database)
+        if sum(place is not None for place in sources) > 1:
             raise BadInput("give one of --from DIR, --server URL and --database URL")
         if self.from_ is not None:
             return None
-        if self.there.server is None and (self.database or os.environ.get(DATABASE)):
+        if self.server_options.server is None and (self.database or os.environ.get(DATABASE)):
             return None
-        address = self.there.server or os.environ.get(SERVER)
+        address = self.server_options.server or os.environ.get(SERVER)
         if address is None:
             raise BadInput("give --from DIR, or --realm NAME with --server URL or --database URL")
         from lakewarden.cli.remote import RemoteRealm
 
-        return RemoteRealm(self.there.connect(address), self.realm_named("server"))
+        return RemoteRealm(self.server_options.connect(address), self.realm_named("server"))
 
     def realm_named(self, place: str) -> str:
         """The realm that is named; raises `BadInput` where none is."""

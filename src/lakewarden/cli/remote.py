@@ -38,7 +38,7 @@ _LARGEST = 256 * 1024 * 1024
 Json = Any
 
 
-class Seen(NamedTuple):
+class Answer(NamedTuple):
     """An answer: its status, its body, and the revision that it was taken from."""
 
     status: int
@@ -73,30 +73,30 @@ class Server:
     ) -> Json:
         """The body of the answer; `path` is below `/api/v1`. None for an answer without one."""
         target = self._path + _PREFIX + path + (f"?{urlencode(query)}" if query else "")
-        sent = None if body is None else json.dumps(body).encode()
-        headers = self._headers if sent is None else {**self._headers, **_JSON}
+        content = None if body is None else json.dumps(body).encode()
+        headers = self._headers if content is None else {**self._headers, **_JSON}
         with working(self.address, ("ask",)):
-            seen = self._sent(method, target, sent, headers)
-        if seen.status < 300:
-            return seen.body
-        raise _refusal(seen.status, seen.body, self.address)
+            answer = self._send(method, target, content, headers)
+        if answer.status < 300:
+            return answer.body
+        raise _refusal(answer.status, answer.body, self.address)
 
-    def look(self, path: str, *, as_anybody: bool = False) -> Seen:
+    def look(self, path: str, *, as_anybody: bool = False) -> Answer:
         """Whatever is at a path of the server, also where that is a problem.
 
         `as_anybody`: without a credential, which the server might not believe.
         """
         headers = {"Accept": "application/json"} if as_anybody else self._headers
-        return self._sent("GET", self._path + path, None, headers)
+        return self._send("GET", self._path + path, None, headers)
 
     @property
     def has_credential(self) -> bool:
         """Whether requests carry a credential."""
         return "Authorization" in self._headers
 
-    def _sent(
+    def _send(
         self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Seen:
+    ) -> Answer:
         connection = self._connection(self._host, self._port, timeout=TIMEOUT)
         try:
             connection.request(method, target, body, dict(headers))
@@ -108,9 +108,9 @@ class Server:
         finally:
             connection.close()
         if reply.status == 204:
-            return Seen(reply.status, None, revision)
+            return Answer(reply.status, None, revision)
         try:
-            return Seen(reply.status, json.loads(read), revision)
+            return Answer(reply.status, json.loads(read), revision)
         except ValueError:
             raise Unavailable(f"no lakewarden server answers at `{self.address}`") from None
 
@@ -144,11 +144,11 @@ def _refusal(status: int, problem: Json, address: str) -> BadInput | Unavailable
     return BadInput(message)
 
 
-def system_of(given: Mapping[str, Any]) -> System:
+def system_of(realm: Mapping[str, Any]) -> System:
     """The system of a realm as a server gives it alone, with the text of its model."""
-    text, digest = given.get("model_text"), given.get("model_digest")
+    text, digest = realm.get("model_text"), realm.get("model_digest")
     own = None if text is None or digest is None else ModelText(text, digest)
-    return load_system(given["model"], given["settings"], own)
+    return load_system(realm["model"], realm["settings"], own)
 
 
 class RemoteRealm:
@@ -219,12 +219,12 @@ def statements(explained: Json, system: System, realm: str) -> dict[str, Stateme
 _MOMENTS = ("valid_from", "valid_until")
 
 
-def _table(given: Json) -> Json:
+def _table(statement: Json) -> Json:
     """A statement of the API as statement files write it."""
     from datetime import datetime
 
-    moments = {k: datetime.fromisoformat(given[k]) for k in _MOMENTS if given.get(k)}
-    given_values = {key: value for key, value in given.items() if value is not None}
+    moments = {k: datetime.fromisoformat(statement[k]) for k in _MOMENTS if statement.get(k)}
+    given_values = {key: value for key, value in statement.items() if value is not None}
     return {**given_values, **moments}
 
 
@@ -247,30 +247,30 @@ def explanation(answer: Json, system: System) -> Explanation:
     )
 
 
-def _step(given: Json, system: System) -> Step:
-    text = given["entity"]
+def _step(step: Json, system: System) -> Step:
+    text = step["entity"]
     return Step(
-        given["says"],
-        given["holds"],
+        step["says"],
+        step["holds"],
         None if text is None else system.entity(None if text == ":" else text),
-        tuple(given["allowed_by"]),
-        tuple(given["denied_by"]),
-        tuple(_step(inner, system) for inner in given["steps"]),
+        tuple(step["allowed_by"]),
+        tuple(step["denied_by"]),
+        tuple(_step(inner, system) for inner in step["steps"]),
     )
 
 
-def _way(given: Json, system: System) -> Way:
-    needs = tuple(Need(need["privilege"], system.entity(need["on"])) for need in given["allow"])
-    grantors = tuple(_grantors(need["can_be_granted_by"]) for need in given["allow"])
-    joins = tuple(read_principal(text) for text in given["join"])
-    opens = tuple(given["opens"])
+def _way(way: Json, system: System) -> Way:
+    needs = tuple(Need(need["privilege"], system.entity(need["on"])) for need in way["allow"])
+    grantors = tuple(_grantors(need["can_be_granted_by"]) for need in way["allow"])
+    joins = tuple(read_principal(text) for text in way["join"])
+    opens = tuple(way["opens"])
     return Way(
         needs,
-        tuple(denial["statement"] for denial in given["lift"]),
+        tuple(denial["statement"] for denial in way["lift"]),
         grantors,
         joins,
         opens,
-        given["others"],
+        way["others"],
     )
 
 

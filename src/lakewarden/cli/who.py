@@ -43,7 +43,7 @@ def who(
         lakewarden who read table:lake:hive.people.salaries --all-realms
     """
     if where.is_several:
-        return _several(where, operation, entity, home, parts, format)
+        return _who_in_realms(where, operation, entity, home, parts, format)
     realm = where.one()
     remote = realm.remote()
     if remote is not None:
@@ -67,7 +67,7 @@ def who(
     return YES if users else NO
 
 
-def _several(
+def _who_in_realms(
     where: Wherever, operation: str, entity: str | None, home: str | None, parts: Parts, format: str
 ) -> int:
     asking = spread(None, operation, entity, parts, NO_CLAIMS, where.names())

@@ -424,7 +424,7 @@ if TYPE_CHECKING:
     class Settings(ServerSettings):
         """Everything that `lakewarden serve` needs to know."""
 
-        def __init__(self, **given: Any) -> None: ...
+        def __init__(self, **values: Any) -> None: ...
         def __getattr__(self, name: str) -> Any: ...
 
 else:
@@ -433,17 +433,17 @@ else:
 
 def load(
     file: Path | None = None,
-    given: Mapping[str, object] | None = None,
+    options: Mapping[str, object] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """The settings of the command line (`given`), the environment and the file, in that order.
+    """The settings of the command line (`options`), the environment and the file, in that order.
 
-    A value None on the command line was not given. Raises `BadInput` naming key and place.
+    None stands for an option that is not set. Raises `BadInput` naming key and place.
     """
     variables = os.environ if environment is None else environment
     _check_variables(variables)
     sources = {
-        "command line": {key: value for key, value in (given or {}).items() if value is not None},
+        "command line": {key: value for key, value in (options or {}).items() if value is not None},
         "environment": _environment(variables),
         str(file): _file(file),
     }

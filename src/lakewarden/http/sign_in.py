@@ -82,7 +82,7 @@ def sign_in(exchange: Exchange, proof: SignInCredentials) -> Issued:
     if proof.password:
         return _by_directory_password(exchange, proof)
     actor = _authenticated(exchange, proof)
-    old = _sent(exchange)
+    old = _session_text(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
 
 
@@ -98,7 +98,7 @@ def _check(proof: SignInCredentials) -> None:
 
 def sign_in_as(exchange: Exchange, actor: Actor) -> Issued:
     """Starts a session of a user whom an identity provider authenticated."""
-    old = _sent(exchange)
+    old = _session_text(exchange)
     return exchange.write(lambda transaction: session.sign_in(transaction, actor, old))
 
 
@@ -129,7 +129,7 @@ def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     passwords = system.load(system.passwords)
     throttle = Throttle(exchange.service.store, proof.realm, proof.user, exchange.address)
     _wait(throttle.begin(exchange.now))
-    user = _known(passwords.known, realm_state, proof.user)
+    user = _stored_user(passwords.known, realm_state, proof.user)
     with exchange.service.reading() as reading:
         hashed = passwords.password_of(reading, realm_state, user) if user else None
     # Of whoever has no password the work is done all the same.
@@ -160,7 +160,7 @@ def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issu
         hashed = directory_password.hash_of(reading, exchange.state, directory, proof.user)
     # Of whoever has no password the work is done all the same.
     is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
-    old, issued = _sent(exchange), None
+    old, issued = _session_text(exchange), None
     if is_right and hashed is not None:
         issued = exchange.write(
             lambda transaction: directory_password.enter(
@@ -176,7 +176,7 @@ def _by_directory_password(exchange: Exchange, proof: SignInCredentials) -> Issu
     return issued
 
 
-def _known(name_of: object, realm_state: RealmState, name: str) -> str | None:
+def _stored_user(name_of: object, realm_state: RealmState, name: str) -> str | None:
     try:
         return str(name_of(realm_state, name)) if callable(name_of) else None
     except (BadInput, Unknown):
@@ -230,7 +230,7 @@ def keep_alive(exchange: Exchange) -> None:
             return
 
 
-def _sent(exchange: Exchange) -> str:
+def _session_text(exchange: Exchange) -> str:
     """The text of the session that the request carries; empty for none."""
     return next(iter(_values(exchange, _name(exchange))), "")
 
@@ -244,7 +244,7 @@ def _values(exchange: Exchange, cookie: str) -> list[str]:
 def csrf_of(exchange: Exchange) -> str:
     """The CSRF token of the session; empty without a session."""
     own = session.of(exchange.state, exchange.actor)
-    return "" if own is None else session.csrf_of(_sent(exchange))
+    return "" if own is None else session.csrf_of(_session_text(exchange))
 
 
 def _is_secure(exchange: Exchange) -> bool:

@@ -23,8 +23,8 @@ class Question:
     def command(self, directory: Path) -> str:
         """The command line that asks the ingested directory."""
         arguments = [self.verb, self.asker, self.operation, self.entity]
-        given = [shlex.quote(argument) for argument in arguments if argument]
-        return " ".join(["lakewarden", *given, "--from", shlex.quote(str(directory))])
+        quoted = [shlex.quote(argument) for argument in arguments if argument]
+        return " ".join(["lakewarden", *quoted, "--from", shlex.quote(str(directory))])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

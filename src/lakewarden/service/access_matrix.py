@@ -71,12 +71,12 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class CellReason:
-    """Why a cell is as it is, for its first user and entity; `then` by the other policy."""
+    """Why a cell is as it is, for its first user and entity; `compared`: by the other policy."""
 
     row: int
     column: int
-    now: Reasons
-    then: Reasons | None
+    current: Reasons
+    compared: Reasons | None
 
 
 @dataclass(frozen=True, slots=True)

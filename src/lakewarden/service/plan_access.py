@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lakewarden.analysis.access import Access, Held, Idle, Reached, WayCount
+from lakewarden.analysis.access import Access, HeldChange, Idle, Reached, WayCount
 from lakewarden.kernel.advice import Need
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
@@ -26,7 +26,7 @@ def access_table(access: Access) -> Table:
     them: places in that list, and pairs of places, from and to, both included. A line's `users`,
     and `through`, are the place of a crowd.
     """
-    lines: tuple[Reached | Held, ...] = (*access.reached, *access.held)
+    lines: tuple[Reached | HeldChange, ...] = (*access.reached, *access.held)
     users = {user for line in lines for user in line.users}
     crowds = _Crowds(users.union(*(bare.through for bare in access.held)))
     effect = [
@@ -68,7 +68,7 @@ class _Crowds:
         return self._numbers[users]
 
 
-def _held_table(line: Held, crowds: _Crowds) -> Table:
+def _held_table(line: HeldChange, crowds: _Crowds) -> Table:
     return {
         "privileges": list(line.privileges),
         **_line(line, crowds),
@@ -85,7 +85,7 @@ def _held_table(line: Held, crowds: _Crowds) -> Table:
     }
 
 
-def _line(line: Reached | Held, crowds: _Crowds) -> Table:
+def _line(line: Reached | HeldChange, crowds: _Crowds) -> Table:
     return {
         "gained": line.gained,
         "users": crowds.number(line.users),
@@ -145,8 +145,8 @@ def _read_reached(row: Mapping[str, Any], crowds: Crowds) -> Reached:
     )
 
 
-def _read_held(row: Mapping[str, Any], crowds: Crowds) -> Held:
-    return Held(
+def _read_held(row: Mapping[str, Any], crowds: Crowds) -> HeldChange:
+    return HeldChange(
         privileges=tuple(row["privileges"]),
         gained=row["gained"],
         through=crowds[row["through"]],

@@ -17,7 +17,7 @@ from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 from lakewarden.registry import registry
 from lakewarden.service.credential import PASSWORD
 from lakewarden.ui import login_page
-from lakewarden.ui.login_page import Sent
+from lakewarden.ui.login_page import SubmittedForm
 
 HTML: Final = "text/html; charset=utf-8"
 _HOME: Final = "/ui/"
@@ -36,50 +36,52 @@ HEADERS: Final = {
 
 def form(exchange: Exchange) -> Reply:
     """The forms, empty."""
-    return _reply(exchange, 200, own_path(exchange.one("to")), Sent())
+    return _reply(exchange, 200, own_path(exchange.one("to")), SubmittedForm())
 
 
 def sign_in(exchange: Exchange) -> Reply:
     """Signs in and leads on; or the forms again, with what was wrong where it was."""
     fields = _fields(exchange.body)
     to = own_path(fields.get("to", ""))
-    sent = Sent(_way(fields), fields.get("user", "").strip(), fields.get("place", ""))
+    form = SubmittedForm(_way(fields), fields.get("user", "").strip(), fields.get("place", ""))
     try:
         proof = SignInCredentials(
-            user=sent.user,
+            user=form.user,
             password=fields.get("password", ""),
             token=fields.get("token", "").strip(),
-            **_place(sent.place),
+            **_place(form.place),
         )
         issued = signing.sign_in(exchange, proof)
     except TooManyAttempts as error:
         fault = f"too many attempts; wait {error.seconds} seconds"
-        return _reply(exchange, 429, to, sent.failed(fault), {"Retry-After": str(error.seconds)})
+        return _reply(exchange, 429, to, form.failed(fault), {"Retry-After": str(error.seconds)})
     except InvalidCredentials as error:
-        return _reply(exchange, 401, to, sent.failed(str(error)))
+        return _reply(exchange, 401, to, form.failed(str(error)))
     except BadInput as error:
-        return _reply(exchange, 400, to, sent.failed(error.message, error.where))
+        return _reply(exchange, 400, to, form.failed(error.message, error.where))
     except Unavailable as error:
-        return _reply(exchange, 503, to, sent.failed(str(error)), {"Retry-After": "1"})
+        return _reply(exchange, 503, to, form.failed(str(error)), {"Retry-After": "1"})
     cookies = (signing.cookie(exchange, issued),)
     return Reply(303, headers={**HEADERS, "Location": to}, cookies=cookies)
 
 
 def page(exchange: Exchange, status: int, message: str, *, cookies: tuple[str, ...] = ()) -> Reply:
     """The forms with a message, for a login that began elsewhere."""
-    return _reply(exchange, status, _HOME, Sent(signing.OIDC).failed(message), cookies=cookies)
+    return _reply(
+        exchange, status, _HOME, SubmittedForm(signing.OIDC).failed(message), cookies=cookies
+    )
 
 
 def _reply(
     exchange: Exchange,
     status: int,
     to: str,
-    sent: Sent,
+    form: SubmittedForm,
     headers: Mapping[str, str] | None = None,
     cookies: tuple[str, ...] = (),
 ) -> Reply:
     modes = signing.modes(exchange.services)
-    body = login_page.render(modes, _places(exchange), to, sent)
+    body = login_page.render(modes, _places(exchange), to, form)
     return Reply(status, body, HTML, {**HEADERS, **(headers or {})}, cookies=cookies)
 
 

@@ -39,7 +39,7 @@ _NOTES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SubmittedForm:
     """What was sent by which form; `fault` is about `field`, or about the form as a whole."""
 
     way: str = ""
@@ -48,7 +48,7 @@ class Sent:
     fault: str = ""
     field: str = ""
 
-    def failed(self, fault: str, field: str = "") -> Sent:
+    def failed(self, fault: str, field: str = "") -> SubmittedForm:
         """The same with what was wrong; unless a field of the form is named, its secret was."""
         fields = _FIELDS.get(self.way, ())
         at = {"realm": "place", "directory": "place"}.get(field, field)
@@ -57,24 +57,26 @@ class Sent:
         return replace(self, fault=fault[:1].upper() + fault[1:], field=at)
 
 
-def render(modes: Sequence[str], places: Sequence[tuple[str, str]], to: str, sent: Sent) -> bytes:
+def render(
+    modes: Sequence[str], places: Sequence[tuple[str, str]], to: str, form: SubmittedForm
+) -> bytes:
     """The page. `places` are those that passwords are of, with their titles."""
     ways = [way for way in _ORDER if way in modes]
-    parts = [_way(way, places, to, sent, is_first=way == ways[0]) for way in ways]
-    if sent.fault and sent.way not in ways:
-        parts.insert(0, _fault(sent.fault, "fault"))
+    parts = [_way(way, places, to, form, is_first=way == ways[0]) for way in ways]
+    if form.fault and form.way not in ways:
+        parts.insert(0, _fault(form.fault, "fault"))
     return _PAGE.format(ways="\n".join(parts)).encode()
 
 
 def _way(
-    way: str, places: Sequence[tuple[str, str]], to: str, sent: Sent, *, is_first: bool
+    way: str, places: Sequence[tuple[str, str]], to: str, form: SubmittedForm, *, is_first: bool
 ) -> str:
-    own = sent if sent.way == way else Sent()
+    own = form if form.way == way else SubmittedForm()
     if way == OIDC:
         # A link: what a form leads to is bound by `form-action`, redirections included.
         address = escape(f"/ui/login/oidc?{urlencode({'to': to})}")
         return f'{_fault(own.fault, "oidc")}<a class="button" href="{address}">{_TITLES[OIDC]}</a>'
-    is_focused = own.fault != "" if sent.fault else is_first
+    is_focused = own.fault != "" if form.fault else is_first
     body = _form(way, places, to, own, is_focused=is_focused)
     title = f"<h2>{_TITLES[way]}</h2>"
     if is_first:
@@ -84,7 +86,7 @@ def _way(
 
 
 def _form(
-    way: str, places: Sequence[tuple[str, str]], to: str, own: Sent, *, is_focused: bool
+    way: str, places: Sequence[tuple[str, str]], to: str, own: SubmittedForm, *, is_focused: bool
 ) -> str:
     fields = {
         "user": lambda: _input(way, "user", "User", own, "username", value=own.user),
@@ -104,17 +106,19 @@ def _form(
     )
 
 
-def _input(way: str, name: str, label: str, own: Sent, complete: str, value: str = "") -> str:
+def _input(
+    way: str, name: str, label: str, own: SubmittedForm, complete: str, value: str = ""
+) -> str:
     kind = "text" if name == "user" else "password"
-    given = f' value="{escape(value)}"' if value else ""
+    value_attribute = f' value="{escape(value)}"' if value else ""
     field = (
-        f'<input type="{kind}" name="{name}"{given} required autocomplete="{complete}"'
+        f'<input type="{kind}" name="{name}"{value_attribute} required autocomplete="{complete}"'
         f' autocapitalize="off" spellcheck="false"{_about(way, name, own)}>'
     )
     return _labelled(way, name, label, field, own)
 
 
-def _select(way: str, places: Sequence[tuple[str, str]], own: Sent) -> str:
+def _select(way: str, places: Sequence[tuple[str, str]], own: SubmittedForm) -> str:
     options = "".join(
         f'<option value="{escape(place)}"{" selected" if place == own.place else ""}>'
         f"{escape(title)}</option>"
@@ -124,12 +128,12 @@ def _select(way: str, places: Sequence[tuple[str, str]], own: Sent) -> str:
     return _labelled(way, "place", "Where", field, own)
 
 
-def _labelled(way: str, name: str, label: str, field: str, own: Sent) -> str:
+def _labelled(way: str, name: str, label: str, field: str, own: SubmittedForm) -> str:
     fault = _fault(own.fault, f"{way}-{name}") if own.field == name else ""
     return f"<label>{label}{field}</label>{fault}"
 
 
-def _about(way: str, name: str, own: Sent) -> str:
+def _about(way: str, name: str, own: SubmittedForm) -> str:
     at_fault = own.fault and own.field == name
     return f' aria-invalid="true" aria-describedby="{way}-{name}"' if at_fault else ""
 

@@ -97,7 +97,7 @@ def pages() -> dict[str, str]:
 def index() -> str:
     """The list of all rules, and what of the guide each looks for."""
     rows = [
-        f"| [`{one.id}`]({one.id}.md) | {one.severity.word} | {_systems(one)} | {one.title} |"
+        f"| [`{one.id}`]({one.id}.md) | {one.severity.label} | {_systems(one)} | {one.title} |"
         for one in RULES.values()
     ]
     blocks = [
@@ -132,7 +132,7 @@ def page(rule: Rule) -> str:
         f"# `{rule.id}`",
         MARK,
         f"{rule.title}.",
-        f"| | |\n|---|---|\n| Severity | {rule.severity.word} |\n| Systems | {_systems(rule)} |"
+        f"| | |\n|---|---|\n| Severity | {rule.severity.label} |\n| Systems | {_systems(rule)} |"
         f"\n| Source | {rule.source} |",
         "## Why",
         rule.why,

@@ -54,7 +54,7 @@ def found(id: str, world: World | str) -> list[Seen]:
     """What a rule finds in a world, or in an example of its own."""
     table = example(id, world) if isinstance(world, str) else world
     findings = lint("realm", context(table), [rule(id)])
-    return [Seen(str(one.place), one.says, one.severity.word) for one in findings]
+    return [Seen(str(one.place), one.says, one.severity.label) for one in findings]
 
 
 def fixes(id: str, world: World | str = "violating") -> list[str]:

@@ -20,7 +20,7 @@ class Severity(IntEnum):
     ERROR = 3
 
     @property
-    def word(self) -> str:
+    def label(self) -> str:
         """The severity as it is written."""
         return self.name.lower()
 

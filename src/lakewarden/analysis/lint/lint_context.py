@@ -315,6 +315,6 @@ def some(names: Iterable[str], count: int | None = None) -> str:
     return text if more <= 0 else f"{text} and {more:,} more"
 
 
-def words(names: Iterable[str]) -> str:
-    """Privileges, in order."""
+def joined(names: Iterable[str]) -> str:
+    """The names, sorted and separated by commas."""
     return ", ".join(sorted(names))

@@ -139,7 +139,7 @@ class Meaning:
     def _asked_for(self, type: str) -> frozenset[str]:
         """The privileges that operations on a type name themselves, wherever they ask for them."""
         privileges: set[str] = set()
-        seen: set[str] = set()
+        visited: set[str] = set()
         todo = [o.rule_or_none(type) for o in self.model.operations.values()]
         while todo:
             node = todo.pop()
@@ -147,8 +147,8 @@ class Meaning:
                 continue
             if isinstance(node, Holds):
                 privileges.add(node.privilege)
-            if isinstance(node, May) and node.operation not in seen:
-                seen.add(node.operation)
+            if isinstance(node, May) and node.operation not in visited:
+                visited.add(node.operation)
                 todo.append(self.model.operations[node.operation].rule_or_none(type))
             todo.extend(children(node))
         return frozenset(privileges)

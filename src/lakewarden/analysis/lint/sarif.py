@@ -57,7 +57,7 @@ def _rule(rule: Rule) -> Json:
         "shortDescription": {"text": _sentence(rule.title)},
         "fullDescription": {"text": rule.why},
         "help": {"text": text},
-        "defaultConfiguration": {"level": rule.severity.word},
+        "defaultConfiguration": {"level": rule.severity.label},
         "properties": {"source": rule.source},
     }
 
@@ -78,7 +78,7 @@ def _result(finding: Finding, number: int, files: Mapping[str, str]) -> Json:
     return {
         "ruleId": finding.rule.id,
         "ruleIndex": number,
-        "level": finding.severity.word,
+        "level": finding.severity.label,
         "message": {"text": _sentence(f"{place} {finding.says}") + f" {_sentence(finding.fix)}"},
         "locations": [location],
         "partialFingerprints": {

@@ -103,7 +103,7 @@ class Database:
         int | None, Parameter(help="For `store`: the revision to read; default: the newest.")
     ] = None
 
-    def given(self) -> Options:
+    def specified(self) -> Options:
         """The options that were given, by name."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in values if value is not None and value is not False}
@@ -124,9 +124,9 @@ def source_of(
     if kind in openers():
         opener = opener_of(kind)
         place = url_of(text, kind) if is_url else text
-        return opener.open(place, model or opener.models[0], database.given())
+        return opener.open(place, model or opener.models[0], database.specified())
     if kind == "dbt-file":
-        return DbtFile(Path(text), model or next(iter(readers())), database.given())
+        return DbtFile(Path(text), model or next(iter(readers())), database.specified())
 
     from lakewarden.pipeline.ingest.tabular import Tabular
 
@@ -140,9 +140,9 @@ def source_of(
 def check_options(kind: Kind, model: str | None, database: Database) -> None:
     """Refuses options that do not go with the kind of source."""
     expected: tuple[str, ...] = ()
-    several = _models_of(kind)
-    if len(several) > 1:
-        expected = several
+    source_models = _models_of(kind)
+    if len(source_models) > 1:
+        expected = source_models
     elif kind == "dbt-file":
         expected = tuple(readers())
     elif kind in ("csv", "parquet"):
@@ -155,15 +155,15 @@ def check_options(kind: Kind, model: str | None, database: Database) -> None:
     if model is not None and model not in expected:
         known = f"one of: {', '.join(expected)}" if expected else "no model"
         raise BadInput(f"`--source {kind}` takes {known}; got `{model}`", where="--model")
-    given = database.given()
-    for name in given:
+    options = database.specified()
+    for name in options:
         if kind not in _takers(name):
             taking = " and ".join(f"`--source {source}`" for source in _takers(name))
             raise BadInput(f"only {taking} takes it, not `--source {kind}`", where=_option(name))
     if kind == "dbt-file":
-        _check_dbt(model or next(iter(readers())), given)
+        _check_dbt(model or next(iter(readers())), options)
     for name in opener_of(kind).required if kind in openers() else ():
-        if name not in given or not given[name]:
+        if name not in options or not options[name]:
             raise BadInput(f"`--source {kind}` needs a name", where=_option(name))
 
 
@@ -188,17 +188,17 @@ def _models_of(kind: Kind) -> tuple[str, ...]:
     return opener_of(kind).models if kind in openers() else ()
 
 
-def _check_dbt(model: str, given: Options) -> None:
+def _check_dbt(model: str, options: Options) -> None:
     """Refuses options that mean nothing under the model, and a required one that is missing."""
     reader = readers()[model]
-    for name in given:
+    for name in options:
         if name not in reader.options:
             having = " and ".join(
                 f"`--model {model}`" for model in readers() if name in readers()[model].options
             )
             raise BadInput(f"only under {having} is there a {name}", where=_option(name))
     for name in reader.required:
-        if not given.get(name):
+        if not options.get(name):
             raise BadInput("`--source dbt-file` needs a name", where=_option(name))
 
 

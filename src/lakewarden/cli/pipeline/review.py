@@ -80,14 +80,14 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
     return show_product(out, product, format, *_lines(out, product.report))
 
 
-def names(given: tuple[str, ...]) -> tuple[str, ...] | None:
+def names(texts: tuple[str, ...]) -> tuple[str, ...] | None:
     """The names, apart; None where none is given.
 
     >>> names(("READ,WRITE", "ADMIN")), names(())
     (('READ', 'WRITE', 'ADMIN'), None)
     """
-    names = tuple(name.strip() for text in given for name in text.split(",") if name.strip())
-    return names if given else None
+    names = tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
+    return names if texts else None
 
 
 def _lines(out: Path, report: Mapping[str, Any]) -> list[str]:

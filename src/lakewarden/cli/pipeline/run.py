@@ -33,12 +33,12 @@ class Job:
     """A verb with the words behind it, as the command line has them; `place` says where it is."""
 
     place: str
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
 
     @property
     def text(self) -> str:
         """The command line of the job alone."""
-        return shlex.join(["lakewarden", _GROUP, *self.words])
+        return shlex.join(["lakewarden", _GROUP, *self.arguments])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def run_joined(arguments: Sequence[str]) -> int:
 def joined(arguments: Sequence[str]) -> Iterator[Job]:
     """The jobs between the `+` of a command line.
 
-    >>> [job.words for job in joined(["index", "a", "--out", "b", "+", "review", "b"])]
+    >>> [job.arguments for job in joined(["index", "a", "--out", "b", "+", "review", "b"])]
     [('index', 'a', '--out', 'b'), ('review', 'b')]
     """
     parts: list[list[str]] = [[]]
@@ -175,13 +175,13 @@ def _bound(job: Job) -> _Bound:
     """The job as its verb understands it; the only place where options are declared."""
     from lakewarden.cli import PIPELINE_VERBS, application
 
-    verb = job.words[0] if job.words else ""
+    verb = job.arguments[0] if job.arguments else ""
     if verb not in PIPELINE_VERBS or verb == _SELF:
         known = ", ".join(name for name in PIPELINE_VERBS if name != _SELF)
         raise BadInput(f"no job `{verb}`; expected one of: {known}", where=job.place)
     try:
         call, bound, _ = application().parse_args(
-            [_GROUP, *job.words], exit_on_error=False, print_error=False
+            [_GROUP, *job.arguments], exit_on_error=False, print_error=False
         )
     except CycloptsError as error:
         message = " ".join(str(error).split()).rstrip(".")

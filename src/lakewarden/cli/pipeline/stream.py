@@ -102,10 +102,10 @@ def streaming(  # noqa: PLR0913 — each is an option
             progress=progress,
             spark=session,
         )
-    return show_product(index, product, format, *_said(product))
+    return show_product(index, product, format, *_summary_lines(product))
 
 
-def _said(product: Result) -> list[str]:
+def _summary_lines(product: Result) -> list[str]:
     """What happened, for people."""
     report: Any = product.report
     count, applied = report["versions"], report["events"].get("applied", 0)

@@ -80,7 +80,9 @@ class UsageResponse(ResponseBody, kw_only=True):
 
 
 _REALM = Parameter("realm", "only operations in this realm, or on it", pattern=REALM)
-_LAST = Parameter("last", "start this many rows before the end", "integer", least=0, most=1_000)
+_LAST = Parameter(
+    "last", "start this many rows before the end", "integer", minimum=0, maximum=1_000
+)
 _NEWEST = "newest"
 _ORDER = Parameter("order", "order of the rows; default: oldest first", choices=(_NEWEST,))
 _FILTERS = (
@@ -101,7 +103,7 @@ _ABOUT = (
 )
 _USAGE = (
     Parameter("by", "the grouping of the counts", choices=usage_report.BY),
-    Parameter("days", "number of days", "integer", least=1, most=usage_report.MAX_DAYS),
+    Parameter("days", "number of days", "integer", minimum=1, maximum=usage_report.MAX_DAYS),
     Parameter("principal", "only operations of this user"),
     Parameter("entity", "only operations on this entity"),
     Parameter("operation", "only this operation"),

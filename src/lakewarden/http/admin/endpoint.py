@@ -38,7 +38,7 @@ P = TypeVar("P", str, int)
 class WithCookie:
     """A response body, or None, with a cookie."""
 
-    given: ResponseBody | None
+    body: ResponseBody | None
     cookie: str
 
 
@@ -50,8 +50,8 @@ HandlerResult = ResponseBody | Denied | WithCookie | Reply | None
 class Parameter:
     """A query parameter; `kind` is `string` or `integer`.
 
-    A value must be one of `choices`, if there are any. `pattern`, `least` and `most` appear in the
-    description; the handler checks them.
+    A value must be one of `choices`, if there are any. `pattern`, `minimum` and `maximum` describe
+    it; the handler checks them.
     """
 
     name: str
@@ -60,8 +60,8 @@ class Parameter:
     required: bool = False
     choices: Sequence[str] = ()
     pattern: str = ""
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
     @property
     def schema(self) -> dict[str, object]:
@@ -70,8 +70,8 @@ class Parameter:
             "minLength": 1 if self.required else None,
             "enum": list(self.choices),
             "pattern": self.pattern,
-            "minimum": self.least,
-            "maximum": self.most,
+            "minimum": self.minimum,
+            "maximum": self.maximum,
         }
         return {"type": self.kind, **{k: v for k, v in limits.items() if v not in ([], "", None)}}
 
@@ -91,13 +91,13 @@ SKIP: Final = Parameter(
     "page.skip",
     "number of rows to skip before the page, without a token",
     "integer",
-    least=0,
-    most=MAX_NUMBER,
+    minimum=0,
+    maximum=MAX_NUMBER,
 )
 
 CONTINUED: Final = (
     Parameter("page.token", "`next_token` of the previous page"),
-    Parameter("page.limit", "maximum number of results", "integer", least=1, most=MAX_PAGE),
+    Parameter("page.limit", "maximum number of results", "integer", minimum=1, maximum=MAX_PAGE),
 )
 """A list that is read from its beginning on."""
 
@@ -157,7 +157,7 @@ class Endpoint:
         keep_alive(exchange)
         cookies: tuple[str, ...] = ()
         if isinstance(answer, WithCookie):
-            cookies, answer = (answer.cookie,), answer.given
+            cookies, answer = (answer.cookie,), answer.body
         if isinstance(answer, Denied):
             return problem.denied(exchange, answer)
         if isinstance(answer, Reply):

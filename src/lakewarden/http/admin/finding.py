@@ -27,7 +27,7 @@ _Q = Parameter("q", "text that the name contains, case-insensitive")
 _KINDS = some_of("kinds", "only these kinds", KINDS)
 _REALM = Parameter("realm", "only in this realm", pattern=NAME)
 _TYPES = Parameter("types", "only entities of these types: comma-separated list")
-_LIMIT = Parameter("page.limit", "maximum number of results", "integer", least=1, most=100)
+_LIMIT = Parameter("page.limit", "maximum number of results", "integer", minimum=1, maximum=100)
 
 
 def within(exchange: Exchange) -> HandlerResult:

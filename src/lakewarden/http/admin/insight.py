@@ -245,14 +245,14 @@ def _against(exchange: Exchange, against: PreviewRequest | int | datetime) -> Ot
 
 
 def _reason(reason: CellReason) -> MatrixReason:
-    then = reason.then
+    compared = reason.compared
     return MatrixReason(
         row=reason.row,
         column=reason.column,
-        summary=sentence_parts(reason.now.summary),
-        statements=list(reason.now.explanation.statements),
-        summary_then=None if then is None else sentence_parts(then.summary),
-        statements_then=None if then is None else list(then.explanation.statements),
+        summary=sentence_parts(reason.current.summary),
+        statements=list(reason.current.explanation.statements),
+        summary_then=None if compared is None else sentence_parts(compared.summary),
+        statements_then=None if compared is None else list(compared.explanation.statements),
     )
 
 

@@ -35,7 +35,7 @@ from lakewarden.service.policy import immutable_ids
 
 _RULE: Final = Parameter("rule", "only findings of this rule")
 _SEVERITY: Final = Parameter(
-    "severity", "only findings of this severity", choices=[severity.word for severity in Severity]
+    "severity", "only findings of this severity", choices=[severity.label for severity in Severity]
 )
 _KIND: Final = Parameter("kind", "only findings about this kind of object, such as statement")
 _NAME: Final = Parameter("name", "only findings about the object with this name")
@@ -46,8 +46,8 @@ _SINCE: Final = Parameter(
     "since",
     "only findings that this revision of the store did not have",
     "integer",
-    least=0,
-    most=MAX_NUMBER,
+    minimum=0,
+    maximum=MAX_NUMBER,
 )
 _FILTERS: Final = (_RULE, _SEVERITY, _KIND, _NAME, _DISMISSED, _SINCE)
 _FIELDS: Final = Parameter(
@@ -152,7 +152,7 @@ def _chosen(
     return [
         finding
         for finding in findings
-        if severity in ("", finding.severity.word)
+        if severity in ("", finding.severity.label)
         and kind in ("", finding.place.kind)
         and name in ("", finding.place.name)
         and is_dismissed in ("", str(finding.fingerprint in dismissed).lower())
@@ -175,7 +175,7 @@ def finding_response(
     )
     return FindingResponse(
         rule=finding.rule.id,
-        severity=finding.severity.word,
+        severity=finding.severity.label,
         kind=place.kind,
         name=place.name,
         says=finding.says,

@@ -133,11 +133,11 @@ def _loaded(result: LoadResult, before: int) -> LoadResponse:
     )
 
 
-def _quarantine(sent: QuarantineRequest | None) -> Quarantine | None:
-    if sent is None:
+def _quarantine(request: QuarantineRequest | None) -> Quarantine | None:
+    if request is None:
         return None
-    rows = [QuarantinedRow(row.table, row.reason, row.detail, row.place) for row in sent.first]
-    return Quarantine(sent.total, rows, sent.directory)
+    rows = [QuarantinedRow(row.table, row.reason, row.detail, row.place) for row in request.first]
+    return Quarantine(request.total, rows, request.directory)
 
 
 def _facts(body: LoadRequest, system: System) -> Facts:
@@ -182,8 +182,8 @@ def _statements(tables: Iterable[dict[str, Any]], system: System) -> Iterable[St
     """The sent rows and the immutable defaults, which need not be sent."""
     editable = {str(t["id"]): bool(t.get("editable", False)) for t in system.model.defaults}
     fixed = [s for s in default_statements(system) if not editable[s.id]]
-    sent = [table for table in tables if editable.get(str(table.get("id")), True)]
-    return (*fixed, *read_statements(sent, system.model, system.spelling, "body"))
+    rows = [table for table in tables if editable.get(str(table.get("id")), True)]
+    return (*fixed, *read_statements(rows, system.model, system.spelling, "body"))
 
 
 ENDPOINTS = (

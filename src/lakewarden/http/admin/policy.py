@@ -264,10 +264,10 @@ def _part(file: PolicyFile, where: str) -> Part:
     raise BadInput("expected either `policy` or `text`", where=where)
 
 
-def read_text(sent: PolicyText) -> Part:
+def read_text(policy_text: PolicyText) -> Part:
     """A policy file that was sent as text; raises `BadInput` with its name and line."""
-    form = SUFFIXES.get(PurePath(sent.name).suffix, "toml")
-    return sent.name, parse(sent.body, form, sent.name)
+    form = SUFFIXES.get(PurePath(policy_text.name).suffix, "toml")
+    return policy_text.name, parse(policy_text.body, form, policy_text.name)
 
 
 def _response(new_plan: Plan) -> PlanResponse:

@@ -86,7 +86,7 @@ class CrossRealmSearch:
         self._question = question
         self._names = names or None
         self._silent: list[InapplicableRealm] = []
-        self._among = RealmSelection((), (), frozenset())
+        self._selection = RealmSelection((), (), frozenset())
 
     def _choose(self, may: May, operation: str) -> RealmSelection:
         """The realms of the search; raises `Forbidden` where there are none."""
@@ -98,16 +98,16 @@ class CrossRealmSearch:
         selection = selected_realms(state, actor, self._names, now, may, operation)
         if isinstance(selection, Denied):
             raise Forbidden("no realm answers this request for you")
-        self._among = selection
+        self._selection = selection
         return selection
 
-    def _units(self, among: RealmSelection, action: str) -> list[RealmQuestion]:
+    def _units(self, selection: RealmSelection, action: str) -> list[RealmQuestion]:
         """The question's parts, about the resource and what is linked to it."""
         question = self._question
         is_none = question.type == question.id == name_resolution.PLATFORM
         text = None if is_none else f"{question.type}:{question.id}"
         spread = cross_realm.split_by_realm(
-            self._exchange.state, among, action, text, question.realm
+            self._exchange.state, selection, action, text, question.realm
         )
         self._silent = list(spread.silent)
         return list(spread.units)
@@ -262,9 +262,9 @@ class CrossRealmSearch:
         token = page.token(last) if more else ""
         silent = {realm.realm: realm.why for realm in self._silent}
         context: dict[str, object] = {
-            "realms": [name for name in self._among.realms if name not in silent],
+            "realms": [name for name in self._selection.realms if name not in silent],
             "silent": silent,
-            "left_out": list(self._among.left_out),
+            "left_out": list(self._selection.left_out),
         }
         if notes := group_search_notes(self._question.kind):
             context["notes"] = list(notes)

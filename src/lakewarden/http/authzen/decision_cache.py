@@ -178,7 +178,7 @@ class SubjectAnswers:
 
     def _answer(self, id: int, number: int) -> int:
         if self._entry.codes[number] == _OPEN or id in self._near:
-            return self._walked.get(id) or self._walk(id)
+            return self._walked.get(id) or self._evaluate(id)
         answer = self._shared.get(number)
         if answer is not None:
             self._share(number, answer)
@@ -196,7 +196,7 @@ class SubjectAnswers:
         if number not in self._near_classes and answer <= _MOST_TEXTS:
             self.known[number] = answer
 
-    def _walk(self, id: int) -> int:
+    def _evaluate(self, id: int) -> int:
         decision = self._decided(id)
         if decision.reason not in (Reason.ALLOWED, Reason.DENIED):
             return 0

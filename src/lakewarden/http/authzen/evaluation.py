@@ -179,10 +179,10 @@ def _members(defaults: Members, item: object) -> Members:
 
 
 def _check_size(exchange: Exchange, size: int) -> None:
-    most = exchange.services.batch_rows
-    if size > most:
+    limit = exchange.services.batch_rows
+    if size > limit:
         raise LimitExceeded(
-            f"evaluations: {size} questions, at most {most} are allowed (setting"
+            f"evaluations: {size} questions, at most {limit} are allowed (setting"
             " `limits.batch_rows`)"
         )
 

@@ -38,24 +38,24 @@ class PageRequest:
         return urlsafe_b64encode(text).decode("ascii").rstrip("=")
 
 
-def page_request(members: Members, most: int, *about: object) -> PageRequest:
-    """The page that a request names; `about` is what beside the body makes the request.
+def page_request(members: Members, limit: int, *about: object) -> PageRequest:
+    """The page that a request names; `about`: what identifies the request besides its body.
 
-    Raises `BadInput` for a token of another request, and for more than `most` results.
+    Raises `BadInput` for a token of another request, and for more than `limit` results.
     """
     page = optional(members, "page")
     digest = _digest(members, about)
-    return PageRequest(_size(page, most), _after(page, digest), digest)
+    return PageRequest(_size(page, limit), _after(page, digest), digest)
 
 
-def _size(page: Members, most: int) -> int:
+def _size(page: Members, limit: int) -> int:
     size = page.get("limit")
     if size is None:
-        return most
+        return limit
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise BadInput("expected a whole number, 0 or more", where="page.limit")
-    if size > most:
-        raise BadInput(f"at most {most} results per page are allowed", where="page.limit")
+    if size > limit:
+        raise BadInput(f"at most {limit} results per page are allowed", where="page.limit")
     return size
 
 

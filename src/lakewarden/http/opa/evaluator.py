@@ -231,7 +231,7 @@ class Evaluator:
         template = self._mapping.names.get(type)
         if template is None:
             return None
-        values = self._given(names)
+        values = self._template_values(names)
         try:
             text = template.format_map(values)
             entity = self._realm.system.spelling.parse(type, text)
@@ -239,7 +239,7 @@ class Evaluator:
             return None
         return entity if self._is_exact(type, values, entity) else None
 
-    def _given(self, names: Mapping[str, str]) -> dict[str, str]:
+    def _template_values(self, names: Mapping[str, str]) -> dict[str, str]:
         """The names of a request, with the catalog as the realm calls it, and the metalake."""
         values = {**names, "metalake": self._settings.metalake}
         if "catalog" in names:
@@ -247,7 +247,7 @@ class Evaluator:
         return values
 
     def _filled(self, template: str, catalog: str, schema: str) -> str:
-        return template.format_map(self._given({"catalog": catalog, "schema": schema}))
+        return template.format_map(self._template_values({"catalog": catalog, "schema": schema}))
 
     def _is_exact(self, type: str, values: Mapping[str, str], entity: Entity) -> bool:
         """Whether each name is one part of the entity's: no name may reach into another."""

@@ -112,7 +112,7 @@ def _table(findings: Iterable[Finding]) -> pa.Table:
         {
             "realm": finding.realm,
             "rule": finding.rule.id,
-            "severity": finding.severity.word,
+            "severity": finding.severity.label,
             "kind": finding.place.kind,
             "name": finding.place.name,
             "says": finding.says,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
-from lakewarden.analysis.lint.lint_context import LintContext, at, some, who, words
+from lakewarden.analysis.lint.lint_context import LintContext, at, joined, some, who
 from lakewarden.analysis.lint.place import Place
 from lakewarden.kernel.model import Model, Reach
 from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, IMPLIED, ROLE, Principal
@@ -37,11 +37,11 @@ def broad_grant(context: LintContext) -> Iterator[Violation]:
                 if deep:
                     yield Violation(
                         at(statement),
-                        f"allows {words(deep)} on everything in `{entity.type}:{entity.name}`",
+                        f"allows {joined(deep)} on everything in `{entity.type}:{entity.name}`",
                         "grant it on the intended containers, so that new ones stay closed",
                     )
             case Matching(type, parts) if len(parts) > 1 and set("".join(parts)) == {"*"}:
-                privileges = words(context.privileges(statement))
+                privileges = joined(context.privileges(statement))
                 yield Violation(
                     at(statement),
                     f"allows {privileges} on every {type} of every container",
@@ -105,11 +105,11 @@ def _has_self(model: Model) -> bool:
     applies=_has_self,
 )
 def implicit_self(context: LintContext) -> Iterator[Violation]:
-    held = context.model.self_privileges & context.meaning.changing
-    if held:
+    implicit = context.model.self_privileges & context.meaning.changing
+    if implicit:
         yield Violation(
             Place("realm", context.model.name),
-            f"every user has {words(held)} on their own user entity, which no policy grants or"
+            f"every user has {joined(implicit)} on their own user entity, which no policy grants or"
             " revokes",
             "consider this where policies select by attributes of user entities",
         )
@@ -172,7 +172,7 @@ def may_grant(context: LintContext) -> Iterator[Violation]:
             people = (context.principal(user).name for user in sorted(users))
             yield Violation(
                 at(statement),
-                f"allows {words(named)}: {some(people)} may grant anything to any principal,"
+                f"allows {joined(named)}: {some(people)} may grant anything to any principal,"
                 " including themselves",
                 "grant it to owners and administrators only",
             )

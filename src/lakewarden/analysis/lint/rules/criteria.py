@@ -11,9 +11,9 @@ from lakewarden.analysis.lint.lint_context import (
     LintContext,
     at,
     criteria_of,
+    joined,
     some,
     values_of,
-    words,
 )
 from lakewarden.kernel.model import ANY
 from lakewarden.kernel.statement import Anything, Condition, Statement, Where
@@ -56,7 +56,7 @@ def editable_criterion(context: LintContext) -> Iterator[Violation]:
             ids = sorted(set().union(*lent.values()))
             yield Violation(
                 at(statement),
-                f"selects by {words(editable)}, which {some(ids)} allows its holders to change",
+                f"selects by {joined(editable)}, which {some(ids)} allows its holders to change",
                 "select by a field that its holders cannot change, or revoke that change",
             )
 

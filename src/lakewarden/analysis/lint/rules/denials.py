@@ -8,7 +8,14 @@ from pyroaring import BitMap
 
 from lakewarden.analysis.lint.applicability import denies
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
-from lakewarden.analysis.lint.lint_context import Bearing, LintContext, at, some, union, words
+from lakewarden.analysis.lint.lint_context import (
+    Bearing,
+    LintContext,
+    at,
+    joined,
+    some,
+    union,
+)
 from lakewarden.analysis.lint.privilege_meaning import not_denied
 from lakewarden.kernel.statement import Effect
 
@@ -35,7 +42,7 @@ def beaten_allow(context: LintContext) -> Iterator[Violation]:
             beaten.setdefault(statement.id, set()).add(privilege)
     for statement in context.in_force:
         if statement.id in beaten:
-            names = words(beaten[statement.id])
+            names = joined(beaten[statement.id])
             yield Violation(
                 at(statement),
                 f"allows {names}, which a DENY to the same principals overrides everywhere",
@@ -122,8 +129,8 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
     working: set[str] = set()
     for statement, bearing in context.bears(Effect.DENY):
         # Of who is held by nobody another rule speaks.
-        held = any(context.users_of(principal) for principal in bearing.grant.principals)
-        if not held or bearing.privilege in counts_alone or _takes(context, bearing):
+        has_users = any(context.users_of(principal) for principal in bearing.grant.principals)
+        if not has_users or bearing.privilege in counts_alone or _takes(context, bearing):
             working.add(statement.id)
         else:
             idle.setdefault(statement.id, set()).add(bearing.privilege)
@@ -131,7 +138,7 @@ def idle_deny(context: LintContext) -> Iterator[Violation]:
         if statement.id in idle and statement.id not in working:
             yield Violation(
                 at(statement),
-                f"denies {words(idle[statement.id])} to principals who are not allowed it anyway",
+                f"denies {joined(idle[statement.id])} to principals who are not allowed it anyway",
                 "delete it, or apply it to principals who are allowed it",
             )
 

@@ -14,8 +14,8 @@ from lakewarden.analysis.lint.lint_context import (
     LintContext,
     at,
     criteria_of,
+    joined,
     union,
-    words,
 )
 from lakewarden.analysis.lint.privilege_meaning import Way
 from lakewarden.analysis.lint.rules.references import missing
@@ -104,8 +104,8 @@ def idle_privilege(context: LintContext) -> Iterator[Violation]:
         if idle:
             yield Violation(
                 at(statement),
-                f"allows {words(idle)}, which no operation on a {type} requires",
-                f"take {words(idle)} out, or grant it on what it is for",
+                f"allows {joined(idle)}, which no operation on a {type} requires",
+                f"take {joined(idle)} out, or grant it on what it is for",
             )
 
 
@@ -211,7 +211,7 @@ def unreachable_privilege(context: LintContext) -> Iterator[Violation]:
         principals = [p for p in sorted(bearing.grant.principals) if context.users_of(p)]
         lacking = [_lacks(context, bearing, principal) for principal in principals]
         if lacking and all(lacking):
-            needed = words(frozenset[str]().union(*lacking))
+            needed = joined(frozenset[str]().union(*lacking))
             yield Violation(
                 at(statement),
                 f"allows {bearing.privilege} to whom {needed} is not allowed there, so it has"

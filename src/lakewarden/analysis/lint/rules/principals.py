@@ -139,12 +139,12 @@ def outsider(context: LintContext) -> Iterator[Violation]:
     for id in sorted(roles):
         principal = context.principal(id)
         container = principal.name.partition(":")[0]
-        gate = memberships.ids.get(members_of(container))
+        container_members = memberships.ids.get(members_of(container))
         known = any(context.is_stored(Entity(t, container)) for t in context.model.membership_types)
-        if gate is None or not known:
+        if container_members is None or not known:
             continue
         holders = context.users_of(id)
-        outside = holders - context.users_of(gate)
+        outside = holders - context.users_of(container_members)
         if outside:
             names = (context.principal(user).name for user in sorted(outside))
             # A group may well hold a role for those few of its people who are users there.

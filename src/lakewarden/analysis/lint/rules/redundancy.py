@@ -88,18 +88,18 @@ def lifted_constraint(context: LintContext) -> Iterator[Violation]:
     misses="Policies for different groups with the same people. Of several only one is named.",
 )
 def overlapping_domains(context: LintContext) -> Iterator[Violation]:
-    seen: dict[tuple[str, int], tuple[BitMap, str]] = {}
+    granted: dict[tuple[str, int], tuple[BitMap, str]] = {}
     over: dict[str, set[str]] = {}
     with_domain = [s for s in context.policies if values_of(s, DOMAIN)]
     for statement in with_domain:
         for privilege, grant in context.bearings.get(statement.id, ()):
             ids = context.ids(grant)
             for principal in grant.principals:
-                so_far, last = seen.get((privilege, principal), (BitMap(), ""))
+                so_far, last = granted.get((privilege, principal), (BitMap(), ""))
                 if so_far.intersect(ids):
                     over.setdefault(statement.id, set()).add(last)
                 so_far |= ids
-                seen[privilege, principal] = (so_far, statement.id)
+                granted[privilege, principal] = (so_far, statement.id)
     for statement in with_domain:
         if statement.id in over:
             yield Violation(

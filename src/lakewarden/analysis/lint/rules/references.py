@@ -127,20 +127,20 @@ def deprecated_privilege(context: LintContext) -> Iterator[Violation]:
     model = context.model
     named: dict[str, list[str]] = {}
     for statement in context.in_force:
-        for word in () if statement.id in context.shipped else statement.privileges:
-            named.setdefault(word, []).append(statement.id)
-    for word in sorted(named):
-        privilege = model.privilege(word)
-        stands = f"is in {some(named[word])}"
-        if privilege.name != word:
+        for name in () if statement.id in context.shipped else statement.privileges:
+            named.setdefault(name, []).append(statement.id)
+    for name in sorted(named):
+        privilege = model.privilege(name)
+        stands = f"is in {some(named[name])}"
+        if privilege.name != name:
             yield Violation(
-                Place("privilege", word),
+                Place("privilege", name),
                 f"is an older name of {privilege.name}, and {stands}",
                 f"write {privilege.name}",
             )
         elif _DEPRECATED in privilege.flags:
             yield Violation(
-                Place("privilege", word),
+                Place("privilege", name),
                 f"is deprecated, and {stands}",
                 "do not use it in new statements, and remove it from these",
             )

@@ -140,14 +140,14 @@ def role_overrides_views(context: LintContext) -> Iterator[Violation]:
         if role.kind != ROLE or not assets:
             continue
         alone = frozenset({id})
-        seen = union(context.reach(Effect.ALLOW, name, alone) for name in meaning.seeing)
+        visible = union(context.reach(Effect.ALLOW, name, alone) for name in meaning.seeing)
         # Who may write policies administers; such a role is for that.
         administers = any(context.reach(Effect.ALLOW, name, alone) for name in meaning.granting)
-        if assets <= seen and not administers:
-            yield from _held(context, id)
+        if assets <= visible and not administers:
+            yield from _role_violation(context, id)
 
 
-def _held(context: LintContext, id: int) -> Iterator[Violation]:
+def _role_violation(context: LintContext, id: int) -> Iterator[Violation]:
     members = [context.principal(member) for member in sorted(context.memberships.members[id])]
     if members:
         yield Violation(

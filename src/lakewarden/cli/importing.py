@@ -247,7 +247,7 @@ def _extract(
         ) as original,
         Export(folder) as export,
     ):
-        _extractor(system).walk(original, export, principals)
+        _extractor(system).extract(original, export, principals)
     if people.identity is not None:
         shutil.copy(people.identity, folder / "identity.json")
         export.notes[:] = [text for text in export.notes if "--identity" not in text]

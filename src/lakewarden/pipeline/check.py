@@ -165,13 +165,13 @@ def _components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
     index: dict[Key, int] = {}
     low: dict[Key, int] = {}
     stack: list[Key] = []
-    held: set[Key] = set()
+    on_stack: set[Key] = set()
     for start in edges:
         if start in index:
             continue
         index[start] = low[start] = len(index)
         stack.append(start)
-        held.add(start)
+        on_stack.add(start)
         path = [(start, iter(edges[start]))]
         while path:
             node, targets = path[-1]
@@ -179,10 +179,10 @@ def _components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
                 if target not in index:
                     index[target] = low[target] = len(index)
                     stack.append(target)
-                    held.add(target)
+                    on_stack.add(target)
                     path.append((target, iter(edges.get(target, ()))))
                     break
-                if target in held:
+                if target in on_stack:
                     low[node] = min(low[node], index[target])
             else:
                 path.pop()
@@ -192,7 +192,7 @@ def _components(edges: Mapping[Key, Iterable[Key]]) -> Iterator[list[Key]]:
                     group = [stack.pop()]
                     while group[-1] != node:
                         group.append(stack.pop())
-                    held.difference_update(group)
+                    on_stack.difference_update(group)
                     if len(group) > 1 or node in set(edges.get(node, ())):
                         yield group
 

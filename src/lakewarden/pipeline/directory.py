@@ -127,11 +127,11 @@ def _entity(type: str, name: str) -> Entity:
 
 def _entities(version: Path, manifest: Manifest) -> EntityColumns:
     cells_by_column: list[list[Any]] = [[] for _ in COLUMNS["entities"]]
-    once: dict[str | None, str | None] = {}
+    interned: dict[str | None, str | None] = {}
     for columns in _columns(version, "entities", manifest):
         for number, (column, cells) in enumerate(zip(cells_by_column, columns, strict=True)):
             is_name = number == 1
-            column.extend(cells if is_name else map(once.setdefault, cells, cells))
+            column.extend(cells if is_name else map(interned.setdefault, cells, cells))
     return EntityColumns(*cells_by_column)
 
 

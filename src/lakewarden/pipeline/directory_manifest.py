@@ -101,14 +101,14 @@ def read_manifest(path: Path) -> Manifest:
         raise BadInput(f"expected the tables {expected}", where=section.at("tables"))
     manifest = Manifest(
         model=section.text("model"),
-        settings=_words(section, "settings"),
+        settings=_texts(section, "settings"),
         realm=section.text("realm"),
         source=section.text("source"),
         version=count(section, "version"),
         inputs=tuple(Input(s.text("name"), _sha256(s)) for s in section.tables("inputs")),
         tables={name: _content(tables[name]) for name in COLUMNS},
         statements=_content(Section(section.take("statements"), section.at("statements"))),
-        options=_words(section, "options"),
+        options=_texts(section, "options"),
         deleted=section.texts("deleted"),
         model_text=own.of_table(section.take("model_text"), section.at("model_text")),
     )
@@ -118,7 +118,7 @@ def read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def _words(section: Section, key: str) -> dict[str, str]:
+def _texts(section: Section, key: str) -> dict[str, str]:
     inner = Section(section.take(key), section.at(key))
     return {name: inner.text(name, "") for name in inner.names()}
 

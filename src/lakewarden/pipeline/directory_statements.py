@@ -73,9 +73,9 @@ def _written(folder: Path, realm: str, system: System, fixed: Iterable[str]) -> 
             raise BadInput("expected only TOML files here", where=str(file))
         section = read_toml(file)
         check_realm(section, realm)
-        taken = section.take("statement")
+        section_value = section.take("statement")
         section.close()
-        tables = [] if taken is None else taken
+        tables = [] if section_value is None else section_value
         if not isinstance(tables, list):
             raise BadInput("expected a list of tables", where=section.at("statement"))
         for statement in read_statements(tables, system.model, system.spelling, str(file)):

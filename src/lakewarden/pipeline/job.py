@@ -119,8 +119,8 @@ class Job:
                 publish_more(self.version_folder)
             manifest = Manifest(self.kind, 0, self.inputs, self.options, facts(), self._contents())
             memory.look()
-            seen = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
-            result: Result = RunResult(*self._draft.finish(manifest, {**report(), **seen}))
+            measured = {"peak_bytes": max(self.memory_bytes, memory.bytes)}
+            result: Result = RunResult(*self._draft.finish(manifest, {**report(), **measured}))
             if keep is not None:
                 thin(self.out, result.manifest, keep)
             return result

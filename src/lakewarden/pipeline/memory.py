@@ -28,20 +28,20 @@ class Peak:
 @contextmanager
 def peak() -> Iterator[Peak]:
     """Looks every half second while the block runs. Where there is no /proc, nothing is seen."""
-    seen, over = Peak(), threading.Event()
+    measured, over = Peak(), threading.Event()
 
     def watch() -> None:
         while not over.wait(_PAUSE):
-            seen.look()
+            measured.look()
 
     watching = threading.Thread(target=watch, name="memory", daemon=True)
     watching.start()
     try:
-        yield seen
+        yield measured
     finally:
         over.set()
         watching.join()
-        seen.look()
+        measured.look()
 
 
 def _below(root: int) -> list[int]:

@@ -44,7 +44,7 @@ def changes(
     """
     crowds = UserNumbering(before, users), UserNumbering(after, users)
     signed = Signed(crowds[0], BEFORE), Signed(crowds[1], AFTER)
-    old, new = (domain(crowd) for crowd in crowds)
+    old, new = (domain(numbering) for numbering in crowds)
     changed = differing(*signed, ids & old & new) | (ids & (old ^ new))
     pairs: dict[tuple[int, int], BitMap] = {}
     for id in changed:

@@ -56,10 +56,10 @@ class Sign:
 
     def __call__(self, judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
         """The signatures of a block's own entities."""
-        crowd = UserNumbering(judged.snapshot, self.users)
-        signed = Signed(crowd, self.side)
+        numbering = UserNumbering(judged.snapshot, self.users)
+        signed = Signed(numbering, self.side)
         block, tree = judged.block, judged.snapshot.coded.tree
-        ids = list(domain(crowd) & block.own)
+        ids = list(domain(numbering) & block.own)
         columns = [
             pa.array([tree.kinds[tree.types[id]] for id in ids], pa.string()),
             pa.array([tree.names[id] for id in ids], pa.string()),
@@ -89,9 +89,9 @@ class Describe:
 
     def _rows(self, judged: CompiledBlock, ids: BitMap) -> Iterator[dict[str, object]]:
         block = judged.block
-        crowd = UserNumbering(judged.snapshot, self.users)
-        signed = Signed(crowd, self.side)
-        profiler = Profiler(crowd, signed)
+        numbering = UserNumbering(judged.snapshot, self.users)
+        signed = Signed(numbering, self.side)
+        profiler = Profiler(numbering, signed)
         digests: dict[int, str] = {}
         written: set[str] = set()
         for id in ids:

@@ -54,16 +54,16 @@ class Signed:
     this snapshot only.
     """
 
-    def __init__(self, crowd: UserNumbering, side: str) -> None:
-        self._crowd = crowd
+    def __init__(self, numbering: UserNumbering, side: str) -> None:
+        self._numbering = numbering
         self._side = side
-        self._snapshot = crowd.snapshot
-        self._tree = crowd.snapshot.coded.tree
+        self._snapshot = numbering.snapshot
+        self._tree = numbering.snapshot.coded.tree
         self._known: dict[tuple[int, int, int, Key], int] = {}
         self._shared: dict[str, Key] = {}
         self._tokens: dict[tuple[int, ...], str] = {}
         self.marks: list[str] = []
-        self.classes = crowd.judge.classes
+        self.classes = numbering.judge.classes
         self.by_scope = self._by_scope()
         self.numbers = self._numbers()
 
@@ -81,9 +81,9 @@ class Signed:
         scopes = {scope for number in classes for scope in self.classes.inside[number]}
         return {grant.statement.id for at in scopes for _, grant in self.by_scope.get(at, ())}
 
-    def said(self, number: int) -> set[tuple[str, ...]]:
-        """What grants say of the entities of a class: privilege, effect, users, owners."""
-        return set(self._said_in(self.classes.inside[number]))
+    def grants(self, number: int) -> set[tuple[str, ...]]:
+        """The grants on the entities of a class: privilege, effect, users, owners."""
+        return set(self._grant_keys(self.classes.inside[number]))
 
     def _numbers(self) -> list[int]:
         beside = self._beside()
@@ -143,19 +143,19 @@ class Signed:
         token = self._tokens.get(scopes) if about is None else None
         if token is None:
             cells_of_scopes = {
-                cells for cells in self._said_in(scopes) if about is None or cells[0] in about
+                cells for cells in self._grant_keys(scopes) if about is None or cells[0] in about
             }
             token = _digest(repr(sorted(cells_of_scopes)))
             if about is None:
                 self._tokens[scopes] = token
         return token
 
-    def _said_in(self, scopes: Iterable[int]) -> Iterator[tuple[str, ...]]:
+    def _grant_keys(self, scopes: Iterable[int]) -> Iterator[tuple[str, ...]]:
         for scope in scopes:
             for privilege, grant in self.by_scope.get(scope, ()):
-                yield self._said(privilege, grant)
+                yield self._grant_key(privilege, grant)
 
-    def _said(self, privilege: str, grant: Grant) -> tuple[str, ...]:
+    def _grant_key(self, privilege: str, grant: Grant) -> tuple[str, ...]:
         owners = grant.owners
         types = () if owners is None else ("owners", *(sorted(owners.types or ("*",))))
         if owners is not None and owners.types == frozenset():
@@ -163,7 +163,7 @@ class Signed:
         return (
             privilege,
             grant.statement.effect.value,
-            self._crowd.digest(grant.principals),
+            self._numbering.digest(grant.principals),
             *types,
         )
 
@@ -194,12 +194,12 @@ class Signed:
     def _people(self) -> Key:
         nodes = list(_nodes(self._snapshot.model))
         memberships = self._snapshot.coded.memberships
-        crowd = self._crowd
+        numbering = self._numbering
         tokens: list[object] = []
         if any(isinstance(node, (Anyone, NotDenied)) for node in nodes):
-            tokens.append(_digest(canonical(crowd.numbered(crowd.judge.everyone)).hex()))
+            tokens.append(_digest(canonical(numbering.numbered(numbering.judge.everyone)).hex()))
         if any(isinstance(node, ServiceAdmin) for node in nodes):
-            tokens.append(crowd.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
+            tokens.append(numbering.digest(frozenset({memberships.ids[SERVICE_ADMINS]})))
         if any(isinstance(n, Compare) and n.attribute.startswith(SUBJECT) for n in nodes):
             tokens.append(self._side)  # what users are like is not looked through
         return tuple(tokens)
@@ -221,7 +221,7 @@ class Signed:
         rows = (column.tolist() for column in coded.owners.flat(ids))
         by_entity: dict[int, set[tuple[str, str]]] = {}
         for id, owner, label in zip(*rows, strict=True):
-            token = (self._crowd.digest(frozenset({owner})), coded.ownerships[label])
+            token = (self._numbering.digest(frozenset({owner})), coded.ownerships[label])
             by_entity.setdefault(id, set()).add(token)
         for id, tokens in by_entity.items():
             yield id, ("owned", *sorted(tokens))
@@ -235,7 +235,7 @@ class Signed:
             principal = model.principal_kind(tree.entity(id))
             number = None if principal is None else coded.memberships.ids.get(Principal(*principal))
             if principal is not None and number is not None:
-                yield id, ("self", principal[0], self._crowd.digest(frozenset({number})))
+                yield id, ("self", principal[0], self._numbering.digest(frozenset({number})))
 
     def _attributes(self) -> Iterator[tuple[int, object]]:
         declared = self._snapshot.model.attributes
@@ -273,7 +273,7 @@ class DifferingPrivileges:
         pair = (before.classes.view[id], after.classes.view[id])
         privileges = self._by_classes.get(pair)
         if privileges is None:
-            differing = before.said(pair[0]) ^ after.said(pair[1])
+            differing = before.grants(pair[0]) ^ after.grants(pair[1])
             privileges = self._by_classes[pair] = frozenset(
                 privilege for privilege, *_ in differing
             )

@@ -148,11 +148,11 @@ class Comparison:
         known = self._differing.get(key)
         if known is None:
             sides = (self._before, before), (self._after, after)
-            (had, lying), (has, given) = sides if gained else reversed(sides)
+            (had, lying), (gaining, holding) = sides if gained else reversed(sides)
             changed = []
             for side, ids, others, effect in (
-                (has, given, lying, Effect.ALLOW),
-                (had, lying, given, Effect.DENY),
+                (gaining, holding, lying, Effect.ALLOW),
+                (had, lying, holding, Effect.DENY),
             ):
                 beside = set(others)
                 for id in ids:

@@ -60,17 +60,17 @@ class Profiler:
 
     def __init__(
         self,
-        crowd: UserNumbering,
+        numbering: UserNumbering,
         signed: Signed,
         about: frozenset[str] | None = None,
         differing: DifferingPrivileges | None = None,
     ) -> None:
-        self._crowd = crowd
+        self._numbering = numbering
         self._signed = signed
         self._about = about
         self._differing = differing
-        self._snapshot = crowd.snapshot
-        self._tree = crowd.snapshot.coded.tree
+        self._snapshot = numbering.snapshot
+        self._tree = numbering.snapshot.coded.tree
         self._questions: dict[str, Mapping[Paths, list[TypedQuestion]]] = {}
         self._answers: dict[tuple[object, ...], BitMap] = {}
         self._chains: dict[int, int] = {}
@@ -117,8 +117,8 @@ class Profiler:
         key = (typed.question, type, *self._key(typed, id))
         users = self._answers.get(key)
         if users is None:
-            allowed = self._crowd.judge.evaluate(typed.rule, id)
-            users = bounded(self._answers)[key] = self._crowd.numbered(allowed)
+            allowed = self._numbering.judge.evaluate(typed.rule, id)
+            users = bounded(self._answers)[key] = self._numbering.numbered(allowed)
         return users
 
     def _key(self, typed: TypedQuestion, id: int) -> tuple[object, ...]:
@@ -159,7 +159,7 @@ class Profiler:
         return ids
 
 
-def domain(crowd: UserNumbering) -> BitMap:
+def domain(numbering: UserNumbering) -> BitMap:
     """The entities that are looked at: those stored, but for those too deep, and no resource."""
-    tree = crowd.snapshot.coded.tree
+    tree = numbering.snapshot.coded.tree
     return (tree.stored | BitMap([ROOT])) - tree.deep

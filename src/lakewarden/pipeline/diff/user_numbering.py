@@ -111,15 +111,15 @@ class Stated:
     """What one side states, and whom that concerns; needs no entities."""
 
     statements: Mapping[str, Statement]
-    crowd: UserNumbering
+    numbering: UserNumbering
 
     @cached_property
     def _ids(self) -> Mapping[Principal, int]:
-        return self.crowd.snapshot.coded.memberships.ids
+        return self.numbering.snapshot.coded.memberships.ids
 
     def users(self, principals: Iterable[Principal]) -> BitMap:
         """The users who act as any of the principals."""
-        return self.crowd.of(frozenset(self._ids[p] for p in principals if p in self._ids))
+        return self.numbering.of(frozenset(self._ids[p] for p in principals if p in self._ids))
 
 
 def stated(context: TaskContext, users: Everyone) -> Stated:

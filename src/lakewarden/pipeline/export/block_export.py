@@ -16,7 +16,7 @@ from pyroaring import BitMap
 
 from lakewarden.kernel.statement import Effect
 from lakewarden.pipeline.export.need import NOTHING, Need, NeedMatcher, Needs, need_text
-from lakewarden.pipeline.export.user_sets import UserSet, UserSets, crowds_of
+from lakewarden.pipeline.export.user_sets import UserSet, UserSets, user_sets_of
 from lakewarden.pipeline.index.task_context import CompiledBlock, TaskContext
 from lakewarden.pipeline.parquet_output import batch
 from lakewarden.pipeline.review.audience import Audience
@@ -82,7 +82,7 @@ def unroller(
     """What judges a block of the estate; the columns are `BLOCK_ROWS`."""
 
     def judge(judged: CompiledBlock) -> Iterator[pa.RecordBatch]:
-        return unroll(judged, plan, crowds_of(context, plan.telling))
+        return unroll(judged, plan, user_sets_of(context, plan.telling))
 
     return judge
 
@@ -206,10 +206,10 @@ class _Unroller:
         yield batch(
             _ARROW,
             what=[CROWD] * len(crowds),
-            key=[crowd.name for crowd in crowds.values()],
-            principals=[crowd.principals for crowd in crowds.values()],
-            ids=[crowd.role_sets.astype(np.int32) for crowd in crowds.values()],
-            numbers=[crowd.users.astype(np.int32) for crowd in crowds.values()],
+            key=[user_set.name for user_set in crowds.values()],
+            principals=[user_set.principals for user_set in crowds.values()],
+            ids=[user_set.role_sets.astype(np.int32) for user_set in crowds.values()],
+            numbers=[user_set.users.astype(np.int32) for user_set in crowds.values()],
         )
 
     def _let_in(self, residue: int) -> Mapping[str, BitMap]:

@@ -25,7 +25,7 @@ from lakewarden.pipeline.export.block_export import BLOCK_ROWS, DECISION, TYPE, 
 from lakewarden.pipeline.export.people import Small, numbered_matters, numbered_needs
 from lakewarden.pipeline.export.schemas import DUCKDB, SCHEMAS, SPARK, VIEWS, sql
 from lakewarden.pipeline.export.tables import LARGE, Large
-from lakewarden.pipeline.export.user_sets import UserSets, crowds_of
+from lakewarden.pipeline.export.user_sets import UserSets, user_sets_of
 from lakewarden.pipeline.index.index import Index, open_index
 from lakewarden.pipeline.index.task_context import (
     TaskContext,
@@ -100,7 +100,7 @@ class _Exporting:
     @cached_property
     def _crowds(self) -> UserSets:
         answers = answers_of(self.index.system.model, self.job.folder("ask") / "comparisons")
-        return crowds_of(self.context, answers)
+        return user_sets_of(self.context, answers)
 
     def _each_block(self, judge: Any, schema: str) -> DataFrame:
         return each_block(blocks_of(self.index, self.job.spark), self.context, judge, schema)

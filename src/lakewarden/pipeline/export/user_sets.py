@@ -46,17 +46,17 @@ class UserSets:
         self._acting_as: dict[int, BitMap] = {}
 
     def of(self, users: BitMap, spoken_to: Iterable[int], known: dict[str, UserSet]) -> UserSet:
-        """A set of users in rows; `spoken_to` are principals that may help to say it.
+        """The rows of a set of users; `spoken_to` are principals that may describe parts of it.
 
-        One that is `known` by its name is not said anew, others are put there.
+        A set that is `known` by its name is reused, others are added to it.
         """
         name = blake2b(canonical(users), digest_size=DIGEST_BYTES).hexdigest()
-        crowd = known.get(name)
-        if crowd is None:
-            crowd = known[name] = self._said(name, users, spoken_to)
-        return crowd
+        user_set = known.get(name)
+        if user_set is None:
+            user_set = known[name] = self._make(name, users, spoken_to)
+        return user_set
 
-    def _said(self, name: str, users: BitMap, spoken_to: Iterable[int]) -> UserSet:
+    def _make(self, name: str, users: BitMap, spoken_to: Iterable[int]) -> UserSet:
         chosen, left = self._whole(users, spoken_to)
         numbers = np.asarray(left.to_array(), dtype=np.int64)
         sets = self._set_of[numbers]
@@ -84,7 +84,7 @@ class UserSets:
         return known
 
 
-def crowds_of(context: TaskContext, telling: Mapping[Compared, BitMap]) -> UserSets:
+def user_sets_of(context: TaskContext, telling: Mapping[Compared, BitMap]) -> UserSets:
     """The role sets of an estate, worked out once in each process."""
     known = _CROWDS.get(context.key)
     if known is None:

@@ -14,14 +14,14 @@ from lakewarden.pipeline.extract.original import Original
 class Extractor:
     """Reads a running system over its own API into files, which its source then reads.
 
-    `walk` copies what the system shows, and asks about the principals, where the system tells
+    `extract` copies what the system shows, and asks about the principals, where the system tells
     about single ones only. `files` is the kind of source that reads the copies.
     `read_principals` reads a file of principals to ask about (text, and where it is); None: the
     system lists all there are. `takes_identity`: whether replies of the identity provider add
     who is in which group, which the system does not know itself.
     """
 
-    walk: Callable[[Original, Export, Iterable[Principal]], None]
+    extract: Callable[[Original, Export, Iterable[Principal]], None]
     files: str
     read_principals: Callable[[str, str], list[Principal]] | None = None
     takes_identity: bool = True

@@ -96,7 +96,7 @@ class Original:
     trusted: Path | None = None
     tell: Callable[[int, str], None] = unheard
     pause: Callable[[float], None] = time.sleep
-    most: int = MOST
+    limit: int = MOST
     withheld: list[Withheld] = field(default_factory=list)
     requests: int = 0
 
@@ -144,12 +144,12 @@ class Original:
         """
         return self._answer(path, None, unserved)
 
-    def post(self, path: str, sent: object, unserved: Container[int] = ()) -> Any:
+    def post(self, path: str, body: object, unserved: Container[int] = ()) -> Any:
         """As `get`, for a question that has a body; nothing is changed by it."""
-        return self._answer(path, json.dumps(sent).encode(), unserved)
+        return self._answer(path, json.dumps(body).encode(), unserved)
 
-    def _answer(self, path: str, sent: bytes | None, unserved: Container[int]) -> Any:
-        status, body = self._persistently(path, sent)
+    def _answer(self, path: str, content: bytes | None, unserved: Container[int]) -> Any:
+        status, body = self._persistently(path, content)
         if status == 200:
             return _json(body, path)
         if status == 401:
@@ -159,7 +159,7 @@ class Original:
             raise BadInput(f"{message}; give the address that answers itself", where=path)
         if status in _WITHHELD:
             if status not in unserved:
-                self.note(path, status, _words(body))
+                self.note(path, status, _message(body))
             return None
         raise Unavailable(f"{self.address}{path}: unexpected answer {status}")
 
@@ -180,18 +180,18 @@ class Original:
                     if reply is not None:
                         yield path, reply
 
-    def _persistently(self, path: str, sent: bytes | None) -> tuple[int, bytes]:
+    def _persistently(self, path: str, content: bytes | None) -> tuple[int, bytes]:
         import httpx
 
         problem = ""
         for attempt in range(TRIES):
             self.requests += 1
-            if self.requests > self.most:
-                raise LimitExceeded(f"more than {self.most:,} requests to the original")
+            if self.requests > self.limit:
+                raise LimitExceeded(f"more than {self.limit:,} requests to the original")
             self.tell(self.requests, path)
             wait = 0.5 * 2**attempt
             try:
-                status, body, after = self._once(path, sent)
+                status, body, after = self._attempt(path, content)
             except (httpx.TransportError, httpx.DecodingError) as error:
                 problem = str(error) or type(error).__name__
             else:
@@ -202,11 +202,11 @@ class Original:
                 self.pause(min(wait, _LONGEST_PAUSE))
         raise Unavailable(f"{self.address}{path}: {escaped(problem)}, {TRIES} times")
 
-    def _once(self, path: str, sent: bytes | None) -> tuple[int, bytes, float]:
+    def _attempt(self, path: str, content: bytes | None) -> tuple[int, bytes, float]:
         """Status and body, and how long the server says to wait (0: it does not say)."""
-        method, headers = ("GET", {}) if sent is None else ("POST", _WITH_BODY)
+        method, headers = ("GET", {}) if content is None else ("POST", _WITH_BODY)
         address = self.address + path
-        with self._client.stream(method, address, content=sent, headers=headers) as reply:
+        with self._client.stream(method, address, content=content, headers=headers) as reply:
             body = _whole(reply, path)
             after = reply.headers.get("retry-after", "")
             return reply.status_code, body, float(after) if after.isdecimal() else 0.0
@@ -253,7 +253,7 @@ def segment(name: str, where: str) -> str:
     return quote(name, safe="")
 
 
-def _words(body: bytes) -> str:
+def _message(body: bytes) -> str:
     """What a refusal says, in short."""
     text = body.decode("utf-8", "replace")
     try:

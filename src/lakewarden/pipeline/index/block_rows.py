@@ -268,14 +268,14 @@ def _sources(edges: Edges) -> NDArray[np.int64]:
 
 def _table(row_kind: int, ids: NDArray[Any], **cells: Any) -> pa.Table:
     """Rows of one kind; what is not given is null."""
-    given = {
+    filled = {
         "block": np.zeros(len(ids), np.int32),
         "what": np.full(len(ids), row_kind, np.int32),
         "id": ids.astype(np.int32),
         **cells,
     }
     columns = [
-        pa.array(given[f.name], f.type) if f.name in given else pa.nulls(len(ids), f.type)
+        pa.array(filled[f.name], f.type) if f.name in filled else pa.nulls(len(ids), f.type)
         for f in SCHEMA
     ]
     return pa.table(columns, schema=SCHEMA)

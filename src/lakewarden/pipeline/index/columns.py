@@ -51,8 +51,8 @@ def encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
         chunks = _chunks(unified)
         texts = chunks[0].dictionary.to_pylist() if chunks else []
         return texts, np.concatenate([_NO_INTS, *(_ints(chunk.indices) for chunk in chunks)])
-    once = column.combine_chunks().dictionary_encode()
-    return once.dictionary.to_pylist(), ints(once.indices)
+    dictionary = column.combine_chunks().dictionary_encode()
+    return dictionary.dictionary.to_pylist(), ints(dictionary.indices)
 
 
 def numbered(column: pa.ChunkedArray, numbers: Mapping[str, int]) -> Ints:

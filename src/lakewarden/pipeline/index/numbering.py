@@ -83,18 +83,18 @@ def placed(
     """
     families = _cells(entities.groupBy("type", *_PARENT).count())
     parents = {p for _, *key, _ in families if (p := _named(*key)) is not None}
-    held = _stored_rows(spark, entities, parents)
-    missing = (parents - held.keys()) | {NO_RESOURCE}
+    stored_rows = _stored_rows(spark, entities, parents)
+    missing = (parents - stored_rows.keys()) | {NO_RESOURCE}
     for frame in named:
         keys = frame.toDF(*_KEY).distinct().join(entities, _KEY, "left_anti")
         missing.update(Entity(*cells) for cells in _cells(keys))
     judged = {Entity(type, "") for type in {*system.model.types, *(row[0] for row in families)}}
     missing |= {entity for entity in judged if system.model.judged(entity.type)}
-    missing |= _above(spark, missing, held, entities, system)
+    missing |= _above(spark, missing, stored_rows, entities, system)
     unstored = [_row(entity, system) for entity in sorted(missing)]
     # One that is stored and holds nothing else may hold what is only named.
     parents.update(p for row in unstored if (p := _parent(row)) is not None)
-    rows = [row for row in (*held.values(), *unstored) if Entity(*row[:2]) in parents]
+    rows = [row for row in (*stored_rows.values(), *unstored) if Entity(*row[:2]) in parents]
     table = pa.Table.from_pylist(
         [dict(zip(PLACED.names, row, strict=True)) for row in unstored], PLACED
     )
@@ -139,27 +139,27 @@ def _named(type: str | None, name: str | None) -> Entity | None:
 def _above(
     spark: SparkSession,
     missing: set[Entity],
-    held: dict[Entity, Row],
+    stored: dict[Entity, Row],
     entities: DataFrame,
     system: System,
 ) -> set[Entity]:
     """What is spelled above the missing ones and is not stored either.
 
-    Those above them that are stored come into `held`.
+    Those above them that are stored are added to `stored`.
     """
     chains: set[Entity] = set()
     for entity in missing - {NO_RESOURCE}:
         parent = spelled_parent(system.spelling, entity)
-        while not (parent is None or parent in missing or parent in held or parent in chains):
+        while not (parent is None or parent in missing or parent in stored or parent in chains):
             chains.add(parent)
             parent = spelled_parent(system.spelling, parent)
     if not chains:
         return chains
-    held |= _stored_rows(spark, entities, chains)
+    stored |= _stored_rows(spark, entities, chains)
     reached: set[Entity] = set()
     for entity in missing - {NO_RESOURCE}:  # nothing above a stored entity is asked for
         parent = spelled_parent(system.spelling, entity)
-        while parent is not None and parent not in held and parent not in reached:
+        while parent is not None and parent not in stored and parent not in reached:
             reached.add(parent)
             parent = spelled_parent(system.spelling, parent)
     return reached
@@ -232,9 +232,9 @@ def _leaves(spark: SparkSession, placed: Placed, parents: pa.Table) -> DataFrame
     """The leaves in some containers, each with the columns of its container."""
     keys = {"type": placed.containers.types, "name": placed.containers.names}
     holding = pa.table({name: pa.array(cells, pa.string()) for name, cells in keys.items()})
-    lies = F.col("parent_type").eqNullSafe(F.col("of_type"))
-    lies &= F.col("parent_name").eqNullSafe(F.col("of_name"))
-    members = placed.frame.join(F.broadcast(spark.createDataFrame(parents)), lies)
+    is_inside = F.col("parent_type").eqNullSafe(F.col("of_type"))
+    is_inside &= F.col("parent_name").eqNullSafe(F.col("of_name"))
+    members = placed.frame.join(F.broadcast(spark.createDataFrame(parents)), is_inside)
     return members.join(F.broadcast(spark.createDataFrame(holding)), _KEY, "left_anti")
 
 
@@ -250,8 +250,8 @@ def _gapped(
         frames.append(_straight(spark, placed, sequenced, straight, leaf_cuts))
     if crossed:
         table = _members_of(placed.containers, crossed).append_column("parent", pa.array(crossed))
-        among = _leaves(spark, placed, table).select(*_KEY, "stored", "parent")
-        frames.append(among.mapInArrow(_crossed(sequenced, leaf_cuts), _GAPPED))
+        leaves = _leaves(spark, placed, table).select(*_KEY, "stored", "parent")
+        frames.append(leaves.mapInArrow(_crossed(sequenced, leaf_cuts), _GAPPED))
     return parquet_output.union(frames)
 
 
@@ -366,13 +366,13 @@ Sample = Callable[[Sequence[int]], Iterable[tuple[int, str, str]]]
 
 
 def weights(
-    sequenced: Sequenced, leaves: Sequence[int], most: int, sample: Sample
+    sequenced: Sequenced, leaves: Sequence[int], limit: int, sample: Sample
 ) -> Iterator[Weight]:
     """Where the leaves lie; `leaves[c + 1]` is how many the container c (or `TOP`) has.
 
-    Only containers with more than `most` are sampled.
+    Only containers with more than `limit` are sampled.
     """
-    large = [parent for parent, count in enumerate(leaves, TOP) if count > most]
+    large = [parent for parent, count in enumerate(leaves, TOP) if count > limit]
     met: dict[int, list[Cut]] = {}
     for parent, name, type in sample(large) if large else ():
         met.setdefault(parent, []).append((sequenced.gap(parent, name, type), name))

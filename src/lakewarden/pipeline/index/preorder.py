@@ -62,11 +62,11 @@ def sequence(containers: Containers) -> Sequenced:
     """The sequence of containers and gaps; raises `BadInput` for a cycle."""
     count = len(containers)
     order = sorted(range(count), key=lambda c: (containers.names[c], containers.types[c]))
-    held: dict[int, list[int]] = {}
+    children: dict[int, list[int]] = {}
     for container in order:
-        held.setdefault(int(containers.parents[container]), []).append(container)
+        children.setdefault(int(containers.parents[container]), []).append(container)
     first = np.zeros(count + 2, dtype=np.int64)
-    widths = [len(held.get(p, ())) + 1 for p in range(TOP, count)]
+    widths = [len(children.get(p, ())) + 1 for p in range(TOP, count)]
     np.cumsum(widths, out=first[1:])
     places, ends = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
     gaps = np.zeros(int(first[-1]), dtype=np.int64)
@@ -75,7 +75,7 @@ def sequence(containers: Containers) -> Sequenced:
     while todo:
         parent, passed = todo.pop()
         gaps[first[parent + 1] + passed] = at
-        inner = held.get(parent, ())
+        inner = children.get(parent, ())
         if passed < len(inner):
             todo.append((parent, passed + 1))
             todo.append((inner[passed], 0))
@@ -89,7 +89,7 @@ def sequence(containers: Containers) -> Sequenced:
         raise BadInput(f"`{containers.types[lost]}:{containers.names[lost]}` lies below itself")
     members = {
         parent: [(containers.names[c], containers.types[c]) for c in inner]
-        for parent, inner in held.items()
+        for parent, inner in children.items()
     }
     return Sequenced(places, ends, gaps, first, members, at)
 

@@ -352,6 +352,6 @@ def _distinct(folder: Path, *names: str) -> set[tuple[str, ...]]:
     for file in sorted(folder.glob("*.parquet")):
         with pq.ParquetFile(file) as parquet:
             for batch in parquet.iter_batches(columns=list(names)):
-                once = pa.table(batch).group_by(list(names)).aggregate([])
-                distinct_rows.update(zip(*(c.to_pylist() for c in once.columns), strict=True))
+                distinct = pa.table(batch).group_by(list(names)).aggregate([])
+                distinct_rows.update(zip(*(c.to_pylist() for c in distinct.columns), strict=True))
     return distinct_rows

@@ -61,12 +61,12 @@ class DbtFile:
     kind: ClassVar[str] = "dbt-file"
     path: Path
     model: str
-    given: Mapping[str, str] = field(default_factory=dict)
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def options(self) -> Mapping[str, str]:
         """The options that mean something under the model, as far as they are not empty."""
-        own = {**readers()[self.model].options, **self.given}
+        own = {**readers()[self.model].options, **self.chosen}
         return {name: own[name] for name in readers()[self.model].options if own[name]}
 
     def inputs(self) -> Sequence[Input]:
@@ -90,15 +90,15 @@ class DbtFile:
                 described[type] = (before[0] + count, before[1] + of)
             progress("read", done, len(files) + 1, f"{len(manifest.nodes)} relations")
         return Reading(
-            list(_once(rows)), ignored=dict(sorted(ignored.items())), described=described
+            list(_deduplicated(rows)), ignored=dict(sorted(ignored.items())), described=described
         )
 
 
-def _once(rows: Mapping[Row, None]) -> Iterator[Row]:
-    """The rows, those that differ in their place alone but once."""
-    seen: set[Row] = set()
+def _deduplicated(rows: Mapping[Row, None]) -> Iterator[Row]:
+    """The rows; of those that differ only in their place, the first."""
+    yielded: set[Row] = set()
     for row in rows:
         bare = row._replace(place="")
-        if bare not in seen:
-            seen.add(bare)
+        if bare not in yielded:
+            yielded.add(bare)
             yield row

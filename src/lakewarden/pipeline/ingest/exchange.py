@@ -130,16 +130,16 @@ def read(
     parsed.write.parquet(written_to(place))
     stored = spark.read.schema(SPARK_SCHEMA).parquet(read_from(place))
     others = [name for name in SCHEMA.names if name != "place"]
-    once = stored.groupBy(*others).agg(F.min("place").alias("place")).select(*SCHEMA.names)
+    distinct = stored.groupBy(*others).agg(F.min("place").alias("place")).select(*SCHEMA.names)
     meaningless = stored.filter(F.col("table") == IGNORED).groupBy("c0").count().collect()
     ignored = {row["c0"]: row["count"] for row in meaningless}
     progress("read", 2, _STEPS, f"{sum(ignored.values())} replies without meaning here")
-    rows = once.filter(F.col("table") != IGNORED)
+    rows = distinct.filter(F.col("table") != IGNORED)
     return Read(rows, Reading(rows, ignored=dict(sorted(ignored.items()))))
 
 
 def _few(files: list[File], reader: Reader, system: System, progress: Progress) -> Few:
-    once: dict[tuple[object, ...], Row] = {}
+    row_by_key: dict[tuple[object, ...], Row] = {}
     ignored = Counter[str]()
     for file in files:
         for row in rows(file.path, file.name, reader, system):
@@ -147,11 +147,11 @@ def _few(files: list[File], reader: Reader, system: System, progress: Progress) 
                 ignored[row.cells[0]] += 1
                 continue
             key = (row.table, tuple(row.cells), row.reason, row.detail)
-            known = once.get(key)
+            known = row_by_key.get(key)
             if known is None or row.place < known.place:
-                once[key] = row
+                row_by_key[key] = row
     progress("read", 2, _STEPS, f"{ignored.total()} replies without meaning here")
-    distinct_rows = list(once.values())
+    distinct_rows = list(row_by_key.values())
     return Few(distinct_rows, Reading(distinct_rows, ignored=dict(sorted(ignored.items()))))
 
 

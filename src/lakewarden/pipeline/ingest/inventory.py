@@ -73,17 +73,17 @@ class Inventory:
     path: Path
     parts: frozenset[str] = frozenset()
 
-    def taken(self, model: str) -> Taken:
-        """What of it goes into a realm of the model. Raises `BadInput`, see `directory.load`."""
+    def load(self, model: str) -> InventoryRows:
+        """The rows for a realm of the model. Raises `BadInput`, see `directory.load`."""
         loaded = load(self.path)
         if loaded.system.model.name != model:
             message = f"is of the model `{loaded.system.model.name}`, what is read of `{model}`"
             raise BadInput(message, where=str(self.path))
-        return Taken(self, loaded)
+        return InventoryRows(self, loaded)
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class InventoryRows:
     """The rows of an inventory that count."""
 
     inventory: Inventory
@@ -150,7 +150,7 @@ class Merged:
 
     source: Source
     inventories: Sequence[Inventory]
-    _known: list[Taken] = field(default_factory=list)
+    _known: list[InventoryRows] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -178,50 +178,53 @@ class Merged:
         return None if known is None else [*known, *self._inputs()]
 
     def _inputs(self) -> Iterator[Input]:
-        for number, taken in enumerate(self._taken(), 1):
-            lines = sorted(json.dumps((row.table, *row.cells)) for row in taken.rows())
+        for number, rows in enumerate(self._inventory_rows(), 1):
+            lines = sorted(json.dumps((row.table, *row.cells)) for row in rows.rows())
             sha256 = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-            yield Input(f"inventory {number}: realm {taken.loaded.manifest.realm}", sha256)
+            yield Input(f"inventory {number}: realm {rows.loaded.manifest.realm}", sha256)
 
-    def _taken(self) -> Sequence[Taken]:
+    def _inventory_rows(self) -> Sequence[InventoryRows]:
         if not self._known:
-            self._known += (inventory.taken(self.model) for inventory in self.inventories)
+            self._known += (inventory.load(self.model) for inventory in self.inventories)
         return self._known
 
     def read(
         self, spark: SparkSession, system: System, scratch: Path, progress: Progress
     ) -> Reading:
         """See `Source`."""
-        taken = self._taken()
+        loaded = self._inventory_rows()
         self._check_text(system)
         self._check_settings(system.model)
         source = self.source
         if isinstance(source, Resolving):
             source = source.knowing(
-                [entity for inventory in taken for entity in inventory.entities()]
+                [entity for inventory in loaded for entity in inventory.entities()]
             )
         reading = source.read(spark, system, scratch, progress)
-        parts = [(source.kind, _here(reading.rows)), *((t.place, list(t.rows())) for t in taken)]
+        parts = [
+            (source.kind, _collected(reading.rows)),
+            *((t.place, list(t.rows())) for t in loaded),
+        ]
         return Reading(
             rows=list(merged(parts)),
             inputs=[*reading.inputs, *self._inputs()] if reading.inputs else (),
             ignored=reading.ignored,
             not_read=[
                 *reading.not_read,
-                *(note for inventory in taken for note in inventory.left()),
+                *(note for inventory in loaded for note in inventory.left()),
             ],
             described=reading.described,
         )
 
     def _check_text(self, system: System) -> None:
-        for inventory in self._taken():
+        for inventory in self._inventory_rows():
             if inventory.loaded.system.text != system.text:
                 message = f"is of another edition of the model `{system.model.name}`"
                 raise BadInput(message, where=str(inventory.inventory.path))
 
     def _check_settings(self, model: Model) -> None:
         """Statements mean what they mean under the settings that they were written for."""
-        for inventory in self._taken():
+        for inventory in self._inventory_rows():
             theirs = inventory.loaded.system.model.settings
             if STATEMENTS in inventory.inventory.parts and theirs != model.settings:
                 differing = sorted(k for k in model.settings if theirs[k] != model.settings[k])
@@ -275,7 +278,7 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
 
     What one part says in several ways is left to the checks of every run.
     """
-    seen: set[tuple[str, tuple[str, ...]]] = set()
+    yielded: set[tuple[str, tuple[str, ...]]] = set()
     values_by_key: dict[tuple[str, ...], tuple[str, frozenset[str]]] = {}
     for name, rows in parts:
         mine: dict[tuple[str, ...], set[str]] = {}
@@ -286,9 +289,9 @@ def merged(parts: Iterable[tuple[str, Sequence[Row]]]) -> Iterator[Row]:
             exclusive = _exclusive(row)
             if exclusive is not None:
                 mine.setdefault(exclusive[0], set()).add(exclusive[1])
-            if (row.table, row.cells) not in seen:
+            if (row.table, row.cells) not in yielded:
                 yield row
-        seen |= {(row.table, row.cells) for row in rows if not row.reason}
+        yielded |= {(row.table, row.cells) for row in rows if not row.reason}
         for key, values in mine.items():
             first, known = values_by_key.setdefault(key, (name, frozenset(values)))
             if known != values:
@@ -317,8 +320,8 @@ def _conflict(key: tuple[str, ...], first: Iterable[str], second: Iterable[str])
     return f"{subject} {of} {values[0]} in one, {values[1]} in the other"
 
 
-def _here(rows: DataFrame | Sequence[Row]) -> Sequence[Row]:
-    """The rows, wherever they are."""
+def _collected(rows: DataFrame | Sequence[Row]) -> Sequence[Row]:
+    """The rows, on the driver."""
     if isinstance(rows, Sequence):
         return rows
     named = ("table", "place", "reason", "detail")

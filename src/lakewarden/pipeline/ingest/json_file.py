@@ -49,11 +49,11 @@ def _check_surrogates(text: str, value: object) -> None:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        seen: set[str] = set()
+        keys: set[str] = set()
         for key, _ in pairs:
-            if key in seen:
+            if key in keys:
                 raise _Refused(f"the key {quoted(key)} is repeated")
-            seen.add(key)
+            keys.add(key)
     return members
 
 
@@ -74,7 +74,7 @@ def parse(text: str, where: str) -> object:
         at = f"{where}: line {error.lineno}, column {error.colno}"
         raise BadInput(error.msg.lower(), where=at) from None
     except (_Refused, RecursionError) as error:
-        raise BadInput(_words(error), where=where) from None
+        raise BadInput(_message(error), where=where) from None
 
 
 def records(file: Path, name: str) -> Iterator[Record]:
@@ -152,7 +152,7 @@ class _Text:
         try:
             value = self._value()
         except (_Refused, RecursionError) as error:
-            self._fail(line, column, _words(error))
+            self._fail(line, column, _message(error))
         if not isinstance(value, dict):
             self._fail(line, column, "expected an object")
         return Record(line, path, value)
@@ -181,8 +181,8 @@ class _Text:
     def _more(self) -> bool:
         """Reads the next piece, at least as long as what is held, and drops what was passed."""
         self._forget()
-        held = len(self._text) - self._at
-        piece = self._stream.read(max(_PIECE, held))
+        unread = len(self._text) - self._at
+        piece = self._stream.read(max(_PIECE, unread))
         self._text = self._text[self._at :] + piece
         self._at = self._known = 0
         self._ended = not piece
@@ -208,5 +208,5 @@ class _Text:
         raise BadInput(message, where=f"{self._name}: line {line}, column {column}")
 
 
-def _words(error: _Refused | RecursionError) -> str:
+def _message(error: _Refused | RecursionError) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)

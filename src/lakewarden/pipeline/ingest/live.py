@@ -74,7 +74,7 @@ class Live:
 
         original = Original(self.address, self.credential, self.timeout, self.trusted, tell)
         with original, Export(folder) as export:
-            self._extractor.walk(original, export, self._principals())
+            self._extractor.extract(original, export, self._principals())
         missing = list(export.notes)
         if self.identity is not None:
             shutil.copy(self.identity, folder / _IDENTITY)

@@ -84,9 +84,9 @@ class Local:
         """See `Rows`."""
         return sorted((id, text) for id, text in self._sound(STATEMENTS))
 
-    def notes(self, most: int) -> list[Note]:
+    def notes(self, limit: int) -> list[Note]:
         """See `Rows`."""
-        return sorted(Note(*row.cells) for row in self.rows if row.table == NOTES)[:most]
+        return sorted(Note(*row.cells) for row in self.rows if row.table == NOTES)[:limit]
 
     def deleted(self) -> set[str]:
         """See `Rows`."""

@@ -68,7 +68,7 @@ def own(
         key = digest(before.text(), options)
 
         def give(folder: Path) -> Counts:
-            return _given(version, before, ownership, folder, spark)
+            return _write_owners(version, before, ownership, folder, spark)
 
         counts = stages.run("own", key, give)
         progress("own", 1, 1, f"{counts['added']} owners added, {counts['removed']} removed")
@@ -101,7 +101,7 @@ def own(
     return Result(manifest, report, is_new)
 
 
-def _given(
+def _write_owners(
     version: Path,
     before: Manifest,
     ownership: OwnerRules,

@@ -39,11 +39,11 @@ def batch(rows: Sequence[Row]) -> pa.RecordBatch:
 
 def batches(rows: Iterable[Row], size: int = 8_192) -> Iterator[pa.RecordBatch]:
     """The rows in batches of at most `size`."""
-    held: list[Row] = []
+    pending: list[Row] = []
     for row in rows:
-        held.append(row)
-        if len(held) == size:
-            yield batch(held)
-            held = []
-    if held:
-        yield batch(held)
+        pending.append(row)
+        if len(pending) == size:
+            yield batch(pending)
+            pending = []
+    if pending:
+        yield batch(pending)

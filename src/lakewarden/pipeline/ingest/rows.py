@@ -58,7 +58,7 @@ class Rows(Protocol):
         """Id and text of the statements that passed, by id."""
         ...
 
-    def notes(self, most: int) -> list[Note]:
+    def notes(self, limit: int) -> list[Note]:
         """The first of what has no counterpart."""
         ...
 
@@ -157,10 +157,10 @@ class Distributed:
         id_and_text = rows.select("c0", "c1").orderBy("c0").toArrow()
         return list(zip(*(column.to_pylist() for column in id_and_text.columns), strict=True))
 
-    def notes(self, most: int) -> list[Note]:
+    def notes(self, limit: int) -> list[Note]:
         """See `Rows`."""
         notes = self.frame.filter(self.frame["table"] == NOTES).select("c0", "c1")
-        return [Note(row[0], row[1]) for row in notes.orderBy("c0", "c1").limit(most).collect()]
+        return [Note(row[0], row[1]) for row in notes.orderBy("c0", "c1").limit(limit).collect()]
 
     def deleted(self) -> set[str]:
         """See `Rows`."""

@@ -155,7 +155,7 @@ def _read(source: Source, run: _Run, *, for_spark: bool) -> _Read:
         below.mkdir()
         reading = source.read(run.spark, run.system, below, run.progress)
         inputs = reading.inputs if known is None else known
-        collected = _taken(reading.rows, run.spark, for_spark=for_spark)
+        collected = _rows(reading.rows, run.spark, for_spark=for_spark)
         rows = collected.written(folder / "rows")
         counts = rows.counts()
         if counts.get(ERRORS):
@@ -202,7 +202,7 @@ def natural(error: tuple[str, str]) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
 
 
-def _taken(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: bool) -> Rows:
+def _rows(rows: DataFrame | Sequence[Row], spark: SparkSession, *, for_spark: bool) -> Rows:
     """The rows of a source, where they are worked on."""
     if not isinstance(rows, Sequence):
         return Distributed(rows)

@@ -326,10 +326,10 @@ def _statements(file: Path, system: System) -> list[Row]:
 def frame_of(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
     """Rows that are on the driver, as a frame."""
     schema = spark.createDataFrame([], SPARK_SCHEMA).schema
-    held = list(batches(rows))
-    if not held:
+    record_batches = list(batches(rows))
+    if not record_batches:
         return spark.createDataFrame([], SPARK_SCHEMA)
-    return spark.createDataFrame(pa.Table.from_batches(held), schema)
+    return spark.createDataFrame(pa.Table.from_batches(record_batches), schema)
 
 
 def normalised(table: str, cells: Cells, place: str, system: System) -> Iterator[Row]:
@@ -355,8 +355,8 @@ class _Line:
             raise BadInput("expected a value", where=f"{self.place}.{column}")
         return value
 
-    def word(self, column: str, options: Iterable[str]) -> str:
-        """A cell that holds one of our words."""
+    def choice(self, column: str, options: Iterable[str]) -> str:
+        """The value of a cell; raises `BadInput` unless it is one of `options`."""
         value, allowed = self.text(column), sorted(options)
         if value not in allowed:
             message = f"unknown {quoted(value)}; expected one of: {', '.join(allowed)}"
@@ -379,7 +379,7 @@ class _Line:
 
     def principal(self, kinds: Sequence[str], prefix: str) -> tuple[Principal, str]:
         """A principal, and why the system could not have it."""
-        kind = self.word(f"{prefix}kind", kinds)
+        kind = self.choice(f"{prefix}kind", kinds)
         principal = Principal(kind, self.text(f"{prefix}name"))
         try:
             self._check(principal)
@@ -410,8 +410,10 @@ def _judged(row: Row, *problems: str) -> Row:
 def _entity(line: _Line) -> Iterator[Row]:
     entity, problem = line.entity("type", "name")
     yield _judged(entity_row(entity, line.place), problem)
-    given = line.cells.get("parent_type") is not None or line.cells.get("parent_name") is not None
-    if not given:
+    has_parent = (
+        line.cells.get("parent_type") is not None or line.cells.get("parent_name") is not None
+    )
+    if not has_parent:
         spelled = None if problem else line.system.spelling.parent(entity)
         if spelled is not None:
             yield placement_row(entity, spelled, line.place)
@@ -434,7 +436,7 @@ def _misplaced(entity: Entity, parent: Entity, system: System) -> str:
 
 
 def _relation(line: _Line) -> Iterator[Row]:
-    kind = line.word("kind", line.system.model.relations)
+    kind = line.choice("kind", line.system.model.relations)
     source, problem = line.entity("source_type", "source_name")
     target, wrong = line.entity("target_type", "target_name")
     relation = line.system.model.relations[kind]

@@ -68,8 +68,8 @@ def _once(original: Original, type: str) -> list[str] | None:
             return []
         names, now = page
         distinct.update(dict.fromkeys(names))
-        if len(distinct) > original.most:
-            raise LimitExceeded(f"{_LIST}: more than {original.most:,} names of type `{type}`")
+        if len(distinct) > original.limit:
+            raise LimitExceeded(f"{_LIST}: more than {original.limit:,} names of type `{type}`")
         if total not in (-1, now) or (len(distinct) == before and len(distinct) < now):
             return None
         total = now

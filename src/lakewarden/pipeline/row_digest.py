@@ -200,9 +200,9 @@ def _unsorted(order: Places, hashes: Words) -> Words:
 def _counts(sizes: Places, width: int) -> list[int]:
     """How many rows have a first, a second, … whole step; sizes descend."""
     steps = sizes // width
-    most = int(steps[0]) if len(steps) else 0
+    longest = int(steps[0]) if len(steps) else 0
     # Of ascending negated steps, those below -n are the rows that have more than n.
-    counts: list[int] = np.searchsorted(-steps, -np.arange(most), side="left").tolist()
+    counts: list[int] = np.searchsorted(-steps, -np.arange(longest), side="left").tolist()
     return counts
 
 
@@ -211,8 +211,8 @@ def _counts(sizes: Places, width: int) -> list[int]:
 
 def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
     """The digests with one more text each, of which `at` and `sizes` tell where it lies."""
-    most = int(sizes.max())
-    if most < _STRIPE:
+    longest = int(sizes.max())
+    if longest < _STRIPE:
         hashes = seeds + (_P5 + sizes.astype(np.uint64))
     else:
         order, seeds = _by_size(sizes, seeds)
@@ -220,7 +220,7 @@ def _texts(at: Places, sizes: Places, seeds: Words, read: _Read) -> Words:
         hashes += sizes.astype(np.uint64)
         at = at + sizes // _STRIPE * _STRIPE
     left = sizes % _STRIPE
-    for step in range(min(most, _STRIPE - 1) // _WORD):
+    for step in range(min(longest, _STRIPE - 1) // _WORD):
         longer = np.flatnonzero(left >= (step + 1) * _WORD)
         words = read(at[longer] + step * _WORD, _WORD)
         hashes[:, longer] = _with_word(hashes[:, longer], words)

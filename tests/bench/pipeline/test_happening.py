@@ -18,7 +18,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.pipeline.directory import load
 from lakewarden.pipeline.index.index import Index, snapshot
-from lakewarden.pipeline.stream.events import Line, taken
+from lakewarden.pipeline.stream.events import Line, events_after
 from tests.bench.pipeline.worlds import TINY, WORLDS
 from tests.pipeline.stream import offline
 
@@ -67,7 +67,7 @@ def test_the_other_policy_says_less(index: Index, happened: Path) -> None:
 def test_the_feed_follows_on_the_index(index: Index, happened: Path) -> None:
     (file,) = (happened / happening.FEED).iterdir()
     lines = [Line(f"line {n}", text) for n, text in enumerate(file.read_text().splitlines())]
-    ((stretch,), waiting, passed) = taken(lines, index, whole=True)
+    ((stretch,), waiting, passed) = events_after(lines, index, whole=True)
     assert not waiting
     assert not passed
     kinds = Counter(type(event.effect).__name__ for event in stretch.events)

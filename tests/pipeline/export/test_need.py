@@ -44,7 +44,7 @@ def people_of(snapshot: Snapshot) -> People:
 
 def test_ties_come_together_where_all_parts_are_needed(snapshot: Snapshot) -> None:
     people, residues = people_of(snapshot), Residues()
-    everyone = people.crowd.everyone
+    everyone = people.users.everyone
     ben = BitMap([everyone.min()])
     needs = Needs(people, residues, Audience(people, residues, {BEN: ben}))
     own, schema, told = (residues.number(one) for one in (OWN, SCHEMA, BEN))
@@ -102,7 +102,7 @@ def _as_one_by_one(snapshot: Snapshot, need: Need) -> int:
     expected = {
         (id, user)
         for id in ids.tolist()
-        for user in people.crowd.everyone
+        for user in people.users.everyone
         if all(_has(snapshot, tie, id, user) for tie in need)
     }
     assert said == expected

@@ -27,7 +27,7 @@ def test_the_usual_words_are_known_as_words(label: str, is_one: bool) -> None:
 
 def test_words_that_are_given_stand_in_place_of_the_usual_ones() -> None:
     given = Sensitive(["Crown", "urn:li:tag:t-1", "lake:t2", "données"])
-    assert given.given == ("Crown", "données", "lake:t2", "urn:li:tag:t-1")
+    assert given.terms == ("Crown", "données", "lake:t2", "urn:li:tag:t-1")
     for label in ("tag:urn:li:tag:t-1", "tag:lake:t2", "tag:a:crown_jewels", "tag:a:Données"):
         assert label in given
     assert "tag:lake:pii" not in given

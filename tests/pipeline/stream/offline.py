@@ -107,11 +107,11 @@ def matches(index: Index, plan: Plan) -> dict[tuple[int, int], bytes]:
     """The matches of all blocks that the plan comes to, by scope and block."""
     found: dict[tuple[int, int], BitMap] = {}
     for scope, _, _, bits in table(index, MATCHES):
-        if scope in plan.carried:
+        if scope in plan.reused_scopes:
             ids = BitMap.deserialize(bits)
             for block, part in reused_matches.parts(ids, plan.shift, plan.context.bits):
                 if block in plan.clean:
-                    key = plan.carried[scope], block
+                    key = plan.reused_scopes[scope], block
                     found[key] = found.get(key, BitMap()) | part
     judged = list(_judged(index, plan, plan.context, plan.dirty, matching.matches))
     if plan.anew:

@@ -19,7 +19,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.pipeline.index.index import Index, open_index
-from lakewarden.pipeline.stream.events import Line, taken
+from lakewarden.pipeline.stream.events import Line, events_after
 from lakewarden.pipeline.stream.feed import newest, write_feed
 from lakewarden.service import realms
 from lakewarden.service.effect import DocumentChanged
@@ -64,7 +64,7 @@ def test_files_follow_on_one_another_and_hold_what_decides(estate: Estate) -> No
     assert len(files) == 3
     assert newest(estate.feed, LAKE) == int(files[-1].removesuffix(".jsonl").split("-")[1])
     assert newest(estate.feed, "other") == 0
-    found = taken([*second, *first, *first], index(estate), whole=True)
+    found = events_after([*second, *first, *first], index(estate), whole=True)
     assert [len(one.events) for one in found.stretches] == [1, 1]
     assert found.stretches[1].after == found.stretches[0].until
 
@@ -74,7 +74,7 @@ def test_people_are_there_as_long_as_the_realm_or_its_directory_has_them(estate:
     estate.happens(PrincipalChanged(ANA, True), MembershipChanged(row, True), scope=scope)
     estate.happens(PrincipalChanged(ANA, False), MembershipChanged(row, True))
     estate.happens(MembershipChanged(row, False))
-    [stretch] = taken(estate.lines(), index(estate), whole=True).stretches
+    [stretch] = events_after(estate.lines(), index(estate), whole=True).stretches
     assert {event.effect for event in stretch.events} == {
         PrincipalChanged(ANA, True),
         MembershipChanged(row, True),
@@ -85,16 +85,16 @@ def test_events_of_other_realms_and_of_known_revisions_are_passed(estate: Estate
     lines = added(estate, "n1")
     others = [altered(line, realm="other") for line in lines]
     before = [altered(line, after=0, revision=1, until=1) for line in lines]
-    found = taken([*others, *before], index(estate), whole=True)
+    found = events_after([*others, *before], index(estate), whole=True)
     assert (list(found.stretches), found.passed) == ([], 4)
 
 
 def test_what_comes_in_parts_waits_until_it_is_whole(estate: Estate) -> None:
     first, second = added(estate, "n1"), added(estate, "n2")
-    part = taken([first[0], *second], index(estate), whole=False)
+    part = events_after([first[0], *second], index(estate), whole=False)
     assert list(part.stretches) == []
     assert sorted(part.waiting) == sorted([first[0], *second])
-    whole = taken([*part.waiting, first[1]], index(estate), whole=False)
+    whole = events_after([*part.waiting, first[1]], index(estate), whole=False)
     assert (len(whole.stretches), list(whole.waiting)) == (2, [])
 
 
@@ -116,7 +116,7 @@ def test_what_comes_in_parts_waits_until_it_is_whole(estate: Estate) -> None:
 def test_a_malformed_event_is_refused(estate: Estate, cells: dict[str, Any], expected: str) -> None:
     event, last = added(estate, "n1")
     with pytest.raises(BadInput) as refused:
-        taken([altered(event, **cells), last], index(estate), whole=True)
+        events_after([altered(event, **cells), last], index(estate), whole=True)
     assert expected in str(refused.value)
     assert event.place in str(refused.value)
 
@@ -124,13 +124,13 @@ def test_a_malformed_event_is_refused(estate: Estate, cells: dict[str, Any], exp
 def test_what_is_missing_is_noticed(estate: Estate) -> None:
     first, second = added(estate, "n1"), added(estate, "n2")
     with pytest.raises(BadInput, match="a line of this stretch is missing"):
-        taken(first[:1], index(estate), whole=True)
+        events_after(first[:1], index(estate), whole=True)
     with pytest.raises(BadInput, match=r"goes on behind revision .* ingest and index anew"):
-        taken(second, index(estate), whole=True)
+        events_after(second, index(estate), whole=True)
     with pytest.raises(BadInput, match="line 1: expected JSON"):
-        taken([Line("feed: line 1", "{")], index(estate), whole=True)
+        events_after([Line("feed: line 1", "{")], index(estate), whole=True)
     with pytest.raises(BadInput, match="another model, or other settings"):
-        taken([first[0], altered(first[1], digest="other")], index(estate), whole=True)
+        events_after([first[0], altered(first[1], digest="other")], index(estate), whole=True)
 
 
 def test_a_realm_that_is_not_there_and_a_revision_to_come_are_refused(estate: Estate) -> None:
@@ -157,4 +157,4 @@ def test_a_realm_that_was_made_again_is_another(estate: Estate) -> None:
         written = write_feed(reading, LAKE, estate.feed)
     assert written is not None
     with pytest.raises(BadInput, match="was dropped; ingest and index anew"):
-        taken(lines_of(written.file), index(estate), whole=True)
+        events_after(lines_of(written.file), index(estate), whole=True)

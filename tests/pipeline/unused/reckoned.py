@@ -102,7 +102,7 @@ def reckon(
         for access in accesses:
             if home(whole, access.entity) >> worlds.BITS == judged.number:
                 ways.take(access)
-        rows += ways.said().to_pylist()
+        rows += ways.batch().to_pylist()
     sizes = sizes_of(whole.table, {n: len(found) for n, found in enumerate(whole.bitmaps)})
     said = together(rows, whole.table, pieces, sizes)
     coded = whole.coded

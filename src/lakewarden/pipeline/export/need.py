@@ -64,9 +64,9 @@ class Needs:
             case Any(parts):
                 return reduce(_either, map(self.of, parts))
             case Owned(path, types, _):
-                return {frozenset({Owned(path, types)}): self._people.crowd.everyone}
+                return {frozenset({Owned(path, types)}): self._people.users.everyone}
             case Itself() as tie:
-                return {frozenset({tie}): self._people.crowd.everyone}
+                return {frozenset({tie}): self._people.users.everyone}
             case Owners(_, _, _, principals):
                 return {NOTHING: self._people.of(principals)}
             case One(_, exactly, principal):

@@ -92,7 +92,7 @@ class Listing:
         distinct = [sorted({owner for owner, _ in pairs}) for pairs in owners]
         return pa.array(distinct, pa.list_(pa.int32())).take(pa.array(codes[ids]))
 
-    def gone(self) -> Iterator[pa.RecordBatch]:
+    def removed_users(self) -> Iterator[pa.RecordBatch]:
         """The users who were removed."""
         attributes, own = self._snapshot.coded.attributes, self._block.own
         removed = [id for id, of in attributes.items() if "true" in of.get(REMOVED, ())]

@@ -29,7 +29,7 @@ from lakewarden.pipeline.review.schemas import (
     GROUPS,
     ORPHANS,
     SCHEMAS,
-    words,
+    principal_label,
 )
 
 NO_OWNER: Final = "no owner"
@@ -71,7 +71,7 @@ class Describing:
     ) -> None:
         memberships, model = people.memberships, people.model
         self._names = pa.array(
-            [words(principal) for principal in memberships.principals], pa.string()
+            [principal_label(principal) for principal in memberships.principals], pa.string()
         )
         self._stored, self._active = (
             sorted(memberships.stored),
@@ -207,7 +207,10 @@ def standing(people: People, removed: frozenset[int]) -> Mapping[str, tuple[bool
     """Of each principal, by name, whether it is stored, and whether it was removed."""
     memberships = people.memberships
     known = enumerate(memberships.principals)
-    return {words(principal): (id in memberships.stored, id in removed) for id, principal in known}
+    return {
+        principal_label(principal): (id in memberships.stored, id in removed)
+        for id, principal in known
+    }
 
 
 def group_rows(
@@ -229,12 +232,12 @@ def group_rows(
             sizes[group, name] = sizes.get((group, name), 0) + n
         at = group, name, way
         if key is None:
-            here = BitMap()
+            readers = BitMap()
         elif (way, key) in by_group:
-            here = by_group[way, key]
+            readers = by_group[way, key]
         else:
-            here = findings.audience.stated(residues[key])
-        users[at] = users.get(at, BitMap()) | here
+            readers = findings.audience.stated(residues[key])
+        users[at] = users.get(at, BitMap()) | readers
     rows_by_group: dict[str, list[tuple[Any, ...]]] = {group: [] for group in GROUPS}
     for (group, name), size in sorted(sizes.items()):
         counts = (len(users.get((group, name, way), ())) for way in range(len(WAYS)))

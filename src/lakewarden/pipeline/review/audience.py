@@ -48,19 +48,19 @@ class People:
     def __init__(self, memberships: Memberships, ownerships: tuple[str, ...], table: Table) -> None:
         self.model = table.model
         self.memberships = memberships
-        self.crowd = StoredUsers(memberships)
+        self.users = StoredUsers(memberships)
         self.ownerships = ownerships
         self.grants = {effect: _by_id(table, effect) for effect in Effect}
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The users that act as any of the principals."""
-        return self.crowd.of(principals)
+        return self.users.of(principals)
 
     def one(self, principal: int, *, exactly: bool) -> BitMap:
         """The users that act as the principal (-1: nobody); `exactly`: itself alone."""
         if principal < 0:
             return BitMap()
-        return BitMap([principal]) & self.crowd.everyone if exactly else self.of([principal])
+        return BitMap([principal]) & self.users.everyone if exactly else self.of([principal])
 
     def addressed(self) -> frozenset[int]:
         """The principals to whom any statement speaks."""
@@ -158,7 +158,7 @@ class Audience:
         sets: list[BitMap] = []
         for part in self._own_first(parts, ownership):
             users = self._part(part, ownership)
-            if len(users) == len(self._people.crowd.everyone):
+            if len(users) == len(self._people.users.everyone):
                 return users
             sets.append(users)
         return sets[0] if len(sets) == 1 else BitMap.union(*sets)
@@ -176,11 +176,11 @@ class Audience:
         people = self._people
         match residue:
             case Everybody():
-                return people.crowd.everyone
+                return people.users.everyone
             case Given():
                 return people.of(people.named([residue], Effect.ALLOW))
             case Free():
-                return people.crowd.everyone - people.of(people.named([residue], Effect.DENY))
+                return people.users.everyone - people.of(people.named([residue], Effect.DENY))
             case Admins():
                 return people.of([people.memberships.ids[SERVICE_ADMINS]])
             case Compared():
@@ -201,7 +201,7 @@ class Audience:
     def _opens(self, number: int) -> tuple[str, ...]:
         if not self._residues.is_own(number):
             return ()
-        stated, everyone = self.stated(number), self._people.crowd.everyone
+        stated, everyone = self.stated(number), self._people.users.everyone
         atoms = [a for a in self._residues.leaves(number) if isinstance(a, (Owned, Itself))]
 
         def more(opened: Iterable[Own]) -> bool:
@@ -247,7 +247,7 @@ class RoleSets:
             audience.telling[comparison] for comparison in sorted(audience.telling, key=repr)
         ]
         users_by_roles: dict[tuple[frozenset[int], tuple[bool, ...]], list[int]] = {}
-        for user in people.crowd.everyone:
+        for user in people.users.everyone:
             acts = memberships.acts_as(memberships.principals[user]) & named
             users_by_roles.setdefault(
                 (acts, tuple(user in users for users in compared_users)), []

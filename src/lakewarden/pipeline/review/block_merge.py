@@ -77,7 +77,7 @@ class MergedFindings:
 
     `census` counts the entities of each type; `classes` and `gains` are by matter: for each
     principal, on how many entities it is let in by ownership alone (of matters that are `coarse`
-    at most). `gone` are users who were removed. `names` are those of the first entities of
+    at most). `removed_users` are ids of users. `names` are those of the first entities of
     classes and groups.
     """
 
@@ -87,7 +87,7 @@ class MergedFindings:
     census: Mapping[str, int]
     classes: Mapping[At, tuple[Class, ...]]
     gains: Mapping[At, Counts]
-    gone: frozenset[int]
+    removed_users: frozenset[int]
     names: Mapping[int, str]
     coarse: frozenset[At]
     rows: ds.Dataset
@@ -168,7 +168,7 @@ def gathered(
         census=dict(sorted(census.items())),
         classes=classes,
         gains=gains,
-        gone=frozenset(user for (user,) in columns(GONE, "id")),
+        removed_users=frozenset(user for (user,) in columns(GONE, "id")),
         names=_names(rows, first),
         coarse=coarse,
         rows=rows,

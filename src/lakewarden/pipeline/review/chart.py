@@ -31,10 +31,10 @@ def bars(title: str, values: Sequence[Bar]) -> Markup:
     """Horizontal bars, each below its name; the longest one fills the width."""
     if not values:
         return element("p", "Nothing to show.", class_="nothing")
-    most = max(1, *(bar.value for bar in values))
+    maximum = max(1, *(bar.value for bar in values))
     room = WIDTH - _NUMBERS
     lines = [
-        _line(bar, number * _LINE, max(1.0, bar.value / most * room) if bar.value else 0.0)
+        _line(bar, number * _LINE, max(1.0, bar.value / maximum * room) if bar.value else 0.0)
         for number, bar in enumerate(values)
     ]
     return _svg(title, len(values) * _LINE, lines, values)
@@ -63,7 +63,7 @@ def columns(
     title: str, names: Sequence[str], series: Sequence[tuple[str, Sequence[int]]]
 ) -> Markup:
     """Groups of upright bars: for each name one bar of every series."""
-    most = max([1, *(value for _, values in series for value in values)])
+    maximum = max([1, *(value for _, values in series for value in values)])
     room = (WIDTH - 20) / max(1, len(names))
     width = room * 0.8 / max(1, len(series))
     drawn: list[Markup] = []
@@ -71,7 +71,7 @@ def columns(
         left = 10 + place * room
         for number, (of, values) in enumerate(series):
             value = values[place]
-            high = max(1.0, value / most * _HEIGHT) if value else 0.0
+            high = max(1.0, value / maximum * _HEIGHT) if value else 0.0
             drawn.append(
                 element(
                     "g",

@@ -25,7 +25,7 @@ class Column:
     codes: Codes
     of: tuple[int, ...]
 
-    def taken(self, places: Ids) -> Column:
+    def take(self, places: Ids) -> Column:
         """The column at other places; nobody where there is none (-1)."""
         absent = places < 0
         if not absent.any():
@@ -68,9 +68,9 @@ def distinct(keys: Codes, width: int) -> tuple[Codes, Codes]:
     if width > max(_DENSE, 4 * len(keys)):
         values, numbers = np.unique(keys, return_inverse=True)
         return values.astype(np.int64), numbers.reshape(-1).astype(np.int64)
-    seen = np.zeros(width, dtype=bool)
-    seen[keys] = True
-    places = np.flatnonzero(seen)
+    occurs = np.zeros(width, dtype=bool)
+    occurs[keys] = True
+    places = np.flatnonzero(occurs)
     table = np.zeros(width, dtype=np.int64)
     table[places] = np.arange(len(places))
     return places, table[keys]

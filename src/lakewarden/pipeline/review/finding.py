@@ -121,7 +121,7 @@ class _Finder:
                 assets.append(self._listing.assets(type, ids, agenda, columns, named))
         yield from assets
         yield self._naming.audiences()
-        yield from self._listing.gone()
+        yield from self._listing.removed_users()
         yield self._texts()
 
     def grouped(self, again: Matters) -> Iterator[pa.RecordBatch]:
@@ -209,13 +209,15 @@ class _Finder:
             container=groups.names,
             users=[canonical(judged_class.some) for judged_class in classes],
             every=[canonical(judged_class.every) for judged_class in classes],
-            keys=[self._said(judged_class) for judged_class in classes],
+            keys=[self._atom_digests(judged_class) for judged_class in classes],
         )
         # Whoever owning, or being, anything lets in meets one of the atoms about that.
-        gains = self._most(groups).gains([judged_class.atoms for judged_class in classes])
+        gains = self._ownership_bounds(groups).gains(
+            [judged_class.atoms for judged_class in classes]
+        )
         yield from _gained(MOST, groups.type, number, gains)
 
-    def _most(self, groups: Groups) -> OwnershipBounds:
+    def _ownership_bounds(self, groups: Groups) -> OwnershipBounds:
         """What counts owners in the groups, kept while these are asked about."""
         if self._counting is None or self._counting[0] is not groups:
             self._counting = groups, OwnershipBounds(self._owning, self._residues, groups)
@@ -224,7 +226,7 @@ class _Finder:
     def _numbers(self, group: Group) -> list[int]:
         return [self._residues.number(atom) for atom in group.atoms]
 
-    def _said(self, group: Group) -> list[bytes]:
+    def _atom_digests(self, group: Group) -> list[bytes]:
         """What is said on a group, nobody that a relation leads to named."""
         numbers = {self._residues.plain(number) for number in self._numbers(group)}
         self._shown |= numbers

@@ -87,14 +87,14 @@ class Grouping(Algebra[Sides, Groups]):
     def _settled(
         self, rule: Node, groups: Groups, sides: Sides
     ) -> tuple[list[BitMap], list[BitMap]]:
-        some, every = list(map(BitMap, sides.some)), list(map(BitMap, sides.most))
+        some, every = list(map(BitMap, sides.some)), list(map(BitMap, sides.upper))
         sizes = np.diff(groups.starts)
         examined, step = 0, _FIRST
         while True:
             left = [
                 g
                 for g in range(len(groups))
-                if examined < sizes[g] and (some[g] != sides.most[g] or every[g] != sides.every[g])
+                if examined < sizes[g] and (some[g] != sides.upper[g] or every[g] != sides.every[g])
             ]
             if not left:
                 return some, every
@@ -147,31 +147,31 @@ class Grouping(Algebra[Sides, Groups]):
     def holds(self, privilege: str, place: Groups) -> Sides:
         allows, denies = self._grants(privilege, place)
         own = self._self(privilege, place)
-        some, most, every, atoms = [], [], [], []
+        some, upper, every, atoms = [], [], [], []
         for allowed, denied in zip(allows, denies, strict=True):
-            given, most_given = self._spoken_to(allowed)
+            surely_allowed, allowed_some = self._spoken_to(allowed)
             surely_denied, denied_some = self._spoken_to(denied)
-            some.append(most_given - denied_some)
-            most.append(most_given - surely_denied)
-            every.append(given - denied_some)
-            atoms.append(_said(privilege, [g for g, _ in (*allowed, *denied)]) | own)
-        return Sides(some, most, every, tuple(atoms))
+            some.append(allowed_some - denied_some)
+            upper.append(allowed_some - surely_denied)
+            every.append(surely_allowed - denied_some)
+            atoms.append(_atoms(privilege, [g for g, _ in (*allowed, *denied)]) | own)
+        return Sides(some, upper, every, tuple(atoms))
 
     def not_denied(self, privilege: str, place: Groups) -> Sides:
         _, denies = self._grants(privilege, place)
-        everyone = self._people.crowd.everyone
+        everyone = self._people.users.everyone
         bounds = [self._spoken_to(denied) for denied in denies]
-        least = [everyone - denied_some for _, denied_some in bounds]
-        most = [everyone - surely_denied for surely_denied, _ in bounds]
-        atoms = [_said(privilege, [grant for grant, _ in denied]) for denied in denies]
-        return Sides(least, most, least, atoms)
+        lower = [everyone - denied_some for _, denied_some in bounds]
+        upper = [everyone - surely_denied for surely_denied, _ in bounds]
+        atoms = [_atoms(privilege, [grant for grant, _ in denied]) for denied in denies]
+        return Sides(lower, upper, lower, atoms)
 
     def may(self, operation: str, place: Groups) -> Sides:
         rule = self._snapshot.model.operation(operation).rule_or_none(place.type)
         return self.constant(False, place) if rule is None else self.evaluate(rule, place)
 
     def constant(self, truth: bool, place: Groups) -> Sides:
-        users = self._people.crowd.everyone if truth else BitMap()
+        users = self._people.users.everyone if truth else BitMap()
         alike = [users] * len(place)
         return Sides(alike, alike, alike, [frozenset()] * len(place))
 
@@ -198,7 +198,7 @@ class Grouping(Algebra[Sides, Groups]):
     def _exactly(self, node: Node, place: Groups) -> Sides:
         column = self._reduction.evaluate(node, Spots(place.ids))
         some = [BitMap() for _ in place.names]
-        every = [BitMap(self._people.crowd.everyone) for _ in place.names]
+        every = [BitMap(self._people.users.everyone) for _ in place.names]
         atoms: list[set[Residue]] = [set() for _ in place.names]
         for group, code in _pairs(place.codes, len(place), column):
             users = self._audience.stated(column.of[code])
@@ -262,7 +262,7 @@ def _pairs(groups: Codes, count: int, column: Column) -> list[list[int]]:
     return rows
 
 
-def _said(privilege: str, grants: Sequence[Grant]) -> Atoms:
+def _atoms(privilege: str, grants: Sequence[Grant]) -> Atoms:
     """What the grants say of one privilege."""
     covered: Cover = cover({0: list(grants)}, [0])
     atoms: set[Residue] = {Owned((), types, ids) for types, ids in covered.owners}

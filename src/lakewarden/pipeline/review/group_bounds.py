@@ -62,7 +62,7 @@ class Sides(NamedTuple):
     """
 
     some: Sequence[BitMap]
-    most: Sequence[BitMap]
+    upper: Sequence[BitMap]
     every: Sequence[BitMap]
     atoms: Sequence[Atoms]
 
@@ -89,7 +89,7 @@ def either(first: Sides, second: Sides) -> Sides:
     """Bounds for whom one of two lets in."""
     return Sides(
         [a | b for a, b in zip(first.some, second.some, strict=True)],
-        [a | b for a, b in zip(first.most, second.most, strict=True)],
+        [a | b for a, b in zip(first.upper, second.upper, strict=True)],
         [a | b for a, b in zip(first.every, second.every, strict=True)],
         [a | b for a, b in zip(first.atoms, second.atoms, strict=True)],
     )
@@ -104,7 +104,7 @@ def both(first: Sides, second: Sides) -> Sides:
     ]
     return Sides(
         some,
-        [a & b for a, b in zip(first.most, second.most, strict=True)],
+        [a & b for a, b in zip(first.upper, second.upper, strict=True)],
         [a & b for a, b in zip(first.every, second.every, strict=True)],
         [a | b for a, b in zip(first.atoms, second.atoms, strict=True)],
     )

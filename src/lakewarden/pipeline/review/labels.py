@@ -128,21 +128,21 @@ def words_of(label: str) -> frozenset[str]:
 class Sensitive:
     """Tells sensitive labels by their words, or by their whole names."""
 
-    def __init__(self, given: Iterable[str] | None = None) -> None:
-        """`given`: words or names of labels in the place of `WORDS`; raises `BadInput` for ''."""
-        self.given = tuple(sorted({term.strip() for term in (WORDS if given is None else given)}))
-        if "" in self.given:
+    def __init__(self, terms: Iterable[str] | None = None) -> None:
+        """`terms`: words or names of labels in the place of `WORDS`; raises `BadInput` for ''."""
+        self.terms = tuple(sorted({term.strip() for term in (WORDS if terms is None else terms)}))
+        if "" in self.terms:
             raise BadInput("expected words, or names of tags or terms", where="--sensitive")
 
     @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(term.lower() for term in self.given)
+    def _folded(self) -> frozenset[str]:
+        return frozenset(term.lower() for term in self.terms)
 
     def __contains__(self, label: str) -> bool:
         """Whether the label, `type:name`, is a sensitive one."""
         _, _, name = label.partition(":")
         names = {label.lower(), name.lower(), name.lower().rpartition(":")[2]}
-        return bool(self._known & (names | words_of(name)))
+        return bool(self._folded & (names | words_of(name)))
 
     def of(self, *labels: pa.ListArray) -> pa.ListArray:
         """Of the labels of each asset those that are sensitive, in order."""

@@ -56,7 +56,7 @@ class Naming:
             made = np.empty(len(stands), dtype=object)
             for place, (code, *around) in enumerate(stands.tolist()):
                 met = {
-                    clause: owning.meeting(clause, at)
+                    clause: owning.users_meeting(clause, at)
                     for clause, at in zip(clauses, around, strict=True)
                 }
                 made[place] = self._key(self._users(column.of[code], met, audience))

@@ -187,7 +187,7 @@ class Owning:
         """Those who are let in, if they meet the clauses of the mask. Not to be changed."""
         known = self._known.get((number, mask))
         if known is None:
-            everyone, nobody = self._people.crowd.everyone, BitMap()
+            everyone, nobody = self._people.users.everyone, BitMap()
             met = {clause for place, clause in enumerate(clauses) if mask >> place & 1}
             known = self._known[number, mask] = self._audience.with_owners(
                 number, lambda atom: everyone if clause_of(atom) in met else nobody
@@ -237,7 +237,7 @@ class Owning:
             for part, column in zip(before, stands.T, strict=True):
                 for clause, keys in part.met.items():
                     bit = 1 << clauses.index(clause)
-                    masks |= np.where(_among(column[places] * self.size + users, keys), bit, 0)
+                    masks |= np.where(_is_member(column[places] * self.size + users, keys), bit, 0)
                     mine |= bit if part is own else 0
             lengths = np.bincount(places, minlength=len(stands))
             offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -249,7 +249,7 @@ class Owning:
     def around(self, clause: Clause, ids: Ids) -> tuple[Codes, int]:
         """For each entity the code of whom a clause looks at there, and how many codes there are.
 
-        `meeting` says who that is.
+        `users_meeting` returns those users.
         """
         return self._column(clause[:2], ids)
 
@@ -267,7 +267,7 @@ class Owning:
         met = {}
         for clause in clauses:
             if clause[:2] == part:
-                users = [self._meeting(clause, code) for code in distinct_codes]
+                users = [self._compute_users(clause, code) for code in distinct_codes]
                 base = (
                     np.repeat(np.arange(len(distinct_codes)), [len(u) for u in users]) * self.size
                 )
@@ -277,15 +277,15 @@ class Owning:
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return _Members(part, codes, len(distinct_codes), offsets, keys % self.size, met)
 
-    def meeting(self, clause: Clause, code: int) -> BitMap:
+    def users_meeting(self, clause: Clause, code: int) -> BitMap:
         """The users who meet a clause where `around` has the code. Not to be changed."""
         known = self._met.get((clause, code))
         if known is None:
-            users = BitMap(self._meeting(clause, code).astype(np.uint32))
+            users = BitMap(self._compute_users(clause, code).astype(np.uint32))
             known = self._met[clause, code] = users
         return known
 
-    def _meeting(self, clause: Clause, code: int) -> Codes:
+    def _compute_users(self, clause: Clause, code: int) -> Codes:
         """The users who meet a clause where its part has the code, ascending."""
         _, is_owner, types, exactly = clause
         if not is_owner:
@@ -321,7 +321,7 @@ def _spread(offsets: Codes, codes: Codes) -> tuple[Codes, Codes]:
     return offsets[codes][places] + np.arange(len(places)) - before[places], places
 
 
-def _among(values: Codes, known: Codes) -> Flags:
+def _is_member(values: Codes, known: Codes) -> Flags:
     """For each value whether it is among those known, which are ascending."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)

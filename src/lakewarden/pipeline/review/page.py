@@ -67,7 +67,7 @@ def page(summary: Summary) -> str:
     places = {
         "realm": summary.source.facts["realm"],
         "written": _date(summary.source.age["written"]),
-        "words": ", ".join(summary.source.words),
+        "words": ", ".join(summary.source.sensitive_terms),
         "style": Markup(style),
         "style_digest": _digest(style),
         "script": Markup(script),

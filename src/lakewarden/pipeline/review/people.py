@@ -98,8 +98,10 @@ def rows_at(folder: Path, places: Sequence[int]) -> list[dict[str, Any]]:
     with pq.ParquetFile(_file(folder)) as file:
         for page, page_places in sorted(places_by_page.items()):
             rows = file.read_row_group(page)
-            taken = rows.take(pa.array([place - page * PAGE for place in page_places])).to_pylist()
-            row_by_place.update(zip(page_places, taken, strict=True))
+            page_rows = rows.take(
+                pa.array([place - page * PAGE for place in page_places])
+            ).to_pylist()
+            row_by_place.update(zip(page_places, page_rows, strict=True))
     return [row_by_place[place] for place in places]
 
 

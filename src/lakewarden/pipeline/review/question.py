@@ -87,7 +87,10 @@ class Chosen:
 
     def options(self) -> dict[str, str]:
         """The choice as a manifest names it among the options."""
-        return {"privileges": _said(self.privileges), "operations": _said(self.operations)}
+        return {
+            "privileges": _name_list(self.privileges),
+            "operations": _name_list(self.operations),
+        }
 
     def agenda(self, model: Model, type: str) -> Agenda:
         """What is asked of entities of `type` (empty: without a resource); remembered."""
@@ -127,7 +130,7 @@ class Chosen:
                 yield rule, Question(OPERATION, operation.name, operation.title, uses_request)
 
 
-def _said(names: frozenset[str] | None) -> str:
+def _name_list(names: frozenset[str] | None) -> str:
     return "all" if names is None else " ".join(sorted(names)) or "none"
 
 
@@ -192,13 +195,13 @@ def parts(model: Model, rule: Node, type: str = "") -> Iterator[Node]:
 
     Rules that `may` names are those of any type, unless the place is that of the target.
     """
-    seen: set[str] = set()
+    visited: set[str] = set()
     todo = [(rule, type)]
     while todo:
         node, at = todo.pop()
         yield node
-        if isinstance(node, May) and node.operation not in seen:
-            seen.add(node.operation)
+        if isinstance(node, May) and node.operation not in visited:
+            visited.add(node.operation)
             named = model.operation(node.operation)
             of_type = named.rule_or_none(at) if at else None
             rules = named.rules.values() if of_type is None else (of_type,)

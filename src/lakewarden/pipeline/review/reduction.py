@@ -188,14 +188,14 @@ class Reduction(Algebra[Column, Spots]):
         codes, stands = joined(parts)
         numbers = []
         for cover, owner, person in self._few(stands):
-            number = self._held(privilege, covers[cover], owner, place)
+            number = self._granted(privilege, covers[cover], owner, place)
             if people[person] is not None:
                 own = self._itself(place, people[person], exactly=True)
                 number = self.residues.any_of((number, own))
             numbers.append(number)
         return column_of(codes, numbers)
 
-    def _held(self, privilege: str, cover: Cover, owner: int, place: Spots) -> int:
+    def _granted(self, privilege: str, cover: Cover, owner: int, place: Spots) -> int:
         """What covers an entity, said as a residue."""
         residues = self.residues
         opened = [self._owned(place, owner, *clause) for clause in cover.owners]
@@ -242,7 +242,7 @@ class Reduction(Algebra[Column, Spots]):
     def _owner_at(self, level: str, place: Spots) -> Column:
         if level != SELF:
             spots, places = self._moved(level, place)
-            return self._owner_at(SELF, spots).taken(places)
+            return self._owner_at(SELF, spots).take(places)
         codes, stands = joined([self._owner_part(place)])
         return Column(codes, tuple(self._owned(place, owner) for (owner,) in stands.tolist()))
 
@@ -323,7 +323,7 @@ class Reduction(Algebra[Column, Spots]):
         spots, places = self._moved(selector, place)
         if not len(spots.ids):
             return self.constant(False, place)
-        return self.evaluate(inner, spots).taken(places)
+        return self.evaluate(inner, spots).take(places)
 
     def related(self, source: str, inner: Node, place: Spots, *, every: bool) -> Column:
         if source.startswith(REQUEST):
@@ -338,7 +338,7 @@ class Reduction(Algebra[Column, Spots]):
         _, first, places = np.unique(above, return_index=True, return_inverse=True)
         one_each = Spots(place.ids[first], place.path, place.named)
         column = self._related(ANCESTORS, inner, one_each, every=every)
-        return column.taken(places.reshape(-1).astype(np.int32))
+        return column.take(places.reshape(-1).astype(np.int32))
 
     def _related(self, source: str, inner: Node, place: Spots, *, every: bool) -> Column:
         rows, targets = related_ids(self.snapshot, source, place.ids)
@@ -348,7 +348,7 @@ class Reduction(Algebra[Column, Spots]):
         column = self.constant(False, spots)
         if len(spots.ids):
             column = self.evaluate(inner, spots)
-        column = column.taken(places)
+        column = column.take(places)
         numbers = np.array(column.of, dtype=np.int64)[column.codes]
         return self._of_sets(len(place.ids), rows, numbers, every=every)
 

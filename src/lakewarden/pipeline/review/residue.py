@@ -210,17 +210,17 @@ class Residues:
         """The residue of which some part holds, as simple as it can be said."""
         return self._join(frozenset(parts), every=False)
 
-    def _join(self, given: frozenset[int], *, every: bool) -> int:
-        known = self._joined.get((every, given))
+    def _join(self, numbers: frozenset[int], *, every: bool) -> int:
+        known = self._joined.get((every, numbers))
         if known is None:
-            known = self._joined[every, given] = self._joined_anew(given, every=every)
+            known = self._joined[every, numbers] = self._joined_anew(numbers, every=every)
         return known
 
-    def _joined_anew(self, given: frozenset[int], *, every: bool) -> int:
+    def _joined_anew(self, numbers: frozenset[int], *, every: bool) -> int:
         form, other = (All, Any) if every else (Any, All)
         empty, full = (EVERYBODY, NOBODY) if every else (NOBODY, EVERYBODY)
         flat: set[int] = set()
-        for number in given:
+        for number in numbers:
             part = self._residues[number]
             flat.update(part.parts if isinstance(part, form) else (number,))
         flat.discard(empty)

@@ -94,7 +94,7 @@ def make_review(  # noqa: PLR0913 — a parameter for each option
     options = {
         **questions.options(),
         "classes": "all" if classes is None else str(classes),
-        "sensitive": " ".join(labels.given),
+        "sensitive": " ".join(labels.terms),
     }
     job = Job(KIND, out, tuple(SCHEMAS), spark, inputs, options, progress)
     reviewing = _Reviewing(job, index, questions, classes, use, labels, age_of(source))
@@ -180,11 +180,11 @@ class _Reviewing:
         findings = self._gathered
         coarse = assets.reached(findings, self.chosen)
         labels = labels_of(self.index)
-        describing = assets.Describing(findings.people, findings.gone, coarse, labels)
+        describing = assets.Describing(findings.people, findings.removed_users, coarse, labels)
         sizes = self._put_assets(describing, folder)
         naming = people.Naming(self._blocks, findings.people, labels, self.sensitive)
         _put_each(people.paged(self._named(naming)), folder / PEOPLE)
-        known = assets.standing(findings.people, findings.gone)
+        known = assets.standing(findings.people, findings.removed_users)
         owners = sorted((owner, n, *known[owner]) for owner, n in describing.owners.items())
         _put(table(OWNERS, zip(*owners, strict=True)), folder / OWNERS)
         for group, rows in assets.group_rows(describing.groups, findings, coarse).items():
@@ -231,7 +231,7 @@ class _Reviewing:
         return sizes
 
     def write(self, folder: Path) -> Counts:
-        source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.given)
+        source = Source(self.index.manifest, self.facts(), self.age, self.sensitive.terms)
         summary = summed(self.job.version_folder, source)
         (folder / SPREADSHEETS).mkdir()
         files = export(self.job.version_folder, folder / SPREADSHEETS)

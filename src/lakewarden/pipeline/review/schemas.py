@@ -140,7 +140,7 @@ COARSE: Final = "coarse"
 """What a row is about: a class, or a group of entities that need not be alike."""
 
 
-def words(principal: Principal) -> str:
+def principal_label(principal: Principal) -> str:
     """The principal as people write it.
 
     >>> words(Principal("group", "staff"))

@@ -59,13 +59,13 @@ Rows = Sequence[Mapping[str, Any]]
 class Source:
     """What a review is of: the manifest of the index, facts of the review, and the index's age.
 
-    `words` are those by which labels are sensitive.
+    `sensitive_terms` are those by which labels are sensitive.
     """
 
     index: Manifest
     facts: Mapping[str, Any]
     age: Mapping[str, Any]
-    words: Sequence[str]
+    sensitive_terms: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

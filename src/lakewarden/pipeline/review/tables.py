@@ -30,7 +30,7 @@ from lakewarden.pipeline.review.schemas import (
     REVIEW,
     ROLE_SETS,
     SCHEMAS,
-    words,
+    principal_label,
 )
 
 Counts = NDArray[np.int64]
@@ -69,7 +69,7 @@ class _ClassRow:
     """A class, or a group, of a matter, what it comes to, and the cells that say so."""
 
     of: Class | Group
-    said: _Outcome
+    outcome: _Outcome
     cells: tuple[Any, ...]
 
 
@@ -159,14 +159,14 @@ class Tables:
 
     def _count(self, at: At, parts: Sequence[_ClassRow]) -> None:
         """On how many entities each role set may, by statements: at most, and at least."""
-        most, least = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
+        upper, lower = (np.zeros(len(self._sets), dtype=np.int64) for _ in range(2))
         for part in parts:
-            outcome = part.said
+            outcome = part.outcome
             surely = outcome.sets if outcome.every is outcome.some else self._sets.of(outcome.every)
-            most[np.asarray(outcome.sets.to_array())] += part.of.entities
-            least[np.asarray(surely.to_array())] += part.of.entities
-        if most.any():
-            self._reach[self._matters[at]], self._surely[self._matters[at]] = most, least
+            upper[np.asarray(outcome.sets.to_array())] += part.of.entities
+            lower[np.asarray(surely.to_array())] += part.of.entities
+        if upper.any():
+            self._reach[self._matters[at]], self._surely[self._matters[at]] = upper, lower
 
     def _question_cells(self, row: _Row, parts: Sequence[_ClassRow]) -> tuple[Any, ...]:
         return (
@@ -180,8 +180,8 @@ class Tables:
             row.at in self._findings.coarse,
             self._findings.census[row.at[0]],
             len(parts),
-            sum(part.of.entities for part in parts if part.said.some),
-            len(BitMap.union(BitMap(), *(part.said.some for part in parts))),
+            sum(part.of.entities for part in parts if part.outcome.some),
+            len(BitMap.union(BitMap(), *(part.outcome.some for part in parts))),
         )
 
     def _part_cells(self, part: _ClassRow) -> tuple[Any, ...]:
@@ -212,7 +212,7 @@ class Tables:
         )
 
     def _names(self, ids: Iterable[int]) -> list[str]:
-        return list(map(words, principals_of(self._people, ids)))
+        return list(map(principal_label, principals_of(self._people, ids)))
 
     def _principal_rows(self) -> Iterator[tuple[Any, ...]]:
         memberships = self._people.memberships
@@ -233,15 +233,15 @@ class Tables:
         )
 
     def _by_principal(self) -> Sequence[Any]:
-        users = sorted(self._people.crowd.everyone)
+        users = sorted(self._people.users.everyone)
         sets = np.array([self._sets.set_of[user] for user in users], dtype=np.int64)
         gains = {self._matters[at]: counts[users] for at, counts in self._findings.gains.items()}
         ways, count = range(len(WAYS)), len(self._sets)
-        most = [self._by_way(way, self._reach, count)[sets] for way in ways]
-        least = [self._by_way(way, self._surely, count)[sets] for way in ways]
+        upper = [self._by_way(way, self._reach, count)[sets] for way in ways]
+        lower = [self._by_way(way, self._surely, count)[sets] for way in ways]
         owned = [self._by_way(way, gains, len(users)) for way in ways]
         names = [self._people.memberships.principals[user].name for user in users]
-        return (users, names, sets, *most, *least, *owned, *_sparse(gains, len(users)))
+        return (users, names, sets, *upper, *lower, *owned, *_sparse(gains, len(users)))
 
     def _by_way(self, way: int, counts: Mapping[int, Counts], size: int) -> Counts:
         """The counts of a way, over all types."""
@@ -257,12 +257,12 @@ class Tables:
         owning = {
             u for gains in self._findings.gains.values() for u in np.flatnonzero(gains).tolist()
         }
-        everyone = self._people.crowd.everyone
+        everyone = self._people.users.everyone
         for user in sorted(self._people.memberships.stored):
             principal = self._people.memberships.principals[user]
             if principal.kind != USER:
                 continue
-            if user in self._findings.gone:
+            if user in self._findings.removed_users:
                 yield user, *principal, REMOVED
             if user not in everyone:
                 yield user, *principal, BEYOND

@@ -44,10 +44,10 @@ def _crossing(sources: Ints, targets: Ints, bits: int) -> Ints:
 
 
 def _parents(bones: Skeleton, changed: Changed, shift: Shift) -> Ints:
-    now = shift.ids(np.arange(bones.count, dtype=np.int64))
-    stays = now >= 0
+    new_ids = shift.ids(np.arange(bones.count, dtype=np.int64))
+    stays = new_ids >= 0
     parents = np.full(shift.count, TOP, np.int64)
-    parents[now[stays]] = shift.ids(bones.parents[stays])
+    parents[new_ids[stays]] = shift.ids(bones.parents[stays])
     for node, parent in (*changed.moved.items(), *changed.fresh.items()):
         parents[shift.id(node)] = TOP if parent == TOP else shift.id(parent)
     return parents
@@ -73,7 +73,7 @@ def described_subjects(nodes: Nodes, shift: Shift) -> set[int]:
     if not keys:
         return set()
     places = np.flatnonzero(rows.of_word(keys)).tolist()
-    pairs = {(int(rows.ids[at]), rows.words[int(rows.codes[at])]) for at in places}
+    pairs = {(int(rows.ids[at]), rows.texts[int(rows.codes[at])]) for at in places}
     pairs = {pair for pair in pairs if pair[0] not in nodes.emptied}
     for (node, attribute), values in nodes.attributes.items():
         pair = (node, attribute)

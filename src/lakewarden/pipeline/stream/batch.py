@@ -32,7 +32,7 @@ from lakewarden.pipeline.memory import peak
 from lakewarden.pipeline.parquet_output import union
 from lakewarden.pipeline.product import Input, Manifest, key_of, place, sha256_of
 from lakewarden.pipeline.stream import reused_matches
-from lakewarden.pipeline.stream.events import Line, Stretch, taken
+from lakewarden.pipeline.stream.events import Line, Stretch, events_after
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import text_of
 from lakewarden.pipeline.stream.row_changes import MOVED
@@ -72,7 +72,7 @@ def apply(
     """
     progress("read", 0, 1, "")
     known = open_index(out)
-    batch = taken(lines, known, whole=whole)
+    batch = events_after(lines, known, whole=whole)
     events = sum(len(stretch.events) for stretch in batch.stretches)
     progress("read", 1, 1, f"{events:,} events, {len(batch.waiting):,} lines wait for others")
     if not batch.stretches:
@@ -123,14 +123,14 @@ def _version(
         batch.stages(),
         batch,
         facts=lambda: new_plan.facts,
-        report=lambda: {**read_counts, **_said(new_plan)},
+        report=lambda: {**read_counts, **_reuse_report(new_plan)},
         publish_more=batch.publish,
         keep=keep,
     )
     return manifest, report
 
 
-def _said(executed: Plan) -> dict[str, Any]:
+def _reuse_report(executed: Plan) -> dict[str, Any]:
     moved = executed.rewritten - executed.dirty
     return {
         "ids": "shifted" if executed.is_shifted else "kept",
@@ -140,7 +140,7 @@ def _said(executed: Plan) -> dict[str, Any]:
             "moved": len(moved),
             "kept": executed.context.blocks - len(executed.dirty | executed.rewritten),
         },
-        "scopes": {"carried": len(executed.carried), "anew": len(executed.anew)},
+        "scopes": {"carried": len(executed.reused_scopes), "anew": len(executed.anew)},
     }
 
 
@@ -205,7 +205,7 @@ class _Batch:
 
     def _is_matched_as_before(self) -> bool:
         executed = self.plan
-        same = all(before == now for before, now in executed.carried.items())
+        same = all(before == now for before, now in executed.reused_scopes.items())
         return same and not (
             executed.dirty or executed.anew or executed.is_shifted or executed.loses
         )
@@ -215,11 +215,11 @@ class _Batch:
         before = parquet_output.read(self.job.spark, self.known.folder / index.MATCHES, MATCHES)
         if executed.is_shifted:
             yield reused_matches.moved(
-                before, executed.carried, executed.shift, executed.clean, executed.context
+                before, executed.reused_scopes, executed.shift, executed.clean, executed.context
             )
         else:
             clean = reused_matches.in_blocks(before, executed.clean)
-            yield reused_matches.renumbered(clean, executed.carried)
+            yield reused_matches.renumbered(clean, executed.reused_scopes)
         if executed.dirty:
             blocks = reused_matches.in_blocks(self._blocks(), executed.dirty)
             yield each_block(blocks, executed.context, matches, MATCHES)

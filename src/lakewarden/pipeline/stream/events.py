@@ -55,7 +55,7 @@ class Stretch:
     sha256: str
 
 
-class Taken(NamedTuple):
+class EventBatch(NamedTuple):
     """The stretches that follow the index, in order; lines to wait; how many lines were passed."""
 
     stretches: Sequence[Stretch]
@@ -104,7 +104,7 @@ _Lines = dict[tuple[int, int], _FeedLine]
 """The lines of a stretch, by revision and seq."""
 
 
-def taken(lines: Iterable[Line], index: Index, *, whole: bool) -> Taken:
+def events_after(lines: Iterable[Line], index: Index, *, whole: bool) -> EventBatch:
     """What the lines have for an index. The same line twice counts once.
 
     Passed over are lines of other realms and of revisions that the index has. With `whole` every
@@ -138,7 +138,7 @@ def taken(lines: Iterable[Line], index: Index, *, whole: bool) -> Taken:
         else:
             stretches.append(_stretch(together, index, reached))
             reached = until
-    return Taken(stretches, waiting, passed)
+    return EventBatch(stretches, waiting, passed)
 
 
 def _is_complete(lines: _Lines, until: int) -> bool:

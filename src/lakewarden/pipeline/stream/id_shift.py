@@ -118,7 +118,7 @@ class _Pieces:
             name = self._names[node]
             place = _Place(before.get(node, end), depth, name.name, name.type, node)
             self._inserts.setdefault(self._piece_of(parent), []).append(place)
-        for node in (*changed.moved, *changed.gone):
+        for node in (*changed.moved, *changed.removed):
             stop = int(self._ends[node]) if node in changed.moved else node + 1
             piece = self._piece_of(int(self._parents[node]))
             self._cuts.setdefault(piece, []).append((node, stop))

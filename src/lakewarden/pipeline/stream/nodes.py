@@ -156,7 +156,7 @@ class Nodes:
         target_nodes = {target for (_, _, target), present in self.edges.items() if present}
         for place in np.flatnonzero(np.isin(rows.to, not_stored)).tolist():
             source, target = int(rows.ids[place]), int(rows.to[place])
-            key = (source, rows.words[int(rows.codes[place])], target)
+            key = (source, rows.texts[int(rows.codes[place])], target)
             if source not in self.emptied and key not in removed:
                 target_nodes.add(target)
         return {node for node in target_nodes if not self.is_stored(node)}
@@ -214,19 +214,19 @@ class Changed:
     """How the tree of the nodes differs from that of the index.
 
     `moved` and `fresh` are nodes of the index that have another place or name, and new ones, with
-    what they lie in now; `gone` are no more. `restated` are others that came to be stored or
+    what they lie in now; `removed` no longer exist. `restated` are others that came to be stored or
     only named.
     """
 
     moved: Mapping[int, int]
     fresh: Mapping[int, int]
-    gone: frozenset[int]
+    removed: frozenset[int]
     restated: frozenset[int]
 
     @property
     def is_any(self) -> bool:
         """Whether ids shift, or could."""
-        return bool(self.moved or self.fresh or self.gone)
+        return bool(self.moved or self.fresh or self.removed)
 
 
 def changed(nodes: Nodes) -> Changed:
@@ -251,11 +251,11 @@ def changed(nodes: Nodes) -> Changed:
 
 def _refuse_cycles(nodes: Nodes, nodes_changed: Changed) -> None:
     for node in (*nodes_changed.moved, *nodes_changed.fresh):
-        seen, at = {node}, nodes.parent(node)
+        visited, at = {node}, nodes.parent(node)
         while at != TOP:
-            if at in seen:
+            if at in visited:
                 entity = nodes.names[node]
                 message = f"`{entity.type}:{entity.name}` would lie below itself"
                 raise BadInput(f"{message}; ingest and index anew")
-            seen.add(at)
+            visited.add(at)
             at = nodes.parent(at)

@@ -55,7 +55,7 @@ class Plan:
     """What the next version is made of.
 
     `dirty` blocks are judged again, and of the others those `rewritten` get other rows; `untouched`
-    are files that stay. `carried` scopes are matched as before, `anew` are matched everywhere:
+    are files that stay. `reused_scopes` are matched as before, `anew` are matched everywhere:
     those of `stated_anew`. It `loses` scopes that nothing states any more.
     """
 
@@ -70,7 +70,7 @@ class Plan:
     dirty: frozenset[int]
     rewritten: frozenset[int]
     untouched: Sequence[Any]
-    carried: Mapping[int, int]
+    reused_scopes: Mapping[int, int]
     anew: Mapping[Reaching, int]
     stated_anew: tuple[Statement, ...]
     loses: bool
@@ -110,7 +110,7 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
         nodes, tree, shift, edges, _common(nodes, shift, anchors), bits
     )
     touched = affected_blocks.touched(nodes, tree, (edges, owners), shift)
-    dirty = affected_blocks.dirty(touched, pairs, bones, tree.gone, shift, bits)
+    dirty = affected_blocks.dirty(touched, pairs, bones, tree.removed, shift, bits)
     context = TaskContext(
         model=known.system.model.name,
         settings=known.system.model.settings,
@@ -129,8 +129,8 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
     )
     table = prepared(context).table
     regrouped = _in_groups(before.memberships) != _in_groups(memberships)
-    carried = reused_matches.carried(old, table, regrouped=regrouped)
-    anew = {s: n for s, n in table.numbers.items() if n not in set(carried.values())}
+    reused_scopes = reused_matches.reused_scopes(old, table, regrouped=regrouped)
+    anew = {s: n for s, n in table.numbers.items() if n not in set(reused_scopes.values())}
     return Plan(
         context=context,
         policy=policy,
@@ -143,10 +143,10 @@ def plan(known: Index, stretches: Sequence[Stretch], spark: SparkSession, now: f
         dirty=dirty,
         rewritten=rewritten,
         untouched=affected_blocks.untouched(bones, rewritten),
-        carried=carried,
+        reused_scopes=reused_scopes,
         anew=anew,
         stated_anew=_stating(table, frozenset(anew.values())),
-        loses=len(carried) < len(old.scopes),
+        loses=len(reused_scopes) < len(old.scopes),
     )
 
 
@@ -239,7 +239,7 @@ def _shift(nodes: Nodes, tree: Changed, blocks: DataFrame, bits: int) -> Shift:
         for node, parent in (*tree.moved.items(), *tree.fresh.items())
         if parent < bones.count
     }
-    before = _before(blocks, placed, nodes.names, {*tree.moved, *tree.gone}, bits)
+    before = _before(blocks, placed, nodes.names, {*tree.moved, *tree.removed}, bits)
     return shifted(bones.parents, bones.ends, tree, nodes.names, before)
 
 
@@ -285,7 +285,7 @@ def _owning(
 
 def _ownerships(bones: Skeleton, owners: CurrentRows[Owner]) -> tuple[str, ...]:
     codes = np.unique(bones.owners.codes[owners.rest]).tolist()
-    names = {bones.owners.words[code] for code in codes} | {
+    names = {bones.owners.texts[code] for code in codes} | {
         ownership for _, _, ownership in owners.rows
     }
     return ("", *sorted(names - {""}))

@@ -32,16 +32,16 @@ _MOST: Final = 4096
 Row = tuple[int, int, BitMap]
 
 
-def carried(before: Table, now: Table, *, regrouped: bool) -> Mapping[int, int]:
+def reused_scopes(before: Table, after: Table, *, regrouped: bool) -> Mapping[int, int]:
     """The scopes that are matched as before, by their numbers of before and of now.
 
     `regrouped`: who is in which group is not what it was, so what asks for that is matched anew.
     """
-    fields = {name for name, f in now.model.fields.items() if f.origin == ("groups",)}
+    fields = {name for name, f in after.model.fields.items() if f.origin == ("groups",)}
     return {
-        number: now.numbers[scope]
+        number: after.numbers[scope]
         for number, scope in enumerate(before.scopes)
-        if scope in now.numbers and not (regrouped and _asks(scope, fields))
+        if scope in after.numbers and not (regrouped and _asks(scope, fields))
     }
 
 

@@ -60,7 +60,7 @@ def current_edges(nodes: Nodes) -> CurrentRows[Edge]:
     rows = nodes.skeleton.edges
 
     def read(at: int) -> Edge:
-        return int(rows.ids[at]), rows.words[rows.codes[at]], int(rows.to[at])
+        return int(rows.ids[at]), rows.texts[rows.codes[at]], int(rows.to[at])
 
     return _current(nodes, rows, nodes.edges, read)
 
@@ -70,7 +70,7 @@ def current_owners(nodes: Nodes, principals: tuple[Principal, ...]) -> CurrentRo
     rows = nodes.skeleton.owners
 
     def read(at: int) -> Owner:
-        return int(rows.ids[at]), principals[rows.to[at]], rows.words[rows.codes[at]]
+        return int(rows.ids[at]), principals[rows.to[at]], rows.texts[rows.codes[at]]
 
     return _current(nodes, rows, nodes.owners, read)
 

@@ -67,7 +67,7 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     stream = feed.read(spark)
     step = _Step(out, place, whole=feed.is_whole, now=now, keep=keep)
     # What draws the progress cannot be sent to a Connect server, where the steps run then.
-    handler = step.telling(progress) if _is_here(spark) else step.sent(_shared(place))
+    handler = step.telling(progress) if _is_here(spark) else step.portable(_shared(place))
     trigger = {"availableNow": True} if every is None else {"processingTime": f"{every} seconds"}
     writer = stream.writeStream.foreachBatch(handler).trigger(**trigger)
     with _without_py4j_log():
@@ -163,7 +163,7 @@ class _Step:
         """The step, with its progress."""
         return lambda batch, _: self.take(batch, progress)
 
-    def sent(self, archive: Path) -> Callable[[DataFrame, int], None]:
+    def portable(self, archive: Path) -> Callable[[DataFrame, int], None]:
         """The step by itself, for a process that has this package from the archive only.
 
         A Connect server gives what a session was sent to the tasks, but not to this process.

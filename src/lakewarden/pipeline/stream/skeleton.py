@@ -27,16 +27,16 @@ _COLUMNS = ("block", "what", "id", "a", "b", "s", "flag")
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of one kind: whose, what they lead to (relations, owners), and a number of `words`."""
+    """Rows of one kind: whose, what they lead to (relations, owners), and codes of `texts`."""
 
     ids: Ints
     to: Ints
     codes: Ints
-    words: tuple[str, ...]
+    texts: tuple[str, ...]
 
     def of_word(self, selected: frozenset[str]) -> NDArray[np.bool_]:
         """Which rows have one of these words."""
-        matching_codes = [code for code, text in enumerate(self.words) if text in selected]
+        matching_codes = [code for code, text in enumerate(self.texts) if text in selected]
         return np.isin(self.codes, matching_codes)
 
 
@@ -107,10 +107,10 @@ def _wide(table: pa.Table, column: str) -> Ints:
 
 
 def _rows(table: pa.Table, to: str | None) -> Rows:
-    words, codes = encoded(table.column("s"))
+    texts, codes = encoded(table.column("s"))
     ids = _wide(table, "id")
     led = np.full(len(ids), -1, np.int64) if to is None else _wide(table, to)
-    return Rows(ids, led, codes.astype(np.int64), tuple(words))
+    return Rows(ids, led, codes.astype(np.int64), tuple(texts))
 
 
 def upwards(parents: Ints, id: int) -> Iterator[int]:

@@ -25,14 +25,14 @@ LOST: Final = "access long"
 Both = Callable[[pa.Table, pa.Table], pa.Table]
 
 
-def said(blocks: DataFrame, accesses: DataFrame, context: TaskContext, pieces: int) -> DataFrame:
+def decided(blocks: DataFrame, accesses: DataFrame, context: TaskContext, pieces: int) -> DataFrame:
     """What is said of accesses that were allowed; the columns are `SAID`."""
 
     def judge(rows: pa.Table, done: pa.Table) -> pa.Table:
         ways = Ways(_judged(rows, context), context.now, pieces)
         for access in _accesses(done):
             ways.take(access)
-        return pa.Table.from_batches([ways.said()])
+        return pa.Table.from_batches([ways.batch()])
 
     return _together(blocks, accesses, judge, SAID)
 

@@ -23,7 +23,7 @@ from lakewarden.kernel.statement import Effect, Statement, Where
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.who import StoredUsers
 from lakewarden.pipeline.unused.formula import Cell, Cost, least, weights
-from lakewarden.pipeline.unused.narrower_scopes import Narrower, most
+from lakewarden.pipeline.unused.narrower_scopes import Narrower, anchor_limit
 from lakewarden.pipeline.unused.policy import actor_texts, scope_text, texts_of_scopes
 from lakewarden.pipeline.unused.proposal import Change, Proposer, Used
 from lakewarden.pipeline.unused.statement_paths import ACTED, OWNERS, USED, Use
@@ -149,7 +149,7 @@ def together(
     total = UsageTotals({}, {}, frozenset(acted))
     for row in used:
         cell = _cell(row)
-        limit = most(grants.statements[cell[0]].scope, grants.model, pieces)
+        limit = anchor_limit(grants.statements[cell[0]].scope, grants.model, pieces)
         for uses in (total.uses, total.spare) if cell in chosen[row["way"]] else (total.spare,):
             of = uses.setdefault(cell[0], {})
             if cell[1:] not in of:

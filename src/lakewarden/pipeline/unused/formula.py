@@ -36,7 +36,7 @@ Cell = tuple[str, str, int]
 Formula = Mapping[str, "list[Formula]"] | Cell | None
 """See above; as JSON has it, a cell is a list."""
 
-Given = Callable[[Step], Iterable[Cell]]
+GrantingCells = Callable[[Step], Iterable[Cell]]
 """The cells that give the privilege that a node asks for."""
 
 ALL: Final = "all"
@@ -45,22 +45,22 @@ ANY: Final = "any"
 Cost = tuple[int, int, int]
 
 
-def formula(model: Model, node: Node, step: Step, given: Given) -> Formula:
+def formula(model: Model, node: Node, step: Step, granting: GrantingCells) -> Formula:
     """The formula of a node that holds."""
     match node:
         case Holds() if step.allowed_by:
-            return _joined(ANY, sorted(set(given(step))))
+            return _joined(ANY, sorted(set(granting(step))))
         case And() | Every():
-            return _joined(ALL, _inner(model, node, step, given))
+            return _joined(ALL, _inner(model, node, step, granting))
         case Or() | Some() | At() | May():
-            return _joined(ANY, _inner(model, node, step, given))
+            return _joined(ANY, _inner(model, node, step, granting))
         case _:
             return None
 
 
-def _inner(model: Model, node: Node, step: Step, given: Given) -> list[Formula]:
+def _inner(model: Model, node: Node, step: Step, granting: GrantingCells) -> list[Formula]:
     return [
-        formula(model, inner_step, at, given)
+        formula(model, inner_step, at, granting)
         for inner_step, at in pairs(model, node, step)
         if at.holds
     ]

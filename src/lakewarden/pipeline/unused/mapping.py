@@ -123,8 +123,8 @@ def read_mappings(
     for kind in (SPARK, TRINO):
         inner = _inner(section, kind)
         if inner is not None or kind in kinds:
-            given = inner or Section({}, section.at(kind))
-            tables[kind] = _tables(given, system, containers)
+            settings = inner or Section({}, section.at(kind))
+            tables[kind] = _tables(settings, system, containers)
     section.close()
     return Mappings(columns, tables)
 

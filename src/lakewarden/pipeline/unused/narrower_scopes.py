@@ -43,8 +43,8 @@ class Narrower:
         if self.stays or not others:
             return
         mine = self.levels or [set()]
-        most = max(len(mine), len(others))
-        self.levels = [self._both(_at(mine, i), _at(others, i)) for i in range(most)]
+        count = max(len(mine), len(others))
+        self.levels = [self._both(_at(mine, i), _at(others, i)) for i in range(count)]
 
     def _both(self, first: set[Entity] | None, second: set[Entity] | None) -> set[Entity] | None:
         if first is None or second is None:
@@ -63,11 +63,11 @@ class Narrower:
         self.stays = self.stays or not levels
         self.join(None if level is None else {Entity(*e) for e in level} for level in levels)
 
-    def narrowest(self, most: int | None = None) -> frozenset[Entity] | None:
+    def narrowest(self, limit: int | None = None) -> frozenset[Entity] | None:
         """The anchors of the narrowest level that has at most so many; None: the one there is."""
         if self.stays:
             return None
-        few = self.limit if most is None else most
+        few = self.limit if limit is None else limit
         levels = [level for level in self.levels if level and len(level) <= few]
         return frozenset(levels[-1]) if levels else None
 
@@ -90,7 +90,7 @@ def is_by_name(scope: Scope, model: Model) -> bool:
     return not isinstance(scope, (On, Matching)) and named_by(model) is not None
 
 
-def most(scope: Scope, model: Model, pieces: int) -> int:
+def anchor_limit(scope: Scope, model: Model, pieces: int) -> int:
     """How many narrower anchors may take the place of a scope."""
     return NAMES if is_by_name(scope, model) else pieces
 

@@ -98,12 +98,12 @@ class Reader:
 
     def __call__(self, batches: Batches) -> Batches:
         known = prepared(self.context)
-        normalizer = Words(known.system, known.people.memberships)
+        normalizer = NameResolver(known.system, known.people.memberships)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from _batches(self._rows(self.units[number], normalizer))
 
-    def _rows(self, unit: Unit, normalizer: Words) -> Iterator[Row]:
+    def _rows(self, unit: Unit, normalizer: NameResolver) -> Iterator[Row]:
         try:
             for entry in read(unit.kind, unit.files, self.mappings, self.realm):
                 yield normalizer.row(unit.log, entry)
@@ -137,7 +137,7 @@ def _aside(log: str, refused: Refused, reason: str) -> Row:
     return (log, *[None] * 8, reason, detail, refused.place, line)
 
 
-class Words:
+class NameResolver:
     """What the words of touches are in a realm; what was looked up is remembered."""
 
     def __init__(self, system: System, memberships: Memberships) -> None:

@@ -31,7 +31,7 @@ from lakewarden.kernel.statement import (
     check_size,
 )
 from lakewarden.kernel.statement_file import read_statements, write_statement
-from lakewarden.pipeline.unused.narrower_scopes import Narrower, is_by_name, most, named_by
+from lakewarden.pipeline.unused.narrower_scopes import Narrower, anchor_limit, is_by_name, named_by
 from lakewarden.pipeline.unused.statement_paths import OWNERS
 from lakewarden.service.statements import MAX_ID
 
@@ -51,7 +51,7 @@ class StatementPart(NamedTuple):
     """Some words of a statement, for some of its principals, on a scope of their own."""
 
     scope: Scope
-    words: Words
+    privileges: Words
     people: People
 
 
@@ -59,7 +59,7 @@ class StatementPart(NamedTuple):
 class Used:
     """What was used of the word of a statement by way of one principal since the window began."""
 
-    word: str
+    privilege: str
     principal: int
     narrower: Narrower
 
@@ -76,14 +76,14 @@ class Change:
 class Proposer:
     """Makes proposals for the statements of one realm.
 
-    `taken` are the ids there; `pieces` is how many statements may take the place of one;
+    `taken_ids` are the ids in use; `pieces` is how many statements may take the place of one;
     `stored` says whether an entity is.
     """
 
     model: Model
     spelling: Spelling
     memberships: Memberships
-    taken: frozenset[str]
+    taken_ids: frozenset[str]
     stored: frozenset[Entity]
     pieces: int
 
@@ -117,9 +117,11 @@ class Proposer:
             yield exact, scopes
             yield together, scopes
         if is_by_name(statement.scope, self.model):
-            (common,) = self.scopes(statement, [replace(cell, word="") for cell in cells]).values()
-            yield together, dict.fromkeys((cell.word for cell in cells), common)
-        wide: Scopes = dict.fromkeys((cell.word for cell in cells), (statement.scope,))
+            (common,) = self.scopes(
+                statement, [replace(cell, privilege="") for cell in cells]
+            ).values()
+            yield together, dict.fromkeys((cell.privilege for cell in cells), common)
+        wide: Scopes = dict.fromkeys((cell.privilege for cell in cells), (statement.scope,))
         yield exact, wide
         yield together, wide
 
@@ -130,10 +132,10 @@ class Proposer:
 
         At most so many in place of one, by default as many as statements may be.
         """
-        limit = most(statement.scope, self.model, self.pieces)
+        limit = anchor_limit(statement.scope, self.model, self.pieces)
         narrowers: dict[str, Narrower] = {}
         for cell in cells:
-            narrower_scope = narrowers.setdefault(cell.word, Narrower(limit))
+            narrower_scope = narrowers.setdefault(cell.privilege, Narrower(limit))
             narrower_scope.stays = (
                 narrower_scope.stays or cell.narrower.stays or not cell.narrower.levels
             )
@@ -162,9 +164,9 @@ class Proposer:
         number = 1
         for scope, privileges, people in parts:
             id = statement.id
-            while number > 1 and (id == statement.id or id in self.taken):
+            while number > 1 and (id == statement.id or id in self.taken_ids):
                 id = f"{statement.id}~{number}"
-                number += id in self.taken
+                number += id in self.taken_ids
             number += 1
             principals = (self.memberships.principals[id] for id in people - {OWNERS})
             yield replace(
@@ -199,7 +201,7 @@ def _groups(cells: Iterable[Used]) -> dict[Words, People]:
     """The principals by the words that were used by way of them."""
     privileges: dict[int, set[str]] = {}
     for cell in cells:
-        privileges.setdefault(cell.principal, set()).add(cell.word)
+        privileges.setdefault(cell.principal, set()).add(cell.privilege)
     people_by_words: dict[Words, People] = {}
     for principal, own in privileges.items():
         key = frozenset(own)
@@ -210,7 +212,7 @@ def _groups(cells: Iterable[Used]) -> dict[Words, People]:
 def _together(cells: Iterable[Used]) -> dict[Words, People]:
     """All words that were used, for all by way of whom anything was."""
     of = list(cells)
-    return {frozenset(cell.word for cell in of): frozenset(cell.principal for cell in of)}
+    return {frozenset(cell.privilege for cell in of): frozenset(cell.principal for cell in of)}
 
 
 def _parts(
@@ -227,4 +229,4 @@ def _parts(
         key = scope, frozenset(own)
         merged[key] = merged.get(key, frozenset()) | people
     parts = [StatementPart(scope, own, people) for (scope, own), people in merged.items()]
-    return sorted(parts, key=lambda p: (-len(p.words), str(p.scope), sorted(p.words)))
+    return sorted(parts, key=lambda p: (-len(p.privileges), str(p.scope), sorted(p.privileges)))

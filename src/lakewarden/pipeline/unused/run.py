@@ -35,7 +35,7 @@ from lakewarden.pipeline.ingest.version import read_from
 from lakewarden.pipeline.job import Counts, Job, Result, Stage
 from lakewarden.pipeline.product import Input, Manifest, sha256_of
 from lakewarden.pipeline.unused import policy
-from lakewarden.pipeline.unused.access_decisions import lost, said
+from lakewarden.pipeline.unused.access_decisions import decided, lost
 from lakewarden.pipeline.unused.block_assignment import ACCESSES, QUARANTINE, own_entities, placed
 from lakewarden.pipeline.unused.finding import SCHEMAS, Finder, Findings, sizes_of, together
 from lakewarden.pipeline.unused.log_formats import SUFFIXES
@@ -196,14 +196,14 @@ class _Comparing:
 
     def judge(self, folder: Path) -> Counts:
         done = self._accesses.where("allowed")
-        usage = said(self._blocks, done, self.context, self.criteria.pieces)
+        usage = decided(self._blocks, done, self.context, self.criteria.pieces)
         parquet_output.write(usage, folder / "said")
         rows = parquet_output.read(self.job.spark, folder / "said", SAID)
         counts = {row["what"]: row["count"] for row in rows.groupBy("what").count().collect()}
         return {"used": counts.get("used", 0), "denied": counts.get("denied", 0)}
 
     @property
-    def _said(self) -> DataFrame:
+    def _decisions(self) -> DataFrame:
         return parquet_output.read(self.job.spark, self.job.folder("judge") / "said", SAID)
 
     def propose(self, folder: Path) -> Counts:
@@ -224,18 +224,18 @@ class _Comparing:
         system = self.index.system
         rows = _rows(self.job.folder("judge") / "said")
         sizes = sizes_of(known.table, self._sizes())
-        seen = together(rows, known.table, self.criteria.pieces, sizes)
-        anchors = seen.anchors()
+        usage = together(rows, known.table, self.criteria.pieces, sizes)
+        anchors = usage.anchors()
         proposer = Proposer(
             model=system.model,
             spelling=system.spelling,
             memberships=self.context.memberships,
-            taken=frozenset(known.table.statements),
+            taken_ids=frozenset(known.table.statements),
             stored=frozenset(anchors | self._stored_anchors(known.table.statements.values())),
             pieces=self.criteria.pieces,
         )
         memberships, share = self.context.memberships, self.criteria.share
-        return Finder(known.table, memberships, proposer, sizes, share).find(seen)
+        return Finder(known.table, memberships, proposer, sizes, share).find(usage)
 
     def _stored_anchors(self, statements: Iterable[Statement]) -> set[Entity]:
         named = {s.scope.entity for s in statements if isinstance(s.scope, On)}
@@ -261,7 +261,7 @@ class _Comparing:
         """Fails where the proposal would take away what was done."""
         from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
-        denied = self._said.where("what = 'denied'").select(F.col("access").alias("number"))
+        denied = self._decisions.where("what = 'denied'").select(F.col("access").alias("number"))
         allowed = self._accesses.where("allowed").join(denied, "number", "left_anti")
         recent = allowed.where("recent > 0")
         changed = policy.read(self.job.counts("propose")["statements"], self.index.system, PROPOSAL)

@@ -33,7 +33,7 @@ from lakewarden.kernel.subject import Subject
 from lakewarden.pipeline.index.matching import canonical
 from lakewarden.pipeline.index.task_context import CompiledBlock
 from lakewarden.pipeline.unused.formula import Cell, formula, pairs
-from lakewarden.pipeline.unused.narrower_scopes import Chain, Narrower, chain, most
+from lakewarden.pipeline.unused.narrower_scopes import Chain, Narrower, anchor_limit, chain
 
 OWNERS: Final = -1
 """In place of a principal: whoever owns the resource."""
@@ -165,18 +165,18 @@ class Ways:
         rule = self._matrix.operation(access.operation).rule(access.entity.type)
         steps: list[tuple[Cell, Entity]] = []
 
-        def given(step: Step) -> list[Cell]:
+        def granting(step: Step) -> list[Cell]:
             entity = access.entity if step.entity is None else step.entity
-            cells = list(self._given(step.says, step.allowed_by, subject))
+            cells = list(self._granting_cells(step.says, step.allowed_by, subject))
             steps.extend((cell, entity) for cell in cells)
             return cells
 
-        text = json.dumps(formula(model, rule, explained, given), ensure_ascii=False)
+        text = json.dumps(formula(model, rule, explained, granting), ensure_ascii=False)
         way = _Way(text, tuple(sorted(set(steps))))
         depends = self._act(access, subject, rule, explained)
         return way, not depends and all(at == access.entity for _, at in way.cells)
 
-    def _given(
+    def _granting_cells(
         self, privilege: str, statements: tuple[str, ...], subject: Subject
     ) -> Iterator[Cell]:
         """The cells of the statements that give the privilege there."""
@@ -210,7 +210,7 @@ class Ways:
         statement = snapshot.table.statements[id]
         use = self._uses.get((way, cell))
         if use is None:
-            limit = most(statement.scope, snapshot.model, self._pieces)
+            limit = anchor_limit(statement.scope, snapshot.model, self._pieces)
             use = self._uses[way, cell] = Use(Narrower(limit))
         use.last = max(use.last, access.last)
         if not access.n:
@@ -261,7 +261,7 @@ class Ways:
         for at in () if id is None else (id, *coded.tree.ancestors(id)):
             yield from (owner for owner, _ in coded.owners.of(at) if owner in subject.deny)
 
-    def said(self) -> pa.RecordBatch:
+    def batch(self) -> pa.RecordBatch:
         """What is said of them all; the columns are `SAID`."""
         rows: list[tuple[object, ...]] = [(DENIED, number, *[None] * 9) for number in self._denied]
         for (way, cell), use in sorted(self._uses.items()):

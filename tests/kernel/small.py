@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from lakewarden import models
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -264,6 +265,15 @@ rule = "may(ask) @ parent"
 def system(text: str) -> System:
     """The system that a model text declares."""
     return of_model(models.loads(text, "small.toml"))
+
+
+def binding(of: System, *, rows: str = "", values: str = "") -> System:
+    """The system, in which one type has rows to filter and one has values to mask."""
+    types = {
+        name: replace(declared, filtered=name == rows, masked=name == values)
+        for name, declared in of.model.types.items()
+    }
+    return replace(of, model=replace(of.model, types=types))
 
 
 LAKE_SYSTEM = system(LAKE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -56,6 +57,8 @@ denies = true
 [types.lake]
 [types.table]
 parent = "lake"
+[types.column]
+parent = "table"
 [privileges.READ]
 on = ["lake", "table"]
 aliases = ["LOOK"]
@@ -72,7 +75,14 @@ grantable = false
 origin = "type"
 aliases = "SORT"
 """
-MODEL = read(tomllib.loads(HEAD), "tiny.toml")
+BARE = read(tomllib.loads(HEAD), "tiny.toml")
+MODEL = replace(
+    BARE,
+    types={
+        name: replace(declared, filtered=name == "table", masked=name == "column")
+        for name, declared in BARE.types.items()
+    },
+)
 ONLY_ALLOWS = read(tomllib.loads(HEAD.replace("denies = true", "")), "tiny.toml")
 ANA = Principal("user", "ana")
 
@@ -212,7 +222,9 @@ def test_an_entity_is_a_type_and_a_name() -> None:
     assert read_entity("table:lk.t:x", MODEL, SPELLING) == Entity("table", "lk.t:x")
     with pytest.raises(BadInput, match=r"^expected `type:name`, got `table`$"):
         read_entity("table", MODEL, SPELLING)
-    with pytest.raises(Unknown, match=r"^unknown type `row`; expected one of: lake, table$"):
+    with pytest.raises(
+        Unknown, match=r"^unknown type `row`; expected one of: column, lake, table$"
+    ):
         read_entity("row:x", MODEL, SPELLING)
 
 
@@ -311,6 +323,60 @@ def test_a_model_without_deny_refuses_one() -> None:
         read_statements([table], ONLY_ALLOWS, SPELLING, "tiny.toml")
 
 
+def test_a_filter_and_a_mask_have_an_expression_and_exceptions() -> None:
+    full = one(
+        effect="mask",
+        title="bank accounts",
+        to=["group:staff"],
+        on="lake:lk",
+        expression="last4",
+        valid_from=5,
+        active=False,
+        **{"except": ["user:ana", "owners:urn:x"]},
+    )
+    assert full == Statement(
+        id="s",
+        effect=Effect.MASK,
+        privileges=frozenset(),
+        scope=On(Entity("lake", "lk")),
+        principals=frozenset({Principal("group", "staff")}),
+        valid_from=5.0,
+        active=False,
+        title="bank accounts",
+        exceptions=frozenset({ANA}),
+        except_owners=Owners(frozenset({"urn:x"})),
+        expression="last4",
+    )
+    assert full.named == {ANA, Principal("group", "staff")}
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"on": "table:t"}, ".expression: expected a non-empty string"),
+        ({"on": "table:t", "expression": "x", "privileges": "READ"}, ": unknown key `privileges`"),
+        ({"on": "table:t", "expression": "x", "constraint": []}, ": unknown key `constraint`"),
+        ({"expression": "x"}, ": expected one of `on`, `matching` and `where`"),
+        ({"on": "column:c", "expression": "x"}, ".on: nothing in a `column` has rows to filter"),
+        ({"on": "table:t", "expression": "x", "except": ["ana"]}, ".except: expected `user:NAME`"),
+    ],
+    ids=range(6),
+)
+def test_a_mistake_in_a_filter_is_told_with_its_place(keys: dict[str, Any], expected: str) -> None:
+    assert refusal(effect="filter", **keys).startswith(f"tiny.toml: statement[0]{expected}")
+
+
+@pytest.mark.parametrize(("effect", "what"), [("filter", "rows to filter"), ("mask", "columns to")])
+def test_a_model_without_rows_or_columns_refuses_them(effect: str, what: str) -> None:
+    table = {"id": "s", "effect": effect, "on": "table:t", "expression": "x"}
+    with pytest.raises(BadInput, match=rf"^tiny\.toml: statement\[0\]\.effect: Tiny has no {what}"):
+        read_statements([table], BARE, SPELLING, "tiny.toml")
+
+
+def test_an_exception_of_a_grant_is_refused() -> None:
+    assert "unknown key `except`" in refusal(privileges="READ", **{"except": ["user:ana"]})
+
+
 def test_statements_keep_their_order_and_their_ids_apart() -> None:
     read_back = read_statements([{"id": "b"}, {"id": "a"}], MODEL, SPELLING, "tiny.toml")
     assert [statement.id for statement in read_back] == ["b", "a"]
@@ -345,13 +411,23 @@ def test_a_statement_is_in_force_between_its_times_while_it_is_active() -> None:
             "constraint": [{"field": "KIND", "condition": "STARTS_WITH", "values": ["t", "l"]}],
         },
         {"id": "bounded", "valid_from": 5.0, "valid_until": 9.0, "active": False},
+        {"id": "filter", "effect": "filter", "on": "table:a.b", "expression": "x = 1"},
+        {
+            "id": "mask",
+            "effect": "mask",
+            "to": ["user:ana"],
+            "except": ["all-users", "owners"],
+            "where": [{"field": "KIND", "condition": "EQUALS", "values": ["column"]}],
+            "expression": "null",
+        },
     ],
     ids=lambda table: table["id"],
 )
 def test_every_key_is_written_as_it_was_read(table: dict[str, object]) -> None:
     (statement,) = read_statements([table], MODEL, SPELLING, "tiny.toml")
     written = write_statement(statement)
-    whole = {"effect": "allow", "privileges": [], "to": [], **table}
+    obliges = table.get("effect") in ("filter", "mask")
+    whole = {"effect": "allow", "to": [], **({} if obliges else {"privileges": []}), **table}
     assert {**written, "to": set(texts(written))} == {**whole, "to": set(texts(whole))}
     assert read_statements([written], MODEL, SPELLING, "tiny.toml") == (statement,)
 
@@ -379,14 +455,15 @@ SCOPES = st.one_of(
     st.builds(Where, CRITERIA),
 )
 TIMES = st.none() | st.floats(0, 2e9)
+OWNERS = st.none() | st.builds(Owners, st.none() | st.frozensets(NAMES, min_size=1, max_size=2))
 STATEMENTS = st.builds(
     Statement,
     id=NAMES,
-    effect=st.sampled_from(Effect),
+    effect=st.sampled_from([Effect.ALLOW, Effect.DENY]),
     privileges=st.frozensets(st.sampled_from(["READ", "LOOK", "WRITE"])),
     scope=SCOPES,
     principals=st.frozensets(PRINCIPALS, max_size=3),
-    owners=st.none() | st.builds(Owners, st.none() | st.frozensets(NAMES, min_size=1, max_size=2)),
+    owners=OWNERS,
     constraint=st.none() | CRITERIA,
     valid_from=TIMES,
     valid_until=TIMES,
@@ -395,7 +472,25 @@ STATEMENTS = st.builds(
 )
 
 
-@given(STATEMENTS)
+OBLIGATIONS = st.builds(
+    Statement,
+    id=NAMES,
+    effect=st.sampled_from([Effect.FILTER, Effect.MASK]),
+    privileges=st.just(frozenset()),
+    scope=SCOPES.filter(lambda scope: not isinstance(scope, (Anything, On))),
+    principals=st.frozensets(PRINCIPALS, max_size=3),
+    owners=OWNERS,
+    valid_from=TIMES,
+    valid_until=TIMES,
+    active=st.booleans(),
+    title=st.just("") | NAMES,
+    exceptions=st.frozensets(PRINCIPALS, max_size=3),
+    except_owners=OWNERS,
+    expression=NAMES,
+)
+
+
+@given(STATEMENTS | OBLIGATIONS)
 def test_a_written_statement_is_read_back_as_the_same(statement: Statement) -> None:
     written = write_statement(statement)
     assert read_statements([written], MODEL, SPELLING, "tiny.toml") == (statement,)

@@ -66,6 +66,24 @@ class Oracle:
         users = {p for p in self.facts.principals if p.kind == people.USER}
         return frozenset(u for u in users if self.check(replace(request, principal=u)))
 
+    def obligations(self, request: Request, effect: Effect) -> frozenset[str]:
+        """The ids of the filters, or the masks, that bind whoever asks on the target."""
+        acts, e = self.acts_as(request.principal, request.groups), request.target
+        roles = request.roles
+        awake = {p for p in acts if p.kind != people.ROLE or roles is None or p in roles}
+        types, asked = self.model.types, _Question(self, request, acts)
+        kept = [a for a in (e, *self.ancestors(e)) if a.type in types and types[a.type].owned]
+        owned = kept[0] if kept else NO_RESOURCE  # of a column, its table
+
+        def binds(s: Statement) -> bool:
+            spared = replace(s, principals=s.exceptions, owners=s.except_owners)
+            everybody = not s.principals and s.owners is None
+            named = everybody or asked.names(s, acts, owned)
+            return named and not asked.names(spared, awake, owned)
+
+        found = (s for s in self.statements if s.effect is effect and s.applies(request.now))
+        return frozenset(s.id for s in found if self.contains(s.scope, Reach.BELOW, e) and binds(s))
+
     def acts_as(self, asker: Principal, groups: Iterable[Principal] = ()) -> frozenset[Principal]:
         """Everything the asker acts as, through memberships that follow on one another."""
         acts = {asker, *groups} | ({people.ALL_USERS} if asker.kind == people.USER else set())
@@ -225,18 +243,18 @@ class _Question:
     def _denied(self, privilege: str, e: Entity) -> bool:
         """A DENY counts for everything that the asker acts as, active or not."""
         denying = self.world.speaking(Effect.DENY, privilege, e, self.request.now)
-        return any(self._names(s, self.acts, e) for s in denying)
+        return any(self.names(s, self.acts, e) for s in denying)
 
     def _opens(self, s: Statement, e: Entity) -> bool:
         """An ALLOW opens for active roles only, and for all sub-resources or for none."""
         active = self.request.roles
         acts = {p for p in self.acts if p.kind != people.ROLE or active is None or p in active}
-        return self._names(s, acts, e) and all(
+        return self.names(s, acts, e) and all(
             s.constraint is None or x.name == ANY_SUBRESOURCE or self.world.meets(x, s.constraint)
             for x in self.request.subresources
         )
 
-    def _names(self, s: Statement, acts: Iterable[Principal], e: Entity) -> bool:
+    def names(self, s: Statement, acts: Iterable[Principal], e: Entity) -> bool:
         """By a principal, or as an owner of `e` with one of the types of ownership, if any."""
         return not s.principals.isdisjoint(acts) or any(
             s.owners.types is None or row.ownership in s.owners.types - {""}

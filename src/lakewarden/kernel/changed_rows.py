@@ -332,7 +332,7 @@ class ChangedRows:
     def _put_statement(self, statement: Statement) -> None:
         for privilege in statement.privileges:
             self.coded.model.privilege(privilege)
-        for principal in statement.principals:
+        for principal in statement.named:
             self._number(principal)
         self.statements[statement.id] = statement
         self.stale.statements.add(statement.id)

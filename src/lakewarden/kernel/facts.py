@@ -140,7 +140,7 @@ def _actors(facts: Facts, model: Model, tree: Tree) -> Iterator[Principal]:
     for type in model.membership_types:
         yield from (members_of(tree.names[id]) for id in tree.of_type(type))
     for statement in facts.statements:
-        yield from statement.principals
+        yield from statement.named
 
 
 def _check_stored(tree: Tree, facts: Facts, model: Model) -> None:

@@ -17,11 +17,15 @@ from lakewarden.kernel.statement import Criterion, Effect, Owners, Statement
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One statement as it bears on one privilege; `scope` is a number of the table's `scopes`."""
+    """One statement as it bears on one privilege; `scope` is a number of the table's `scopes`.
+
+    A filter or a mask bears on no privilege; `exceptions` are the principals it does not bind.
+    """
 
     statement: Statement
     scope: int
     principals: frozenset[int]
+    exceptions: frozenset[int] = frozenset()
 
     @property
     def owners(self) -> Owners | None:
@@ -60,7 +64,8 @@ class Table:
     """All statements of a realm, those in force indexed. Immutable.
 
     `scopes` lists every scope that an indexed statement uses or once used; its index is
-    the scope's number. `start` and `end` bound the moments for which the index holds;
+    the scope's number. `sides` are the statements in force by effect and privilege; filters and
+    masks are under the privilege ``. `start` and `end` bound the moments for which the index holds;
     `moment` is one of them.
     """
 
@@ -68,11 +73,20 @@ class Table:
     statements: Mapping[str, Statement]
     scopes: tuple[Reaching, ...]
     numbers: Mapping[Reaching, int]
-    allow: Mapping[str, Grouped]
-    deny: Mapping[str, Grouped]
+    sides: Mapping[Effect, Mapping[str, Grouped]]
     start: float
     end: float
     moment: float
+
+    @property
+    def allow(self) -> Mapping[str, Grouped]:
+        """The ALLOWs in force, by privilege."""
+        return self.sides[Effect.ALLOW]
+
+    @property
+    def deny(self) -> Mapping[str, Grouped]:
+        """The DENYs in force, by privilege."""
+        return self.sides[Effect.DENY]
 
     def allows(self, privilege: str) -> Grouped:
         """The ALLOWs in force of one privilege."""
@@ -81,6 +95,10 @@ class Table:
     def denies(self, privilege: str) -> Grouped:
         """The DENYs in force of one privilege."""
         return self.deny.get(privilege, _EMPTY)
+
+    def obligations(self, effect: Effect) -> Grants:
+        """The filters, or the masks, in force."""
+        return self.sides[effect].get(_NO_PRIVILEGE, _EMPTY).every
 
     def in_force(self, id: str) -> bool:
         """Whether the statement of this id is stored and indexed."""
@@ -113,28 +131,33 @@ def table(
 ) -> Table:
     """The index of `statements` for the interval around `now`."""
     start, end = interval(statements.values(), now)
-    empty = Table(model, {}, (), {}, {}, {}, start, end, now)
-    in_force = [s for s in statements.values() if s.applies(now)]
     numbers: dict[Reaching, int] = {}
-    allow: dict[str, list[Grant]] = {}
-    deny: dict[str, list[Grant]] = {}
+    sides: dict[Effect, dict[str, list[Grant]]] = {effect: {} for effect in Effect}
     known: Known = {}
-    for statement in in_force:
-        side = allow if statement.effect is Effect.ALLOW else deny
-        for privilege, grant in _grants(statement, model, memberships, numbers, known):
-            side.setdefault(privilege, []).append(grant)
-    return replace(
-        empty,
+    for statement in statements.values():
+        if statement.applies(now):
+            side = sides[statement.effect]
+            for privilege, grant in _grants(statement, model, memberships, numbers, known):
+                side.setdefault(privilege, []).append(grant)
+    return Table(
+        model=model,
         statements=statements,
         scopes=tuple(numbers),
         numbers=numbers,
-        allow={name: _grouped(grants) for name, grants in allow.items()},
-        deny={name: _grouped(grants) for name, grants in deny.items()},
+        sides={
+            effect: {name: _grouped(grants) for name, grants in side.items()}
+            for effect, side in sides.items()
+        },
+        start=start,
+        end=end,
+        moment=now,
     )
 
 
-Known = dict[tuple[bool, frozenset[str]], tuple[tuple[str, Reach], ...]]
-"""What statements of an effect (is it ALLOW) and some privileges bear on, and their reach."""
+Known = dict[tuple[Effect, frozenset[str]], tuple[tuple[str, Reach], ...]]
+"""What statements of an effect and some privileges bear on, and their reach."""
+
+_NO_PRIVILEGE = ""
 
 
 def _grants(
@@ -145,14 +168,22 @@ def _grants(
     known: Known,
 ) -> Iterator[tuple[str, Grant]]:
     principals = frozenset(memberships.ids[p] for p in statement.principals)
-    key = (statement.effect is Effect.ALLOW, statement.privileges)
+    exceptions = frozenset(memberships.ids[p] for p in statement.exceptions)
+    key = (statement.effect, statement.privileges)
     bearing = known.get(key)
     if bearing is None:
-        names = sorted(touched(statement, model))
-        bearing = known[key] = tuple((name, model.privilege(name).reach) for name in names)
+        bearing = known[key] = tuple(_bearing(statement, model))
     for privilege, reach in bearing:
         number = numbers.setdefault(normal(statement.scope, reach), len(numbers))
-        yield privilege, Grant(statement, number, principals)
+        yield privilege, Grant(statement, number, principals, exceptions)
+
+
+def _bearing(statement: Statement, model: Model) -> Iterator[tuple[str, Reach]]:
+    """What a statement is indexed under, and how far it reaches there."""
+    if statement.obliges:
+        yield _NO_PRIVILEGE, Reach.BELOW
+    for name in sorted(touched(statement, model)):
+        yield name, model.privilege(name).reach
 
 
 def touched(statement: Statement, model: Model) -> frozenset[str]:
@@ -223,10 +254,10 @@ def changed(
     """
     model = before.model
     numbers = dict(before.numbers)
-    sides = {Effect.ALLOW: dict(before.allow), Effect.DENY: dict(before.deny)}
+    sides = {effect: dict(side) for effect, side in before.sides.items()}
     leaving: dict[tuple[Effect, str], set[str]] = {}
     for statement in removed:
-        for privilege in touched(statement, model):
+        for privilege, _ in _bearing(statement, model):
             leaving.setdefault((statement.effect, privilege), set()).add(statement.id)
     for (effect, privilege), ids in leaving.items():
         sides[effect][privilege] = _without(sides[effect][privilege], ids)
@@ -242,6 +273,5 @@ def changed(
         statements=statements,
         scopes=tuple(numbers),
         numbers=numbers,
-        allow=sides[Effect.ALLOW],
-        deny=sides[Effect.DENY],
+        sides=sides,
     )

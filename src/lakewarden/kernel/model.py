@@ -13,6 +13,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.expression import Node
+from lakewarden.kernel.statement import OBLIGING, Effect
 
 ANY = "any"
 """In `on`: every entity type of the model, and types that it does not list."""
@@ -52,7 +53,8 @@ class EntityType:
     `parents` are the types that may contain it. `owned`: may have owners. `principal`: the
     kind of principal that an entity of this type also is; `principal_until` cuts the name
     at the first of these characters before it is taken for a principal's name. `judged`: a
-    well-formed name that is not stored is evaluated by its name; otherwise denied.
+    well-formed name that is not stored is evaluated by its name; otherwise denied. `filtered`:
+    it has rows, which filters may hide. `masked`: it is a column, whose values may be masked.
     """
 
     name: str
@@ -62,6 +64,8 @@ class EntityType:
     principal: str | None = None
     principal_until: str = ""
     judged: bool = False
+    filtered: bool = False
+    masked: bool = False
     source: str = ""
 
 
@@ -272,6 +276,19 @@ class Model:
                 return candidate
         raise Unknown("field", name, f"expected one of: {', '.join(sorted(self.fields))}")
 
+    def has(self, effect: Effect) -> bool:
+        """Whether statements of the effect mean something in this system."""
+        if effect is Effect.DENY:
+            return self.denies
+        return effect not in OBLIGING or any(_binds(effect, t) for t in self.types.values())
+
+    def reaches(self, effect: Effect, type: str) -> bool:
+        """Whether a filter, or a mask, on an entity of `type` reaches anything that it can bind."""
+        return any(
+            _binds(effect, declared) and type in above(self.types, declared.name)
+            for declared in self.types.values()
+        )
+
     def judged(self, type: str) -> bool:
         """Whether a name of `type` that is not stored is judged rather than denied."""
         declared = self.types.get(type)
@@ -308,6 +325,11 @@ class Model:
         for stop in declared.principal_until:
             name = name.partition(stop)[0]
         return (declared.principal, name) if name else None
+
+
+def _binds(effect: Effect, declared: EntityType) -> bool:
+    """Whether filters, or masks, bear on entities of the type."""
+    return declared.filtered if effect is Effect.FILTER else declared.masked
 
 
 def above(types: Mapping[str, EntityType], type: str) -> frozenset[str]:

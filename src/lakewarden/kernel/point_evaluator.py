@@ -125,12 +125,7 @@ class PointEvaluator(Algebra[bool, Spot]):
     def _owns_as(self, clause: Owners | None, place: Spot) -> bool:
         if clause is None or not isinstance(place, int):
             return False
-        coded = self._snapshot.coded
-        labels = None if clause.types is None else {coded.label(type) for type in clause.types}
-        return any(
-            owner in self._subject.deny and (labels is None or label in labels)
-            for owner, label in coded.owners.of(place)
-        )
+        return self._snapshot.owns_as(self._subject, clause, place)
 
     def _all_meet(self, constraint: tuple[Criterion, ...]) -> bool:
         request = self._request

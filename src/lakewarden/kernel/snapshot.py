@@ -27,7 +27,7 @@ from lakewarden.kernel.request import Decision, Reason, Scalar
 from lakewarden.kernel.scopes import match
 from lakewarden.kernel.selectors import Ids, step
 from lakewarden.kernel.sole_owners import SoleOwners
-from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.kernel.statement import Effect, On, Owners, Statement
 from lakewarden.kernel.subject import Subject, resolve
 
 SUBJECT = "subject"
@@ -126,6 +126,15 @@ class Snapshot:
         if isinstance(place, NamedPlace):
             return place.lies_in(grant.scope)
         return place in self.bitmaps[grant.scope]
+
+    def owns_as(self, subject: Subject, clause: Owners, id: int) -> bool:
+        """Whether the subject owns the entity with an ownership that the clause names."""
+        coded = self.coded
+        labels = None if clause.types is None else {coded.label(type) for type in clause.types}
+        return any(
+            owner in subject.deny and (labels is None or label in labels)
+            for owner, label in coded.owners.of(id)
+        )
 
     def of_type(self, type: str) -> BitMap:
         """The stored entities of one type, but those that lie too deep; remembered."""

@@ -1,8 +1,9 @@
-"""Stored facts that allow or deny: who, which privileges, on what, under which limits.
+"""Stored facts that allow, deny or oblige: who, which privileges, on what, under which limits.
 
 A statement says where it is anchored; how far a privilege reaches from there (only that
 entity, everything below it, or also what lies above it) is a property of the privilege
-in the model, so one grant of several privileges may reach differently far.
+in the model, so one grant of several privileges may reach differently far. Row filters and
+column masks reach everything below their anchor.
 """
 
 from __future__ import annotations
@@ -23,10 +24,19 @@ MAX_VALUES: Final = 1_000
 
 
 class Effect(Enum):
-    """Whether a statement opens or closes."""
+    """Whether a statement opens or closes, or limits what a read that is allowed returns."""
 
     ALLOW = "allow"
     DENY = "deny"
+    FILTER = "filter"
+    MASK = "mask"
+
+
+GRANTING: Final = (Effect.ALLOW, Effect.DENY)
+"""The effects of grants: they open or close privileges."""
+
+OBLIGING: Final = frozenset({Effect.FILTER, Effect.MASK})
+"""The effects of row filters and column masks: they open and close nothing."""
 
 
 class Condition(Enum):
@@ -107,6 +117,10 @@ class Statement:
     `principals` and `owners` are alternatives, as are the members of `principals`.
     `constraint` limits the sub-resources of a request: each of them must meet all criteria.
     Times are seconds since the epoch, UTC; None is unbounded.
+
+    A filter or a mask has an `expression` and no privileges. It binds whom `principals` or
+    `owners` name, everybody where they name nobody, but not whom `exceptions` or
+    `except_owners` name. An exception counts for its own statement alone.
     """
 
     id: str
@@ -120,6 +134,19 @@ class Statement:
     valid_until: float | None = None
     active: bool = True
     title: str = ""
+    exceptions: frozenset[Principal] = frozenset()
+    except_owners: Owners | None = None
+    expression: str = ""
+
+    @property
+    def obliges(self) -> bool:
+        """Whether it is a filter or a mask."""
+        return self.effect in OBLIGING
+
+    @property
+    def named(self) -> frozenset[Principal]:
+        """All principals that it names, those of its exceptions included."""
+        return self.principals | self.exceptions
 
     def applies(self, now: float) -> bool:
         """Whether the statement is in force at `now` (seconds since the epoch)."""

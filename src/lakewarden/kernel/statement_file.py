@@ -2,7 +2,8 @@
 
 ============== ==============================================================================
 `id`           unique in the realm
-`effect`       `allow` (default) or `deny`, where the model has DENY
+`effect`       `allow` (default); `deny`, where the model has DENY; `filter` and `mask`, where
+               it has types with rows and with columns
 `privileges`   names or aliases
 `to`           `user:ana`, `group:staff`, `role:lake:readers`, `all-users`, `any-group`,
                `service-admins`, `master`, `members:lake`, `owners`, `owners:TYPE`
@@ -11,6 +12,9 @@
 `where`        a list of `{field, condition, values}`; `[]` is every resource
                (none of the three: anything, also a request without a resource)
 `constraint`   criteria that each sub-resource of a request must meet
+`expression`   of a filter or a mask, which have no `privileges` and no `constraint`; it binds
+               everybody where `to` names nobody
+`except`       whom a filter or a mask does not bind, as in `to`
 `valid_from`, `valid_until`   seconds since the epoch, or a TOML date-time with an offset
 `active`, `title`
 ============== ==============================================================================
@@ -39,6 +43,7 @@ from lakewarden.kernel.principal import (
     members_of,
 )
 from lakewarden.kernel.statement import (
+    OBLIGING,
     Anything,
     Condition,
     Criterion,
@@ -53,6 +58,14 @@ from lakewarden.kernel.statement import (
 from lakewarden.kernel.toml_section import Section
 
 _IMPLIED = {p.name: p for p in (ALL_USERS, ANY_GROUP, SERVICE_ADMINS, MASTER)}
+_MISSING = {
+    Effect.ALLOW: "ALLOW",
+    Effect.DENY: "DENY",
+    Effect.FILTER: "rows to filter",
+    Effect.MASK: "columns to mask",
+}
+"""What a model lacks that cannot have statements of an effect."""
+
 _OWNERS = "owners"
 _MEMBERS = "members"
 Found = TypeVar("Found")
@@ -93,10 +106,13 @@ def check_realm(section: Section, realm: str) -> None:
 
 def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool) -> Statement:
     effect = Effect(section.choice("effect", {e.value: e for e in Effect}, "allow"))
-    if effect is Effect.DENY and not model.denies:
-        raise BadInput(f"{model.title} has no DENY", where=section.at("effect"))
+    missing = _MISSING[effect] if not model.has(effect) else None
+    if missing:
+        raise BadInput(f"{model.title} has no {missing}", where=section.at("effect"))
     scope = _scope(section, model, spelling)
-    principals, owners = _actors(section)
+    principals, owners = _actors(section, "to")
+    if effect in OBLIGING:
+        return _obligation(section, model, effect, scope, principals, owners)
     statement = Statement(
         id=section.text("id"),
         effect=effect,
@@ -111,6 +127,39 @@ def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool
         title=section.text("title", ""),
     )
     section.close()
+    return statement
+
+
+def _obligation(
+    section: Section,
+    model: Model,
+    effect: Effect,
+    scope: Scope,
+    principals: frozenset[Principal],
+    owners: Owners | None,
+) -> Statement:
+    exceptions, except_owners = _actors(section, "except")
+    statement = Statement(
+        id=section.text("id"),
+        effect=effect,
+        privileges=frozenset(),
+        scope=scope,
+        principals=principals,
+        owners=owners,
+        valid_from=_moment(section, "valid_from"),
+        valid_until=_moment(section, "valid_until"),
+        active=section.flag("active", default=True),
+        title=section.text("title", ""),
+        exceptions=exceptions,
+        except_owners=except_owners,
+        expression=section.text("expression"),
+    )
+    section.close()
+    if isinstance(scope, Anything):
+        raise BadInput("expected one of `on`, `matching` and `where`", where=section.where)
+    if isinstance(scope, On) and not model.reaches(effect, scope.entity.type):
+        message = f"nothing in a `{scope.entity.type}` has {_MISSING[effect]}"
+        raise BadInput(message, where=section.at("on"))
     return statement
 
 
@@ -172,17 +221,17 @@ def read_principal(text: str) -> Principal:
     raise BadInput(f"expected {expected}, got `{text}`")
 
 
-def _actors(section: Section) -> tuple[frozenset[Principal], Owners | None]:
+def _actors(section: Section, key: str) -> tuple[frozenset[Principal], Owners | None]:
     principals: set[Principal] = set()
     types: set[str] = set()
     owners = any_type = False
-    for text in section.texts("to"):
+    for text in section.texts(key):
         kind, colon, rest = text.partition(":")
         if kind == _OWNERS and (rest or not colon):
             owners, any_type = True, any_type or not rest
             types.add(rest)
         else:
-            principals.add(_declared(section, "to", read_principal, text))
+            principals.add(_declared(section, key, read_principal, text))
     clause = Owners(None if any_type else frozenset(types)) if owners else None
     return frozenset(principals), clause
 
@@ -233,8 +282,11 @@ def write_statement(statement: Statement) -> dict[str, object]:
     table: dict[str, object] = {"id": statement.id, "effect": statement.effect.value}
     if statement.title:
         table["title"] = statement.title
-    table["privileges"] = sorted(statement.privileges)
-    table["to"] = _actor_texts(statement)
+    if not statement.obliges:
+        table["privileges"] = sorted(statement.privileges)
+    table["to"] = _actor_texts(statement.principals, statement.owners)
+    if statement.exceptions or statement.except_owners is not None:
+        table["except"] = _actor_texts(statement.exceptions, statement.except_owners)
     match statement.scope:
         case On(entity):
             table["on"] = f"{entity.type}:{entity.name}"
@@ -244,6 +296,8 @@ def write_statement(statement: Statement) -> dict[str, object]:
             table["where"] = _criterion_tables(criteria)
     if statement.constraint is not None:
         table["constraint"] = _criterion_tables(statement.constraint)
+    if statement.expression:
+        table["expression"] = statement.expression
     for key in ("valid_from", "valid_until"):
         if getattr(statement, key) is not None:
             table[key] = getattr(statement, key)
@@ -252,10 +306,10 @@ def write_statement(statement: Statement) -> dict[str, object]:
     return table
 
 
-def _actor_texts(statement: Statement) -> list[str]:
-    texts = [principal_text(principal) for principal in sorted(statement.principals)]
-    if statement.owners is not None:
-        types = statement.owners.types
+def _actor_texts(principals: frozenset[Principal], owners: Owners | None) -> list[str]:
+    texts = [principal_text(principal) for principal in sorted(principals)]
+    if owners is not None:
+        types = owners.types
         texts += [_OWNERS] if types is None else [f"{_OWNERS}:{type}" for type in sorted(types)]
     return texts
 

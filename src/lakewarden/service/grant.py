@@ -16,7 +16,7 @@ from lakewarden.kernel.change import Change, StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import Principal
-from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.kernel.statement import GRANTING, Effect, On, Statement
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 
@@ -74,7 +74,7 @@ def grant_privileges(
 def grant_changes(state: RealmState, to: Principal, grants: Grants) -> Iterator[Change]:
     """The changes by which the principal gets these privileges besides what it has."""
     for on, granted in grants.items():
-        for effect in Effect:
+        for effect in GRANTING:
             privileges = frozenset(w.privilege for w in granted if w.effect is effect)
             own = _own(state, to, on, effect)
             if own is None and privileges:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
@@ -62,6 +62,43 @@ class StatementGenerator:
             valid_until=self._edge(0.12),
             active=not draft.often(0.05),
         )
+
+    def obligation(self, effect: Effect) -> Statement | None:
+        """A filter or a mask; None where the model has nothing that it could bind."""
+        draft = self._draft
+        types = sorted(t for t in self._model.types if self._model.reaches(effect, t))
+        scope = self._obliging_scope(types) if types else None
+        if scope is None:
+            return None
+        to_owners, spares_owners = draft.often(0.1), draft.often(0.2)
+        return Statement(
+            id=draft.next_id(),
+            effect=effect,
+            privileges=frozenset(),
+            scope=scope,
+            principals=frozenset(self.actors() if draft.often(0.6) else ()),
+            owners=self._typed_owners() if to_owners else None,
+            valid_from=self._edge(0.1),
+            valid_until=self._edge(0.1),
+            active=not draft.often(0.05),
+            exceptions=frozenset(self.actors() if draft.often(0.5) else ()),
+            except_owners=self._typed_owners() if spares_owners else None,
+            expression="null" if effect is Effect.MASK else "1 = 1",
+        )
+
+    def _obliging_scope(self, types: Sequence[str]) -> Scope | None:
+        draft = self._draft
+        if self._model.fields and draft.often(0.3):
+            return Where(self.criteria(2, least=1))
+        entity = draft.target(self._rng.choice(types))
+        if not entity.name:
+            return None
+        return self.blurred(entity) if draft.has_wildcards and draft.often(0.3) else On(entity)
+
+    def _typed_owners(self) -> Owners:
+        """Owners of any type, or of one."""
+        ownership = self._rng.choice(OWNERSHIPS)
+        return Owners(frozenset({ownership}) if ownership else None)
 
     def _privilege(self) -> Privilege:
         declared = list(self._model.privileges.values())

@@ -11,7 +11,7 @@ from pyroaring import BitMap
 from lakewarden.kernel.grants import Grant, Table
 from lakewarden.kernel.memberships import Memberships
 from lakewarden.kernel.principal import SERVICE_ADMINS, Principal
-from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement import GRANTING, Effect
 from lakewarden.kernel.who import StoredUsers
 from lakewarden.pipeline.index.task_context import TaskContext, prepared
 from lakewarden.pipeline.review.residue import (
@@ -50,7 +50,7 @@ class People:
         self.memberships = memberships
         self.users = StoredUsers(memberships)
         self.ownerships = ownerships
-        self.grants = {effect: _by_id(table, effect) for effect in Effect}
+        self.grants = {effect: _by_id(table, effect) for effect in GRANTING}
 
     def of(self, principals: Iterable[int]) -> BitMap:
         """The users that act as any of the principals."""

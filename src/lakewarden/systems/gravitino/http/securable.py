@@ -16,7 +16,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.model import Model
-from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.statement import GRANTING, Effect
 from lakewarden.names.canonical import lower_word, quoted
 from lakewarden.service.grant import GrantedPrivilege, Grants, spelling_of
 from lakewarden.service.state import RealmState
@@ -78,7 +78,7 @@ def _word(body: PrivilegeBody, model: Model) -> GrantedPrivilege:
         raise illegal(f"unknown privilege {quoted(body.name)}") from None
     if not privilege.grantable or _FOREIGN in privilege.flags:
         raise illegal(f"unknown privilege {quoted(body.name)}")
-    condition = word(body.condition, [effect.value for effect in Effect], "condition")
+    condition = word(body.condition, [effect.value for effect in GRANTING], "condition")
     return GrantedPrivilege(name, Effect(condition))
 
 

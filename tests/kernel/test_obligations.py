@@ -1,0 +1,190 @@
+"""Row filters and column masks: whom they bind, and where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel import obligations as module
+from lakewarden.kernel import snapshot as snapshots
+from lakewarden.kernel.change import StatementAdded, StatementRemoved
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import StaleSnapshot, Unknown
+from lakewarden.kernel.incremental_compile import apply
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.obligations import obligations
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.relations import Facts
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.statement_file import read_statements
+from tests.kernel.small import CATALOG_SYSTEM, LAKE, binding, matrix, system, user, world
+
+SYSTEM = binding(
+    system(LAKE.replace("[types.tag]", '[types.column]\nparent = "table"\n[types.tag]', 1)),
+    rows="table",
+    values="column",
+)
+ORDERS, IBAN = "table:m:c.s.orders", "column:m:c.s.orders.iban"
+FACTS = world(
+    SYSTEM,
+    [
+        "metalake:m",
+        "catalog:m:c",
+        "schema:m:c.s",
+        ORDERS,
+        IBAN,
+        "table:m:c.s.other",
+        "role:m:seen",
+    ],
+    members={"group:sales": ["ana", "ben"], "role:m:seen": ["ben", "cid"]},
+    owners={ORDERS: ["olga=technical"]},
+    users=["ana", "ben", "cid", "olga"],
+)
+
+
+@pytest.fixture(params=[16_384, 0], ids=["classes", "bitmaps"], autouse=True)
+def forms(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both forms of the matrix."""
+    monkeypatch.setattr(snapshots, "CLASS_LIMIT", request.param)
+
+
+def statements(*tables: dict[str, Any]) -> tuple[Statement, ...]:
+    named = [{"id": f"s{n}", "expression": "e", **table} for n, table in enumerate(tables)]
+    return read_statements(named, SYSTEM.model, SYSTEM.spelling, "test")
+
+
+def made(*tables: dict[str, Any], facts: Facts = FACTS) -> Matrix:
+    return matrix(SYSTEM, replace(facts, statements=statements(*tables)))
+
+
+def bound(m: Matrix, who: str, on: str, effect: Effect = Effect.FILTER, **more: Any) -> list[str]:
+    request = Request(user(who), "", SYSTEM.entity(on), **more)
+    return [one.id for one in obligations(m, request, effect)]
+
+
+def filtering(on: str = ORDERS, **keys: Any) -> dict[str, Any]:
+    return {"effect": "filter", "on": on, **keys}
+
+
+def masking(on: str = IBAN, **keys: Any) -> dict[str, Any]:
+    return {"effect": "mask", "on": on, **keys}
+
+
+@pytest.mark.parametrize(
+    ("keys", "who"),
+    [
+        ({}, "ana ben cid olga stranger"),
+        ({"to": ["group:sales"]}, "ana ben"),
+        ({"to": ["group:sales", "owners"]}, "ana ben olga"),
+        ({"to": ["owners"]}, "olga"),
+        ({"to": ["owners:technical"]}, "olga"),
+        ({"to": ["owners:business"]}, ""),
+        ({"except": ["group:sales"]}, "cid olga stranger"),
+        ({"except": ["role:m:seen"]}, "ana olga stranger"),
+        ({"except": ["owners"]}, "ana ben cid stranger"),
+        ({"except": ["owners:business"]}, "ana ben cid olga stranger"),
+        ({"to": ["group:sales"], "except": ["user:ben"]}, "ana"),
+        ({"to": ["user:olga"], "except": ["owners"]}, ""),
+        ({"active": False}, ""),
+        ({"valid_from": 1}, ""),
+        ({"valid_until": 0}, ""),
+    ],
+)
+@pytest.mark.parametrize("kind", [filtering, masking])
+def test_a_statement_binds_whom_it_names_and_does_not_spare(
+    kind: Any, keys: dict[str, Any], who: str
+) -> None:
+    m = made(kind(**keys))
+    on, effect = (ORDERS, Effect.FILTER) if kind is filtering else (IBAN, Effect.MASK)
+    people = ("ana", "ben", "cid", "olga", "stranger")
+    assert [one for one in people if bound(m, one, on, effect)] == who.split()
+
+
+@pytest.mark.parametrize(
+    ("on", "reached"),
+    [
+        (ORDERS, True),
+        ("schema:m:c.s", True),
+        ("metalake:m", True),
+        ("table:m:c.s.other", False),
+    ],
+)
+def test_it_reaches_what_lies_below_its_anchor(on: str, reached: bool) -> None:
+    m = made(filtering(on), masking(on))
+    assert bool(bound(m, "ana", ORDERS)) is reached
+    assert bool(bound(m, "ana", IBAN, Effect.MASK)) is reached
+
+
+def test_a_column_that_is_not_stored_is_bound_by_its_name() -> None:
+    new = "column:m:c.s.orders.new"
+    m = made(masking("schema:m:c.s"), masking(ORDERS, **{"except": ["owners"]}))
+    assert bound(m, "ana", new, Effect.MASK) == ["s0", "s1"]
+    assert bound(m, "olga", new, Effect.MASK) == ["s0"]
+    assert bound(m, "ana", "column:m:d.s.t.c", Effect.MASK) == []
+
+
+def test_filters_and_masks_are_told_apart_and_allow_nothing() -> None:
+    m = made(filtering(), masking(ORDERS))
+    assert bound(m, "ana", ORDERS) == ["s0"]
+    assert bound(m, "ana", ORDERS, Effect.MASK) == ["s1"]
+    for privilege in SYSTEM.model.privileges:
+        assert not m.decide(Request(user("ana"), privilege, SYSTEM.entity(ORDERS))).allow
+
+
+def test_who_puts_a_role_aside_is_spared_no_more_and_bound_as_before() -> None:
+    m = made(filtering(ORDERS, **{"except": ["role:m:seen"]}), filtering(to=["role:m:seen"]))
+    assert bound(m, "cid", ORDERS) == ["s1"]
+    assert bound(m, "cid", ORDERS, roles=frozenset()) == ["s0", "s1"]
+
+
+def test_groups_that_come_with_the_request_count() -> None:
+    m = made(filtering(to=["group:sales"]))
+    sales = (Principal("group", "sales"),)
+    assert bound(m, "cid", ORDERS) == []
+    assert bound(m, "cid", ORDERS, groups=sales) == ["s0"]
+
+
+def test_only_owners_of_the_nearest_that_may_have_any_are_spared() -> None:
+    everywhere = made(filtering("metalake:m", **{"except": ["owners"]}))
+    assert bound(everywhere, "olga", ORDERS) == []
+    assert bound(everywhere, "olga", "table:m:c.s.other") == ["s0"]
+
+
+def test_what_may_have_no_owners_spares_nobody_as_one() -> None:
+    of = binding(CATALOG_SYSTEM, rows="query")
+    query = "query:urn:li:query:q"
+    rule = filtering(query, id="s", expression="e", **{"except": ["owners"]})
+    m = matrix(of, world(of, [query], statements=[rule]))
+    request = Request(of.principal("ana"), "", of.entity(query))
+    assert [one.id for one in obligations(m, request, Effect.FILTER)] == ["s"]
+
+
+def test_a_statement_that_comes_or_goes_is_followed() -> None:
+    m = made(filtering())
+    assert bound(m, "ana", ORDERS) == ["s0"]
+    (more,) = statements(filtering("schema:m:c.s", id="more", to=["user:new"]))
+    later = apply(m, [StatementAdded(more)], now=0.0, revision=2)
+    assert bound(later, "new", ORDERS) == ["more", "s0"]
+    assert bound(later, "ana", ORDERS) == ["s0"]
+    last = apply(later, [StatementRemoved("s0")], now=0.0, revision=3)
+    assert bound(last, "new", ORDERS) == ["more"]
+    assert bound(last, "ana", ORDERS) == []
+
+
+def test_what_is_remembered_is_dropped_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LIMIT", 1)
+    m = made(filtering(to=["user:ana"]))
+    for _ in range(2):
+        assert bound(m, "ana", ORDERS) == ["s0"]
+        assert bound(m, "ben", ORDERS) == []
+
+
+def test_a_question_that_makes_no_sense_is_refused() -> None:
+    m = made(filtering(valid_until=10))
+    with pytest.raises(StaleSnapshot):
+        bound(m, "ana", ORDERS, now=11.0)
+    with pytest.raises(Unknown):
+        obligations(m, Request(user("ana"), "", Entity("no", "m")), Effect.MASK)

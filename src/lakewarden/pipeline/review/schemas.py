@@ -143,7 +143,7 @@ COARSE: Final = "coarse"
 def principal_label(principal: Principal) -> str:
     """The principal as people write it.
 
-    >>> words(Principal("group", "staff"))
+    >>> principal_label(Principal("group", "staff"))
     'group:staff'
     """
     return ":".join(principal)

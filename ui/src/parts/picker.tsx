@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useState, type ReactNode } from "react";
 
 import { t } from "../words";
+import { Field } from "./fields";
 import { Name } from "./name";
 import styles from "./picker.module.css";
 
@@ -40,8 +41,11 @@ export function Picker({
   before,
   autoFocus = false,
   shortcut,
+  shown = false,
 }: {
   label: string;
+  /** The label stands above the field; otherwise it is for screen readers. */
+  shown?: boolean;
   value: string;
   onChange: (value: string) => void;
   suggest: (text: string, signal: AbortSignal) => Promise<Choice[]>;
@@ -55,6 +59,21 @@ export function Picker({
 }) {
   const [open, setOpen] = useState(false);
   const choices = useChoices(source, value, suggest, open);
+  const field = (id?: string) => (
+    <span className={styles.field}>
+      {before}
+      <Autocomplete.Input
+        id={id}
+        className={styles.input}
+        aria-label={shown ? undefined : label}
+        aria-keyshortcuts={shortcut}
+        placeholder={placeholder}
+        autoFocus={autoFocus}
+        spellCheck={false}
+        autoCapitalize="off"
+      />
+    </span>
+  );
   return (
     <Autocomplete.Root
       items={choices.items}
@@ -65,18 +84,7 @@ export function Picker({
       onValueChange={onChange}
       itemToStringValue={(choice: Choice) => choice.value}
     >
-      <span className={styles.field}>
-        {before}
-        <Autocomplete.Input
-          className={styles.input}
-          aria-label={label}
-          aria-keyshortcuts={shortcut}
-          placeholder={placeholder}
-          autoFocus={autoFocus}
-          spellCheck={false}
-          autoCapitalize="off"
-        />
-      </span>
+      {shown ? <Field label={label}>{({ id }) => field(id)}</Field> : field()}
       <Choices choices={choices} text={value} />
     </Autocomplete.Root>
   );

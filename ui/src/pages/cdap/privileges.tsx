@@ -84,6 +84,7 @@ export default function Privileges() {
       </p>
       <Filters>
         <Picker
+          shown
           label={t("On")}
           placeholder={t("on which entity")}
           value={entity}
@@ -96,8 +97,9 @@ export default function Privileges() {
           source={`entities ${realm}`}
         />
         <Picker
+          shown
           label={t("To whom")}
-          placeholder={t("to whom")}
+          placeholder={t("anybody")}
           value={person}
           onChange={(value) => {
             setPerson(value);

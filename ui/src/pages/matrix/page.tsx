@@ -94,6 +94,7 @@ export default function MatrixPage() {
           />
         )}
         <Picker
+          shown
           label={t("Within")}
           placeholder={t("anywhere")}
           value={below}

@@ -47,8 +47,9 @@ export default function Statements() {
           }}
         />
         <Picker
+          shown
           label={t("To whom")}
-          placeholder={t("to whom")}
+          placeholder={t("anybody")}
           value={person}
           onChange={(value) => {
             setPerson(value);

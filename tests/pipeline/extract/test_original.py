@@ -84,7 +84,7 @@ def test_an_answer_that_is_no_strict_json_is_refused(body: bytes) -> None:
 
 def test_walks_and_answers_have_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     with scripted({"/a": (200, "long enough")}) as server:
-        original, _ = asking(server, most=2)
+        original, _ = asking(server, limit=2)
         with original:
             original.get("/a")
             original.get("/a")

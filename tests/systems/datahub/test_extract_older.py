@@ -135,7 +135,7 @@ def test_names_without_end_are_too_many() -> None:
 
     with (
         scripted({"/entities": more}) as server,
-        opened(server, most=10) as original,
+        opened(server, limit=10) as original,
         pytest.raises(LimitExceeded, match="more than 10"),
     ):
         list(datahub_older.entities(original, "tag", []))

@@ -18,9 +18,13 @@ def a_share_of_the_examples(parts: int, *, by_day: int = 1) -> settings:
 
     `by_day` only one of so many parts of those.
     """
-    most = settings().max_examples
-    is_day = most <= settings.get_profile("day").max_examples
-    return settings(max_examples=most // parts // (by_day if is_day else 1) + 1)
+    by_profile = settings().max_examples
+    return settings(max_examples=by_profile // parts // (by_day if is_day() else 1) + 1)
+
+
+def is_day() -> bool:
+    """Whether properties get no more examples than by day; asked when a module is imported."""
+    return settings().max_examples <= settings.get_profile("day").max_examples
 
 
 @pytest.fixture(scope="session")

@@ -74,7 +74,7 @@ def more(draft: WorldDraft, count: int) -> Iterator[Statement]:
             yield replace(made, id=f"obligation-{number}")
 
 
-def requests(system: System, facts: Facts, draft: WorldDraft) -> list[Request]:
+def questions(system: System, facts: Facts, draft: WorldDraft) -> list[tuple[Request, Effect]]:
     """Some people, with all their roles or some, about all that has rows or is a column."""
     types = {t.name for t in system.model.types.values() if t.filtered or t.masked}
     entities = [row.entity for row in facts.entities if row.entity.type in types]
@@ -82,10 +82,11 @@ def requests(system: System, facts: Facts, draft: WorldDraft) -> list[Request]:
     people = [p for p in facts.principals if p.kind == USER]
     roles = [p for p in facts.principals if p.kind == ROLE]
     return [
-        Request(user, "", entity, NOW, roles=active)
+        (Request(user, "", entity, NOW, roles=active), effect)
         for user in draft.some(people, 4)
         for entity in draft.some(entities, 6)
         for active in (None, frozenset(draft.some(roles, 2, least=0)))
+        for effect in EFFECTS
     ]
 
 
@@ -110,11 +111,10 @@ def test_the_kernel_binds_whom_the_oracle_binds(name: str, seed: int) -> None:
     world, facts, draft = drawn(name, seed)
     matrix = harness.compiled(world.system, facts, NOW)
     oracle = Oracle(facts, world.system.model, world.system.spelling)
-    asked = requests(world.system, facts, draft)
-    for request in asked:
-        for effect in EFFECTS:
-            found = bound(matrix, request, effect)
-            assert found in (None, oracle.obligations(request, effect)), (request, effect)
+    asked = questions(world.system, facts, draft)
+    for request, effect in asked:
+        found = bound(matrix, request, effect)
+        assert found in (None, oracle.obligations(request, effect)), (request, effect)
 
 
 @pytest.mark.usefixtures("forms")
@@ -124,10 +124,9 @@ def test_the_kernel_binds_whom_the_oracle_binds(name: str, seed: int) -> None:
 def test_a_changed_world_binds_as_one_compiled_afresh(name: str, seed: int) -> None:
     world, facts, draft = drawn(name, seed)
     matrix, rng = harness.compiled(world.system, facts, NOW), random.Random(seed)
-    asked = requests(world.system, facts, draft)
-    for request in asked:  # what is remembered must not outlive a change
-        for effect in EFFECTS:
-            bound(matrix, request, effect)
+    asked = questions(world.system, facts, draft)
+    for question in asked:  # what is remembered must not outlive a change
+        bound(matrix, *question)
     for number in range(6):
         made, _ = change(world.system, facts, rng.randrange(2**32))
         removed = [s.id for s in facts.statements if s.obliges]
@@ -142,9 +141,8 @@ def test_a_changed_world_binds_as_one_compiled_afresh(name: str, seed: int) -> N
             continue
         facts = after(world.system, facts, made)
         afresh = harness.compiled(world.system, facts, NOW)
-        for request in asked:
-            for effect in EFFECTS:
-                assert bound(matrix, request, effect) == bound(afresh, request, effect)
+        for question in asked:
+            assert bound(matrix, *question) == bound(afresh, *question)
 
 
 @every_system
@@ -152,15 +150,14 @@ def test_a_changed_world_binds_as_one_compiled_afresh(name: str, seed: int) -> N
 @given(seed=seeds)
 def test_one_more_statement_never_leaves_less_to_keep_to(name: str, seed: int) -> None:
     world, facts, draft = drawn(name, seed)
-    asked = requests(world.system, facts, draft)
+    asked = questions(world.system, facts, draft)
     rng = random.Random(seed)
     kept = [s for s in facts.statements if not s.obliges or rng.random() < 0.7]
     fewer = replace(facts, statements=kept)
     less, all_of = (harness.compiled(world.system, rows, NOW) for rows in (fewer, facts))
-    for request in asked:
-        for effect in EFFECTS:
-            with_fewer, with_all = (bound(matrix, request, effect) for matrix in (less, all_of))
-            assert with_all is None or with_fewer is None or with_fewer <= with_all
+    for question in asked:
+        with_fewer, with_all = (bound(matrix, *question) for matrix in (less, all_of))
+        assert with_all is None or with_fewer is None or with_fewer <= with_all
 
 
 @every_system
@@ -169,8 +166,7 @@ def test_one_more_statement_never_leaves_less_to_keep_to(name: str, seed: int) -
 def test_a_role_that_is_put_aside_frees_of_nothing(name: str, seed: int) -> None:
     world, facts, draft = drawn(name, seed)
     matrix = harness.compiled(world.system, facts, NOW)
-    for request in requests(world.system, facts, draft):
-        for effect in EFFECTS:
-            plain = bound(matrix, replace(request, roles=None), effect)
-            narrowed = bound(matrix, request, effect)
-            assert plain is None or narrowed is None or plain <= narrowed
+    for request, effect in questions(world.system, facts, draft):
+        plain = bound(matrix, replace(request, roles=None), effect)
+        narrowed = bound(matrix, request, effect)
+        assert plain is None or narrowed is None or plain <= narrowed

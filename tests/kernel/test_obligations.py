@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.kernel import obligations as module
+from lakewarden.kernel import memos
 from lakewarden.kernel import snapshot as snapshots
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.entity import Entity
@@ -175,7 +175,7 @@ def test_a_statement_that_comes_or_goes_is_followed() -> None:
 
 
 def test_what_is_remembered_is_dropped_when_there_is_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LIMIT", 1)
+    monkeypatch.setattr(memos, "OBLIGATION_LIMIT", 1)
     m = made(filtering(to=["user:ana"]))
     for _ in range(2):
         assert bound(m, "ana", ORDERS) == ["s0"]

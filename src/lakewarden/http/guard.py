@@ -45,7 +45,7 @@ Missing = Callable[[Entity], WardenError]
 """Makes the failure for a target that is not there."""
 
 
-def DIALECT_MISSING(entity: Entity) -> WardenError:  # noqa: N802 — a constant that has to be a `Missing`
+def dialect_missing(entity: Entity) -> WardenError:
     """A placeholder for the dialect's own failure for a missing target."""
     raise NotImplementedError(entity)
 
@@ -126,7 +126,7 @@ class Guard:
         operation: str,
         target: Entity = NO_RESOURCE,
         *,
-        missing: Missing | None = DIALECT_MISSING,
+        missing: Missing | None = dialect_missing,
         **parts: Unpack[Parts],
     ) -> RealmState:
         """The realm's state, if the caller may; raises the refusal, or what `require` raises."""
@@ -163,7 +163,7 @@ class Guard:
         target: Entity,
         job: Callable[[WriteTransaction], T],
         *,
-        missing: Missing | None = DIALECT_MISSING,
+        missing: Missing | None = dialect_missing,
         ahead: bool = False,
         details: Details[T] | None = None,
         **parts: Unpack[Parts],
@@ -186,7 +186,7 @@ class Guard:
         requirements: Requirements,
         job: Callable[[WriteTransaction], T],
         *,
-        missing: Missing | None = DIALECT_MISSING,
+        missing: Missing | None = dialect_missing,
         ahead: bool = False,
         details: Details[T] | None = None,
     ) -> T:
@@ -334,7 +334,7 @@ class Guard:
         )
 
     def _missing(self, missing: Missing | None) -> Missing | None:
-        return self.missing if missing is DIALECT_MISSING else missing
+        return self.missing if missing is dialect_missing else missing
 
 
 def filter_of(state: RealmState, operation: str) -> str:

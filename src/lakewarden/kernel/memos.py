@@ -13,10 +13,12 @@ from pyroaring import BitMap
 from lakewarden.kernel.cells import Cells
 from lakewarden.kernel.classes import Partition
 from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.grants import Grants
 from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.selectors import Ids
 from lakewarden.kernel.sole_owners import SoleOwners
+from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.subject import Subject
 
 MEMO_BYTES = 256 * 1024 * 1024
@@ -24,6 +26,12 @@ MEMO_BYTES = 256 * 1024 * 1024
 
 NAMED_LIMIT = 10_000
 """How many names that are not stored are remembered."""
+
+OBLIGATION_LIMIT = 100_000
+"""How many sets of filters and masks are remembered, one for each role set and entity class."""
+
+ObligationsKey = tuple[Effect, frozenset[int], frozenset[int], int | None]
+"""Filter or mask, allow side, deny side, and the entity class; None: in all classes."""
 
 CellsKey = tuple[str, frozenset[int], frozenset[int], frozenset[str] | None]
 """Privilege, allow side, deny side, and the privileges whose classes the cells are over."""
@@ -44,6 +52,7 @@ class Memos:
     types: dict[str, BitMap] = field(default_factory=dict)
     sole_owners: SoleOwners | None = None
     entities: dict[Principal, BitMap] | None = None
+    obligations: dict[ObligationsKey, Grants] = field(default_factory=dict)
     bytes: int = 0
     derived: dict[str, object] = field(default_factory=dict)
 
@@ -54,6 +63,13 @@ class Memos:
             self.cells.clear()
             self.bytes = cells.size
         self.cells[key] = cells
+
+    def add_obligations(self, key: ObligationsKey, grants: Grants) -> Grants:
+        """Remembers filters or masks; when there are many, the others are dropped. Returns them."""
+        if len(self.obligations) >= OBLIGATION_LIMIT:
+            self.obligations.clear()
+        self.obligations[key] = grants
+        return grants
 
     def add_subject(self, principal: Principal, subject: Subject, *, numbered: bool) -> None:
         """Remembers a subject: every one that is `numbered`, others until there are many."""

@@ -276,7 +276,7 @@ class Model:
                 return candidate
         raise Unknown("field", name, f"expected one of: {', '.join(sorted(self.fields))}")
 
-    def has(self, effect: Effect) -> bool:
+    def supports(self, effect: Effect) -> bool:
         """Whether statements of the effect mean something in this system."""
         if effect is Effect.DENY:
             return self.denies

@@ -8,7 +8,6 @@ All of them bind together: one more statement never leaves less to keep to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import Grant, Grants
@@ -19,20 +18,6 @@ from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.kernel.statement import Effect, Owners, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.kernel.tree import Tree
-
-_LIMIT = 10_000
-"""How many role sets are remembered before all are dropped."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """The filters, or the masks, that may bind a role set; by entity class as far as asked."""
-
-    grants: Grants
-    by_class: dict[int, Grants] = field(default_factory=dict)
-
-
-_BoundKey = tuple[Effect, frozenset[int], frozenset[int]]
 
 
 def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[Statement, ...]:
@@ -47,25 +32,38 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
     snapshot = matrix.snapshot
     snapshot.model.check_type(request.target.type)
     subject = matrix.subject(request)
-    found = _bound(snapshot, subject, effect)
-    if not found.grants:
-        return ()
     place = snapshot.place(request.target)
-    binding = (g for g in _lying(snapshot, found, place) if _binds(snapshot, subject, g, place))
-    return tuple(sorted((grant.statement for grant in binding), key=lambda one: one.id))
+    reaching = _reaching(snapshot, subject, effect, place)
+    binding = [grant.statement for grant in reaching if _binds(snapshot, subject, grant, place)]
+    return tuple(sorted(binding, key=lambda statement: statement.id))
 
 
-def _bound(snapshot: Snapshot, subject: Subject, effect: Effect) -> _Bound:
-    memo = snapshot.memos.derived.setdefault("obligations", {})
-    assert isinstance(memo, dict)  # noqa: S101 — INVARIANT: only this module writes it
-    bound: dict[_BoundKey, _Bound] = memo
-    key = (effect, subject.allow, subject.deny)
-    found = bound.get(key)
+def _reaching(
+    snapshot: Snapshot, subject: Subject, effect: Effect, place: int | NamedPlace
+) -> Grants:
+    """Those that may bind the role set and reach the place; remembered by entity class."""
+    if snapshot.classes is None or isinstance(place, NamedPlace):
+        grants = _of_role_set(snapshot, subject, effect)
+        return tuple(grant for grant in grants if snapshot.lies_in(place, grant))
+    number = snapshot.classes.view[place]
+    key = (effect, subject.allow, subject.deny, number)
+    found = snapshot.memos.obligations.get(key)
     if found is None:
-        grants = (g for g in snapshot.table.obligations(effect) if _may_bind(subject, g))
-        if len(bound) >= _LIMIT:
-            bound.clear()
-        found = bound[key] = _Bound(tuple(grants))
+        inside = snapshot.classes.inside[number]
+        grants = _of_role_set(snapshot, subject, effect)
+        reaching = tuple(grant for grant in grants if grant.scope in inside)
+        found = snapshot.memos.add_obligations(key, reaching)
+    return found
+
+
+def _of_role_set(snapshot: Snapshot, subject: Subject, effect: Effect) -> Grants:
+    """Those that may bind the role set anywhere; remembered."""
+    key = (effect, subject.allow, subject.deny, None)
+    found = snapshot.memos.obligations.get(key)
+    if found is None:
+        grants = snapshot.table.obligations(effect)
+        may_bind = tuple(grant for grant in grants if _may_bind(subject, grant))
+        found = snapshot.memos.add_obligations(key, may_bind)
     return found
 
 
@@ -74,19 +72,6 @@ def _may_bind(subject: Subject, grant: Grant) -> bool:
     # A role that was put aside still binds, and no longer exempts: never less to keep to.
     binds = grant.owners is not None or not grant.principals or grant.principals & subject.deny
     return bool(binds) and not grant.exceptions & subject.allow
-
-
-def _lying(snapshot: Snapshot, bound: _Bound, place: int | NamedPlace) -> Grants:
-    """Those whose scope contains the place."""
-    if snapshot.classes is None or isinstance(place, NamedPlace):
-        return tuple(grant for grant in bound.grants if snapshot.lies_in(place, grant))
-    number = snapshot.classes.view[place]
-    found = bound.by_class.get(number)
-    if found is None:
-        inside = snapshot.classes.inside[number]
-        found = tuple(grant for grant in bound.grants if grant.scope in inside)
-        bound.by_class[number] = found
-    return found
 
 
 def _binds(snapshot: Snapshot, subject: Subject, grant: Grant, place: int | NamedPlace) -> bool:

@@ -59,7 +59,6 @@ from lakewarden.kernel.toml_section import Section
 
 _IMPLIED = {p.name: p for p in (ALL_USERS, ANY_GROUP, SERVICE_ADMINS, MASTER)}
 _MISSING = {
-    Effect.ALLOW: "ALLOW",
     Effect.DENY: "DENY",
     Effect.FILTER: "rows to filter",
     Effect.MASK: "columns to mask",
@@ -106,9 +105,8 @@ def check_realm(section: Section, realm: str) -> None:
 
 def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool) -> Statement:
     effect = Effect(section.choice("effect", {e.value: e for e in Effect}, "allow"))
-    missing = _MISSING[effect] if not model.has(effect) else None
-    if missing:
-        raise BadInput(f"{model.title} has no {missing}", where=section.at("effect"))
+    if not model.supports(effect):
+        raise BadInput(f"{model.title} has no {_MISSING[effect]}", where=section.at("effect"))
     scope = _scope(section, model, spelling)
     principals, owners = _actors(section, "to")
     if effect in OBLIGING:

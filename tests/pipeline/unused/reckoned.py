@@ -24,9 +24,12 @@ from lakewarden.pipeline.unused.proposal import Proposer
 from lakewarden.pipeline.unused.statement_paths import Access, Ways
 from lakewarden.service.system import System
 from lakewarden.testing.world_draft import NOW
+from tests.agreement.conftest import is_day
 from tests.pipeline.index import worlds
 
 LAST = "2024-05-01"
+NAMES = 20 if is_day() else 60
+"""How many operations and privileges a world is asked about: each for everybody."""
 
 
 def compiled(system: System, facts: Facts) -> Snapshot:
@@ -37,7 +40,7 @@ Fact = tuple[Principal, str, Entity]
 """Who may do what on which entity."""
 
 
-def acts(snapshot: Snapshot, rng: random.Random, count: int = 20) -> list[str]:
+def acts(snapshot: Snapshot, rng: random.Random, count: int = NAMES) -> list[str]:
     """Some of the operations and privileges that may be asked about."""
     names = [*snapshot.model.operations, *snapshot.model.privileges]
     return rng.sample(names, min(count, len(names)))

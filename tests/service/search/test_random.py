@@ -140,7 +140,7 @@ def _check_pages(search: Search, asked: Question, wanted: list[Entity], random: 
         if page.place is None:
             break
         assert len(page.entities) == 3
-        page = search.after(scroll.read(scroll.written(known, page.place), known), 3)
+        page = search.after(scroll.read_scroll_id(scroll.scroll_id(known, page.place), known), 3)
         assert page.entities
     assert found == wanted, asked
 

@@ -49,7 +49,7 @@ def walk(original: Original, export: Export, principals: Iterable[Principal]) ->
     questioned = set(principals)
     for item in _objects(reply, "/v3/namespaces"):
         name = _name(item, "/v3/namespaces")
-        questioned |= set(_running_as(_whole(original, export, name, item)))
+        questioned |= set(_running_as(_with_configuration(original, export, name, item)))
         _namespace(original, export, name)
     _security(original, export, questioned)
 
@@ -80,7 +80,9 @@ def _namespace(original: Original, export: Export, namespace: str) -> None:
         export.replies("applications", original.each(details))
 
 
-def _whole(original: Original, export: Export, name: str, item: dict[str, Any]) -> dict[str, Any]:
+def _with_configuration(
+    original: Original, export: Export, name: str, item: dict[str, Any]
+) -> dict[str, Any]:
     """A namespace with its configuration, which a list may leave out and withhold."""
     path = f"/v3/namespaces/{segment(name, '/v3/namespaces')}"
     for _, reply in _exported(original, path) if "config" not in item else ():

@@ -6,7 +6,7 @@ role was granted; members of groups come from the identity provider's replies.
 
 AMBIGUOUS: the list of a user's or group's privileges has those of its own roles too, and nothing
 tells them apart. What a role of it holds is taken to be the role's alone, which can only narrow
-when the role is taken away later. SOURCE: cdap reference 1.2, 4.3 to 4.8.
+when the role is removed later. SOURCE: cdap reference 1.2, 4.3 to 4.8.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _with_statements(rows: DataFrame) -> DataFrame:
     grouped = own.groupBy(*keys).agg(
         F.sort_array(F.collect_set("c4")).alias("actions"), F.min("place").alias("place")
     )
-    statements = grouped.select(*keys, "actions", "place").mapInArrow(_stated, SPARK_SCHEMA)
+    statements = grouped.select(*keys, "actions", "place").mapInArrow(_statement_rows, SPARK_SCHEMA)
     set_aside = rejected.select(
         F.lit("statements").alias("table"),
         F.concat_ws("/", F.concat_ws(":", "c0", "c1"), "c3").alias("c0"),
@@ -165,13 +165,13 @@ def _few_with_statements(all_rows: Sequence[Row]) -> Iterator[Row]:
         yield _statement(kind, name, key, text, actions, min(row.place for row in rows))
 
 
-def _stated(groups: Batches) -> Batches:
+def _statement_rows(groups: Batches) -> Batches:
     """Statements of grouped privileges; runs where the tasks run."""
     for batch in groups:
-        yield from batches(_statement(*cells) for cells in _cells(batch))
+        yield from batches(_statement(*cells) for cells in _row_values(batch))
 
 
-def _cells(batch: Any) -> Iterator[tuple[Any, ...]]:
+def _row_values(batch: Any) -> Iterator[tuple[Any, ...]]:
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
@@ -199,16 +199,16 @@ def rows(exchange: Exchange, _: System) -> Iterator[Row]:
         case ("v3", "security", "authorization", *inside):
             yield from _security(exchange, tuple(inside))
         case ("v3", "version" | "system" | "config" | "preferences" as kind, *_):
-            yield _meaningless(kind)
+            yield _ignored_kind(kind)
         case _:
             raise exchanges.unknown(exchange)
 
 
-def _meaningless(kind: str) -> Row:
+def _ignored_kind(kind: str) -> Row:
     return Row(IGNORED, (f"replies about {kind}",))
 
 
-def _one(type: str, name: str) -> Iterator[Row]:
+def _placed_entity(type: str, name: str) -> Iterator[Row]:
     """An entity and its place."""
     try:
         entity = cdap.parse(type, name)
@@ -222,21 +222,21 @@ def _one(type: str, name: str) -> Iterator[Row]:
 
 
 def _namespace(name: str, item: Section) -> Iterator[Row]:
-    yield from _one("namespace", name)
+    yield from _placed_entity("namespace", name)
     config = item.take("config")
     if config is None:
         return
     principal = Section(config, item.at("config")).text("principal", "")
     if principal:
         owner = Entity("kerberosprincipal", principal)
-        yield from _one(*owner)
+        yield from _placed_entity(*owner)
         yield relation_row("owner_principal", Entity("namespace", name), owner, "")
 
 
 def _inside(exchange: Exchange, namespace: str, inside: tuple[str, ...]) -> Iterator[Row]:
     if inside in _LISTED:
         for item in exchange.objects():
-            yield from _one(_LISTED[inside], f"{namespace}.{item.text('name')}")
+            yield from _placed_entity(_LISTED[inside], f"{namespace}.{item.text('name')}")
         return
     match inside:
         case ("artifacts", *_):
@@ -245,16 +245,16 @@ def _inside(exchange: Exchange, namespace: str, inside: tuple[str, ...]) -> Iter
             yield from _application(namespace, app, exchange.section())
         case (*above, name) if tuple(above) in _LISTED:
             exchange.section()
-            yield from _one(_LISTED[tuple(above)], f"{namespace}.{name}")
+            yield from _placed_entity(_LISTED[tuple(above)], f"{namespace}.{name}")
         case ("securekeys",):
             for name in _key_names(exchange):
-                yield from _one("securekey", f"{namespace}.{name}")
+                yield from _placed_entity("securekey", f"{namespace}.{name}")
         case (segment,) if segment in _PROGRAM_WORDS:
             for item in exchange.objects():
                 program = f"{_PROGRAM_WORDS[segment]}.{item.text('name')}"
-                yield from _one("program", f"{namespace}.{item.text('app')}.{program}")
+                yield from _placed_entity("program", f"{namespace}.{item.text('app')}.{program}")
         case _ if _MEANINGLESS & set(inside):
-            yield _meaningless(next(segment for segment in inside if segment in _MEANINGLESS))
+            yield _ignored_kind(next(segment for segment in inside if segment in _MEANINGLESS))
         case _:
             raise exchanges.unknown(exchange)
 
@@ -267,9 +267,9 @@ def _artifacts(exchange: Exchange, namespace: str) -> Iterator[Row]:
         if scope not in ("USER", "SYSTEM"):
             raise BadInput("expected `USER` or `SYSTEM`", where=item.at("scope"))
         if scope == "SYSTEM":
-            yield from _one("namespace", _SYSTEM)
+            yield from _placed_entity("namespace", _SYSTEM)
         home = _SYSTEM if scope == "SYSTEM" else namespace
-        yield from _one("artifact", f"{home}.{item.text('name')}")
+        yield from _placed_entity("artifact", f"{home}.{item.text('name')}")
 
 
 def _application(namespace: str, app: str, detail: Section) -> Iterator[Row]:
@@ -277,13 +277,13 @@ def _application(namespace: str, app: str, detail: Section) -> Iterator[Row]:
     if actual != app:
         message = f"expected {quoted(app)} as in the path, got {quoted(actual)}"
         raise BadInput(message, where=detail.at("name"))
-    yield from _one("application", f"{namespace}.{app}")
+    yield from _placed_entity("application", f"{namespace}.{app}")
     for item in detail.tables("programs"):
         type = lower_word(item.text("type"))
-        yield from _one("program", f"{namespace}.{app}.{type}.{item.text('name')}")
+        yield from _placed_entity("program", f"{namespace}.{app}.{type}.{item.text('name')}")
     for key, kind in (("datasets", "dataset"), ("streams", "stream")):
         for item in detail.tables(key):
-            yield from _one(kind, f"{namespace}.{item.text('name')}")
+            yield from _placed_entity(kind, f"{namespace}.{item.text('name')}")
 
 
 def _key_names(exchange: Exchange) -> Iterator[str]:
@@ -336,7 +336,7 @@ def _privilege(holder: Principal, item: Section) -> Iterator[Row]:
         return
     key = "on" if isinstance(scope, Entity) else "matching"
     if isinstance(scope, Entity) and scope.type == "instance":
-        yield from _one(*scope)
+        yield from _placed_entity(*scope)
     for granted in _ACTIONS if action == _ALL else (action,):
         yield Row(_PRIVILEGES, (*holder, key, cdap.format_id(scope), granted), item.where)
 

@@ -227,7 +227,7 @@ def from_authorizable(body: Mapping[str, object]) -> Entity | Pattern:
     keys = tuple(label.upper() for label in _GRAMMARS[entity_type].parts)
     given = body.get("entityParts")
     if not isinstance(given, Mapping) or set(given) != set(keys):
-        raise BadInput(f"expected {_listed(keys)} in `entityParts`")
+        raise BadInput(f"expected {_joined_keys(keys)} in `entityParts`")
     values = tuple(_string(given, key) for key in keys)
     if any(map(is_pattern, values)):
         return _pattern(entity_type, values)
@@ -336,15 +336,15 @@ def _entity(type: str, values: tuple[str, ...]) -> Entity:
     for part in values:
         if is_pattern(part):
             raise BadInput(f"a wildcard in {quoted(part)}; only grants take wildcards")
-    return Entity(type, ".".join(_checked(type, values, frozenset())))
+    return Entity(type, ".".join(_canonical_parts(type, values, frozenset())))
 
 
 def _pattern(type: str, values: tuple[str, ...]) -> Pattern:
     """The pattern of these parts, each checked."""
-    return Pattern(type, _checked(type, values, _WILDCARDS))
+    return Pattern(type, _canonical_parts(type, values, _WILDCARDS))
 
 
-def _checked(type: str, values: tuple[str, ...], also: frozenset[str]) -> tuple[str, ...]:
+def _canonical_parts(type: str, values: tuple[str, ...], also: frozenset[str]) -> tuple[str, ...]:
     """The parts in canonical form, each of its alphabet or of `also`."""
     grammar = _GRAMMARS[type]
     check_text(".".join(values))
@@ -402,7 +402,7 @@ def _string(body: Mapping[str, object], key: str) -> str:
     return value
 
 
-def _listed(keys: tuple[str, ...]) -> str:
+def _joined_keys(keys: tuple[str, ...]) -> str:
     """The keys for a message: `A`, `B`."""
     return ", ".join(f"`{key}`" for key in keys)
 

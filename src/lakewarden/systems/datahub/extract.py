@@ -62,7 +62,7 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
     excluding: set[str] = set()
     # First the policies: without them the rest need not be asked for.
     for type in (_POLICY, *(type for type in model.types if type not in {*_BOOKKEEPING, _POLICY})):
-        for entity in entities(original, type, _wanted(type)):
+        for entity in entities(original, type, _requested_aspects(type)):
             urn = entity["urn"]
             if type == _POLICY:
                 policies.add(urn)
@@ -112,7 +112,7 @@ def _key(type: str) -> str:
     return _KEYS.get(type, f"{type}Key")
 
 
-def _wanted(type: str) -> list[str]:
+def _requested_aspects(type: str) -> list[str]:
     """The aspects that are asked for."""
     return [_key(type), *sorted(READERS)]
 

@@ -51,13 +51,13 @@ def entities(original: Original, type: str, names: list[str]) -> Iterator[dict[s
 
 def _names(original: Original, type: str) -> list[str]:
     for _ in range(TRIES):
-        names = _once(original, type)
+        names = _stable_names(original, type)
         if names is not None:
             return names
     raise Unavailable(f"{_LIST}: the names of type `{type}` change while they are read; try again")
 
 
-def _once(original: Original, type: str) -> list[str] | None:
+def _stable_names(original: Original, type: str) -> list[str] | None:
     """The names of a type, none where it is withheld; None where they changed meanwhile."""
     distinct: dict[str, None] = {}
     total = -1
@@ -82,7 +82,7 @@ def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | 
     if reply is None:
         if start:
             raise Unavailable(f"{_LIST}: the original stopped in the middle of type `{type}`")
-        _withheld(original, type)
+        _withheld_type(original, type)
         return None
     body = reply.get("value") if isinstance(reply, dict) else None
     names = body.get("entities") if isinstance(body, dict) else None
@@ -97,7 +97,7 @@ def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | 
     return names, total
 
 
-def _withheld(original: Original, type: str) -> None:
+def _withheld_type(original: Original, type: str) -> None:
     """Names the type in what was written down; refuses an address that has neither interface."""
     last = original.withheld.pop()
     if last.status in ABSENT and type == _FIRST:

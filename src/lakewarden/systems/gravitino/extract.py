@@ -49,15 +49,15 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
         raise BadInput("the original does not list its metalakes", where="/api/metalakes")
     export.reply("metalakes", "/api/metalakes", reply)
     for lake in _names(reply, "metalakes"):
-        _Lake(original, export, lake).walk()
+        _Metalake(original, export, lake).walk()
 
 
 def _ask(original: Original, path: str, unserved: Container[int] = ()) -> Any:
     """The reply, or None for an error too, which Gravitino may send with status 200."""
-    return _checked(original, path, original.get(path, unserved))
+    return _checked_reply(original, path, original.get(path, unserved))
 
 
-def _checked(original: Original, path: str, reply: Any) -> Any:
+def _checked_reply(original: Original, path: str, reply: Any) -> Any:
     if reply is None:
         return None
     if not isinstance(reply, dict) or not isinstance(reply.get("code"), int):
@@ -87,7 +87,7 @@ def _texts(reply: Any, key: str) -> list[str]:
 
 
 @dataclass
-class _Lake:
+class _Metalake:
     """One metalake; `owned` gathers the type and full name of all that may have an owner."""
 
     original: Original
@@ -121,7 +121,7 @@ class _Lake:
 
     def _keep_all(self, kind: str, paths: Iterator[str]) -> None:
         for path, reply in self.original.each(paths):
-            if _checked(self.original, path, reply) is not None:
+            if _checked_reply(self.original, path, reply) is not None:
                 self.export.reply(kind, path, reply)
 
     def _refuse(self, path: str) -> None:

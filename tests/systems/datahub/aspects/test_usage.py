@@ -25,8 +25,8 @@ BUCKET: dict[str, Any] = {
 
 def test_a_bucket_is_the_same_after_it_was_a_value() -> None:
     value = usage.value_of(Fields(BUCKET, "bucket"))
-    assert usage.is_of(value, "DAY")
-    assert not usage.is_of(value, "WEEK")
+    assert usage.has_duration(value, "DAY")
+    assert not usage.has_duration(value, "WEEK")
     assert usage.bucket_of(value, BUCKET["resource"], "DAY") == BUCKET
 
 
@@ -44,7 +44,7 @@ def test_a_bucket_has_one_of_the_known_durations(duration: object) -> None:
 def test_together_users_and_columns_are_summed_and_ordered() -> None:
     a = {"userCounts": [{"user": "a", "count": 1}, {"user": "b", "count": 5, "userEmail": "b@x"}]}
     b = {"userCounts": [{"user": "a", "count": 6}], "totalSqlQueries": 2}
-    found = usage.together([a, b, {"userCounts": "x", "totalSqlQueries": True}])
+    found = usage.aggregate([a, b, {"userCounts": "x", "totalSqlQueries": True}])
     assert found["users"] == [
         {"user": "a", "count": 7},
         {"user": "b", "count": 5, "userEmail": "b@x"},

@@ -127,13 +127,13 @@ def test_a_list_stands_in_place_of_the_usual_one(hub: Wire, switch: str) -> None
 def test_the_lists_open_nothing_to_whom_policies_are_off_for_rest(hub: Wire) -> None:
     asked = exchange(hub, "stranger", unrestricted=("dataset",), view=True)
     assert (
-        len(view_authorization.given(asked, "dataset"))
+        len(view_authorization.rest_hits(asked, "dataset"))
         == len(view_authorization.read(asked, "dataset"))
         == 0
     )
     off = exchange(hub, "stranger", rest=False)
     assert (
-        len(view_authorization.given(off, "dataset"))
+        len(view_authorization.rest_hits(off, "dataset"))
         == len(view_authorization.read(off, "dataset"))
         == 1
     )

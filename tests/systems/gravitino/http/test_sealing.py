@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lakewarden.http.exchange import Services
 from lakewarden.service.sealed_properties import is_secret
-from lakewarden.systems.gravitino.http.sealing import parted
+from lakewarden.systems.gravitino.http.sealing import split_secrets
 from tests.systems.gravitino.http.small_lake import ML, S
 from tests.systems.gravitino.http.wire import Wire
 
@@ -149,6 +149,6 @@ def test_without_a_key_secrets_are_refused(lake: Wire) -> None:
 
 @given(st.dictionaries(st.text(min_size=1), st.text()))
 def test_parting_loses_nothing(properties: dict[str, str]) -> None:
-    shown, secret = parted(properties)
+    shown, secret = split_secrets(properties)
     assert {**shown, **secret} == properties
     assert not shown.keys() & secret.keys()

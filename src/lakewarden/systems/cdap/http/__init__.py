@@ -113,7 +113,7 @@ class Cdap:
         return unauthorized(why, self._token_urls)
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404 for a path that there is not, 405 for a method that it does not take."""
+        """404 for a path that does not exist, 405 for a method that it does not take."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
             return replace(reply_of(Failure(405, text)), headers={"Allow": ", ".join(allowed)})

@@ -20,7 +20,7 @@ from lakewarden.systems.cdap.http.authorization import (
     visible,
     write,
 )
-from lakewarden.systems.cdap.http.bodies import Json, done, ok, present
+from lakewarden.systems.cdap.http.bodies import Json, empty_reply, ok, present
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.deploying import (
     ONE,
@@ -97,7 +97,7 @@ def delete(exchange: Exchange) -> Reply:
         app,
         lambda transaction: _delete(exchange, transaction, [app]),
     )
-    return done()
+    return empty_reply()
 
 
 def delete_version(exchange: Exchange) -> Reply:
@@ -118,7 +118,7 @@ def delete_version(exchange: Exchange) -> Reply:
             _delete(exchange, transaction, [app])
 
     write(exchange, "application.delete", app, drop_version, details={"version": version})
-    return done()
+    return empty_reply()
 
 
 def delete_all_of(exchange: Exchange) -> Reply:

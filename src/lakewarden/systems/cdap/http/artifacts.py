@@ -24,10 +24,10 @@ from lakewarden.systems.cdap.http.bodies import (
     ANY_TYPE,
     Json,
     convert,
-    done,
+    empty_reply,
     ok,
-    said,
     text_of,
+    text_reply,
     texts,
 )
 from lakewarden.systems.cdap.http.deleting import delete_all
@@ -59,7 +59,7 @@ _VERSION_CHARACTERS: Final = WORD | frozenset("-.")
 
 def listed(exchange: Exchange) -> Reply:
     """The versions of the artifacts of a namespace that are shown, and of those of the platform."""
-    artifacts = shown(exchange, namespace(exchange))
+    artifacts = visible_artifacts(exchange, namespace(exchange))
     bodies = object_store.documents(exchange, artifacts)
     return ok(
         [
@@ -75,7 +75,7 @@ def versions(exchange: Exchange) -> Reply:
     name = artifact(exchange)
     artifacts = [
         artifact
-        for artifact in shown(exchange, namespace(exchange))
+        for artifact in visible_artifacts(exchange, namespace(exchange))
         if last(artifact) == last(name)
     ]
     bodies = object_store.documents(exchange, artifacts)
@@ -89,7 +89,7 @@ def versions(exchange: Exchange) -> Reply:
     return ok(rows)
 
 
-def shown(exchange: Exchange, within: Entity) -> list[Entity]:
+def visible_artifacts(exchange: Exchange, within: Entity) -> list[Entity]:
     """The artifacts that the caller is shown in a namespace, of the scope that it asks for."""
     state = allow(exchange, "artifact.list", within)
     scope = exchange.one("scope").upper()
@@ -123,7 +123,7 @@ def add(exchange: Exchange) -> Reply:
         put_version(exchange, transaction, new, name, body)
 
     write(exchange, "artifact.add", new, add_artifact, missing=None, details={"version": name})
-    return said("Artifact added successfully")
+    return text_reply("Artifact added successfully")
 
 
 def file_of(exchange: Exchange) -> tuple[str, Json]:
@@ -180,7 +180,7 @@ def delete(exchange: Exchange) -> Reply:
             object_store.drop(exchange, transaction, "artifact.delete", target)
 
     write(exchange, "artifact.delete", target, drop_version, details={"version": version})
-    return done()
+    return empty_reply()
 
 
 def clear(exchange: Exchange) -> Reply:
@@ -189,7 +189,7 @@ def clear(exchange: Exchange) -> Reply:
 
 
 def refresh(exchange: Exchange) -> Reply:
-    """Loads the system artifacts anew: those of this release are there afterwards."""
+    """Loads the system artifacts again: those of this release are there afterwards."""
     version = exchange.services.of(CdapSettings).version
 
     def add_system_artifacts(transaction: WriteTransaction) -> None:
@@ -201,7 +201,7 @@ def refresh(exchange: Exchange) -> Reply:
                 put_version(exchange, transaction, entity, version, {"properties": {}})
 
     write(exchange, "artifact.refresh_system", SYSTEM, add_system_artifacts)
-    return done()
+    return empty_reply()
 
 
 def properties(exchange: Exchange) -> Reply:
@@ -219,7 +219,7 @@ def property_of(exchange: Exchange) -> Reply:
     value = texts(_version_body(exchange).get("properties")).get(key)
     if value is None:
         raise not_found(f"{cdap.format_id(artifact(exchange))}.{key}")
-    return said(value)
+    return text_reply(value)
 
 
 def _version_body(exchange: Exchange) -> Json:
@@ -242,12 +242,12 @@ def write_property(exchange: Exchange) -> Reply:
 
 
 def delete_properties(exchange: Exchange) -> Reply:
-    """Takes all properties of a version away."""
+    """Removes all properties of a version."""
     return _change(exchange, "artifact.delete_property", lambda _: {})
 
 
 def delete_property(exchange: Exchange) -> Reply:
-    """Takes one property of a version away."""
+    """Removes one property of a version."""
     key = exchange.params["key"]
     return _change(
         exchange,
@@ -270,7 +270,7 @@ def scoped(exchange: Exchange) -> Entity:
 
 
 def check_version(version: str) -> None:
-    """Raises `Failure` 400 for what is no version."""
+    """Raises `Failure` 400 for an invalid version."""
     if not version or not _VERSION_CHARACTERS.issuperset(version):
         raise bad(f"expected a version of letters, digits and `-._`, got {quoted(version)}")
 
@@ -308,7 +308,7 @@ def _change(
         object_store.put(transaction, exchange.realm, target, **{VERSIONS: stored})
 
     write(exchange, operation, target, change_properties, details={"version": version})
-    return done()
+    return empty_reply()
 
 
 def _plugins(header: str) -> list[object]:

@@ -59,7 +59,7 @@ class _CdapGuard(Guard):
 
 
 def require(state: RealmState, target: Entity, missing: Missing | None = not_found) -> None:
-    """Raises `Failure` 404 where the target, or something above it, is not there."""
+    """Raises `Failure` 404 where the target, or something above it, does not exist."""
     if target == NO_RESOURCE or target.type not in _STORED:
         return
     chain = [target]
@@ -74,7 +74,7 @@ def require(state: RealmState, target: Entity, missing: Missing | None = not_fou
 
 
 def contents(state: RealmState, within: Entity, types: Iterable[str] | None = None) -> list[Entity]:
-    """All that is stored in a namespace or application, whoever asks, by type and name."""
+    """All that is stored in a namespace or application, for every caller, by type and name."""
     snapshot = state.matrix.snapshot
     tree = snapshot.coded.tree
     id = tree.find(within)

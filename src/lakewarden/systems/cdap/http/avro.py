@@ -109,13 +109,13 @@ def _block(data: Data, header: _Header, most: int) -> tuple[int, bytes]:
     content = data.take(size)
     if data.take(_SYNC_BYTES) != header.sync:
         raise BadInput("a block does not end with the mark of its file")
-    block = _inflated(content, most) if header.codec == _DEFLATE else content
+    block = _decompressed(content, most) if header.codec == _DEFLATE else content
     if len(block) > most:
         raise LimitExceeded("the records of the file are too long together")
     return count, block
 
 
-def _inflated(content: bytes, most: int) -> bytes:
+def _decompressed(content: bytes, most: int) -> bytes:
     """What was compressed, or the first bytes of it where it is too long."""
     inflater = zlib.decompressobj(_RAW)
     try:

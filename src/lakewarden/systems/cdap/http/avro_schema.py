@@ -106,12 +106,12 @@ def _of_size(size: int) -> Walk:
     return walk
 
 
-def _nothing(_: Data, __: int) -> None:
+def _empty(_: Data, __: int) -> None:
     """Values without bytes."""
 
 
 _PRIMITIVES: Final[Mapping[str, Shape]] = {
-    "null": Shape(_nothing, takes_space=False),
+    "null": Shape(_empty, takes_space=False),
     "boolean": Shape(_boolean),
     "int": Shape(_int),
     "long": Shape(_long),
@@ -127,7 +127,7 @@ def shape_of(schema: object) -> Shape:
     return _Reader().read(schema, "")
 
 
-def _deeper(depth: int) -> int:
+def _check_depth(depth: int) -> int:
     if depth >= MAX_DEPTH:
         raise BadInput("a value is nested too deeply")
     return depth + 1
@@ -142,28 +142,28 @@ class _Reader:
     def read(self, schema: object, space: str) -> Shape:
         """The shape of a schema that stands in a namespace."""
         if isinstance(schema, str):
-            return self._called(schema, space)
+            return self._type_of_name(schema, space)
         if isinstance(schema, list):
             return self._union(schema, space)
         if isinstance(schema, dict):
-            return self._described(schema, space)
+            return self._type_of_object(schema, space)
         raise BadInput("the schema is none")
 
-    def _described(self, schema: Mapping[str, object], space: str) -> Shape:
+    def _type_of_object(self, schema: Mapping[str, object], space: str) -> Shape:
         match schema:
             case {"type": "record" | "error" | "enum" | "fixed"}:
-                return self._defined(schema, space)
+                return self._named_type(schema, space)
             case {"type": "array", "items": items}:
                 return _blocks(self.read(items, space), has_keys=False)
             case {"type": "map", "values": values}:
                 return _blocks(self.read(values, space), has_keys=True)
             case {"type": str() as name} if name not in ("array", "map"):
-                return self._called(name, space)
+                return self._type_of_name(name, space)
             case {"type": dict() | list() as inner}:
                 return self.read(inner, space)
         raise BadInput("the schema is none")
 
-    def _called(self, name: str, space: str) -> Shape:
+    def _type_of_name(self, name: str, space: str) -> Shape:
         if name in _PRIMITIVES:
             return _PRIMITIVES[name]
         full = name if "." in name or not space else f"{space}.{name}"
@@ -181,16 +181,16 @@ class _Reader:
             chosen = data.long()
             if not 0 <= chosen < len(shapes):
                 raise BadInput("a union has no such branch")
-            shapes[chosen].walk(data, _deeper(depth))
+            shapes[chosen].walk(data, _check_depth(depth))
 
         return Shape(walk)
 
-    def _defined(self, schema: Mapping[str, object], space: str) -> Shape:
+    def _named_type(self, schema: Mapping[str, object], space: str) -> Shape:
         """A type with a name, which it may hold itself."""
         full, inner = _full_name(schema, space)
         if full in self.named or full in _PRIMITIVES:
             raise BadInput(f"the schema defines {quoted(full)} twice")
-        shape = self.named[full] = Shape(_nothing)
+        shape = self.named[full] = Shape(_empty)
         match schema:
             case {"type": "fixed", "size": bool()}:
                 raise BadInput(f"the size of {quoted(full)} in the schema is no number")
@@ -211,7 +211,7 @@ class _Reader:
         walked = [schema for schema in read if schema.takes_space]
 
         def walk(data: Data, depth: int) -> None:
-            below = _deeper(depth)
+            below = _check_depth(depth)
             for schema in walked:
                 schema.walk(data, below)
 
@@ -230,7 +230,7 @@ def _blocks(item: Shape, *, has_keys: bool) -> Shape:
     """An array or a map: blocks, each with its count, and with its size where that is negative."""
 
     def walk(data: Data, depth: int) -> None:
-        below = _deeper(depth)
+        below = _check_depth(depth)
         while count := data.long():
             end = None
             if count < 0:

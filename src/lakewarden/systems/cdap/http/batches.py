@@ -2,7 +2,7 @@
 
 What only reads of a history or of instances tells each element that it is denied, in a 200.
 Where status is asked, or something is started or stopped, the first denial turns the whole call
-down, and nothing was done. Programs that are not there, run already or do not run are told as
+down, and nothing was done. Programs that do not exist, run already or do not run are told as
 the error of their element in either case.
 SOURCE: cdap reference 2.5 (batch calls), 4.7; cdapio/cdap, ProgramLifecycleHttpHandler at v5.1.2.
 AMBIGUOUS: CDAP has started what comes before the first denial; here all or nothing is done.
@@ -20,7 +20,7 @@ from lakewarden.systems.cdap.http import object_store, programs, runs
 from lakewarden.systems.cdap.http.authorization import Requirement, allow, require, write_all
 from lakewarden.systems.cdap.http.bodies import Body, Json, ok, present, read
 from lakewarden.systems.cdap.http.errors import Failure, bad
-from lakewarden.systems.cdap.http.history import shown
+from lakewarden.systems.cdap.http.history import run_bodies
 from lakewarden.systems.cdap.http.ids import (
     SHOWN,
     inside,
@@ -95,7 +95,7 @@ def histories(exchange: Exchange) -> Reply:
     def newest_of(item: BatchItem, _: Json) -> Json:
         with exchange.service.reading() as reading:
             newest = runs.latest(reading, exchange.realm, item.program)
-        return {"runs": shown(exchange, item.program, newest)}
+        return {"runs": run_bodies(exchange, item.program, newest)}
 
     return _read(exchange, "program.get_history", newest_of)
 

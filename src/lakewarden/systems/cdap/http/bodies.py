@@ -80,12 +80,12 @@ def ok(value: object) -> Reply:
     return Reply(200, msgspec.json.encode(value))
 
 
-def done() -> Reply:
+def empty_reply() -> Reply:
     """200 without a body."""
     return Reply(200, b"", TEXT)
 
 
-def said(text: str) -> Reply:
+def text_reply(text: str) -> Reply:
     """200 and a text."""
     return Reply(200, text.encode(), TEXT)
 

@@ -69,7 +69,7 @@ TYPE_NAME: Final = "typeName"
 PRINCIPAL: Final = "principal"
 
 
-class Said(NamedTuple):
+class NewDataSettings(NamedTuple):
     """What is said of a new dataset or stream."""
 
     properties: Mapping[str, object] = {}
@@ -85,7 +85,7 @@ class Said(NamedTuple):
         )
 
 
-NOTHING: Final = Said()
+NOTHING: Final = NewDataSettings()
 
 
 def put_dataset(
@@ -94,7 +94,7 @@ def put_dataset(
     operation: str,
     dataset: Entity,
     type: str = TABLE,
-    settings: Said = NOTHING,
+    settings: NewDataSettings = NOTHING,
 ) -> None:
     """A new dataset, of a type that is there."""
     object_store.add(
@@ -107,7 +107,7 @@ def put_stream(
     transaction: WriteTransaction,
     operation: str,
     stream: Entity,
-    settings: Said = NOTHING,
+    settings: NewDataSettings = NOTHING,
 ) -> None:
     """A new stream, without events."""
     object_store.add(exchange, transaction, operation, stream, settings.document())

@@ -23,7 +23,7 @@ from lakewarden.systems.cdap.http.authorization import (
     visible,
     write,
 )
-from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, convert, done, ok
+from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, convert, empty_reply, ok
 from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, TYPE_NAME
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.errors import bad, conflict, exists
@@ -41,7 +41,7 @@ CORE: Final = Entity("dataset_module", "system.core")
 
 def modules(exchange: Exchange) -> Reply:
     """The modules of a namespace that the caller is shown."""
-    stored = _listed(exchange, "dataset_module.list", [CORE])
+    stored = _visible_bodies(exchange, "dataset_module.list", [CORE])
     bodies = object_store.documents(exchange, stored)
     return ok([_module(module, body) for module, body in zip(stored, bodies, strict=True)])
 
@@ -56,7 +56,9 @@ def get_module(exchange: Exchange) -> Reply:
 def types(exchange: Exchange) -> Reply:
     """The types of a namespace that the caller is shown."""
     built_in = [inside(SYSTEM, "dataset_type", name) for name in BUILT_IN_TYPES]
-    return ok([shown_type(exchange, t) for t in _listed(exchange, "dataset_type.list", built_in)])
+    return ok(
+        [shown_type(exchange, t) for t in _visible_bodies(exchange, "dataset_type.list", built_in)]
+    )
 
 
 def get_type(exchange: Exchange) -> Reply:
@@ -83,7 +85,7 @@ def deploy(exchange: Exchange) -> Reply:
         creating.put_module(exchange, transaction, "dataset_module.deploy", new, class_name)
 
     write(exchange, "dataset_module.deploy", new, add_module, missing=None)
-    return done()
+    return empty_reply()
 
 
 def delete(exchange: Exchange) -> Reply:
@@ -93,7 +95,7 @@ def delete(exchange: Exchange) -> Reply:
         *(exchange, "dataset_module.delete", module),
         lambda transaction: _delete(exchange, transaction, [module]),
     )
-    return done()
+    return empty_reply()
 
 
 def delete_all_of(exchange: Exchange) -> Reply:
@@ -124,7 +126,7 @@ def shown_type(exchange: Exchange, type: Entity) -> Json:
     return {"name": last(type), "modules": rows}
 
 
-def _listed(exchange: Exchange, operation: str, built_in: Sequence[Entity]) -> list[Entity]:
+def _visible_bodies(exchange: Exchange, operation: str, built_in: Sequence[Entity]) -> list[Entity]:
     """What is shown in a namespace; in `system`, what is built in comes first."""
     space = namespace(exchange)
     state = allow(exchange, operation, space)
@@ -147,7 +149,7 @@ def _is_built_in(type: Entity) -> bool:
 
 
 def _delete(exchange: Exchange, transaction: WriteTransaction, modules: Sequence[Entity]) -> None:
-    """Takes modules of a namespace away with their types.
+    """Removes modules of a namespace with their types.
 
     Raises `Failure` 409 where a dataset is of one of them.
     """

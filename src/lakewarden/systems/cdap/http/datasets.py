@@ -25,14 +25,20 @@ from lakewarden.systems.cdap.http.authorization import (
 from lakewarden.systems.cdap.http.bodies import (
     Body,
     Json,
-    done,
+    empty_reply,
     ok,
     present,
     read,
     read_optional,
     texts,
 )
-from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, PRINCIPAL, TABLE, TYPE_NAME, Said
+from lakewarden.systems.cdap.http.creating import (
+    BUILT_IN_TYPES,
+    PRINCIPAL,
+    TABLE,
+    TYPE_NAME,
+    NewDataSettings,
+)
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.errors import Failure, bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import entity, last, namespace
@@ -82,7 +88,7 @@ def create(exchange: Exchange) -> Reply:
         type = deployment.type_entity(state, dataset, body.type_name)
         if body.type_name not in BUILT_IN_TYPES and not is_stored(state, type):
             raise not_found(type)
-        settings = Said(body.properties or {}, body.description, body.principal)
+        settings = NewDataSettings(body.properties or {}, body.description, body.principal)
         creating.put_dataset(
             exchange, transaction, "dataset.create", dataset, body.type_name, settings
         )
@@ -90,7 +96,7 @@ def create(exchange: Exchange) -> Reply:
     write_all(
         exchange, lambda transaction: list(requirements(transaction)), add_dataset, missing=None
     )
-    return done()
+    return empty_reply()
 
 
 def get(exchange: Exchange) -> Reply:
@@ -100,7 +106,7 @@ def get(exchange: Exchange) -> Reply:
     body = object_store.document(exchange, dataset)
     type = deployment.type_entity(state, dataset, _type_of(body))
     spec = {**_row(dataset, body), "datasetSpecs": {}}
-    return ok(present(spec=spec, type=_shown_type(exchange, type), principal=body.get(PRINCIPAL)))
+    return ok(present(spec=spec, type=_type_body(exchange, type), principal=body.get(PRINCIPAL)))
 
 
 def get_properties(exchange: Exchange) -> Reply:
@@ -119,7 +125,7 @@ def update(exchange: Exchange) -> Reply:
         object_store.put(transaction, exchange.realm, dataset, **{PROPERTIES: properties})
 
     write(exchange, "dataset.update", dataset, put_properties)
-    return done()
+    return empty_reply()
 
 
 def drop(exchange: Exchange) -> Reply:
@@ -130,7 +136,7 @@ def drop(exchange: Exchange) -> Reply:
         object_store.drop(exchange, transaction, "dataset.drop", dataset)
 
     write(exchange, "dataset.drop", dataset, drop_dataset)
-    return done()
+    return empty_reply()
 
 
 def drop_all(exchange: Exchange) -> Reply:
@@ -147,12 +153,12 @@ def is_there(exchange: Exchange) -> Reply:
 
 def truncate(exchange: Exchange) -> Reply:
     """Empties a dataset."""
-    return _administered(exchange, "dataset.truncate")
+    return _act_on_dataset(exchange, "dataset.truncate")
 
 
 def upgrade(exchange: Exchange) -> Reply:
     """Brings a dataset to this release."""
-    return _administered(exchange, "dataset.upgrade")
+    return _act_on_dataset(exchange, "dataset.upgrade")
 
 
 def use_data(exchange: Exchange) -> Reply:
@@ -161,7 +167,7 @@ def use_data(exchange: Exchange) -> Reply:
     raise Failure(501, "operations on the data of a dataset are not served")
 
 
-def _administered(exchange: Exchange, operation: str) -> Reply:
+def _act_on_dataset(exchange: Exchange, operation: str) -> Reply:
     write(exchange, operation, entity(exchange, "dataset"), lambda _: None)
     return ok({})
 
@@ -170,7 +176,7 @@ def _type_of(body: Json) -> str:
     return str(body.get(TYPE_NAME) or TABLE)
 
 
-def _shown_type(exchange: Exchange, type: Entity) -> Json:
+def _type_body(exchange: Exchange, type: Entity) -> Json:
     """A type with its modules, or its name alone where the caller is not shown it."""
     if last(type) in BUILT_IN_TYPES:
         return dataset_types.built_in_type(last(type))

@@ -33,7 +33,7 @@ from lakewarden.systems.cdap.http.authorization import (
     refusal,
     require,
 )
-from lakewarden.systems.cdap.http.bodies import Json, done
+from lakewarden.systems.cdap.http.bodies import Json, empty_reply
 from lakewarden.systems.cdap.http.errors import Failure
 from lakewarden.systems.cdap.http.refusals import MOST_LISTED, denied_all, refusal_text
 
@@ -42,7 +42,7 @@ EACH: Final = "each"
 DeleteEntities = Callable[[WriteTransaction, Sequence[Entity]], None]
 
 
-class Judged(NamedTuple):
+class DeletionDecision(NamedTuple):
     """What may go, and what may not, with the question that was answered with no."""
 
     allowed: list[Entity]
@@ -70,12 +70,14 @@ def delete_all(
                 entity,
             )
 
-    def write(transaction: WriteTransaction) -> Judged | Failure:
+    def write(transaction: WriteTransaction) -> DeletionDecision | Failure:
         state = transaction.realm(exchange.realm)
         refused = _begin(exchange, transaction, operation, within)
         if refused is not None:
             return refused
-        judged = judge(exchange, state, operation, contents(state, within, [type]), transaction.now)
+        judged = decide_deletion(
+            exchange, state, operation, contents(state, within, [type]), transaction.now
+        )
         if judged.denied and EACH not in state.matrix.operation(operation).effects:
             return refuse_all(exchange, transaction, state, judged)
         record(exchange, transaction, operation, judged)
@@ -103,12 +105,12 @@ def _begin(
     return None
 
 
-def judge(
+def decide_deletion(
     exchange: Exchange, state: RealmState, operation: str, entities: Sequence[Entity], now: float
-) -> Judged:
+) -> DeletionDecision:
     """Which of the entities the operation's filter lets go."""
     if not is_on(exchange) or not entities:
-        return Judged(list(entities), [])
+        return DeletionDecision(list(entities), [])
     filter_request = question(exchange, state, Requirement(filter_of(state, operation)), now)
     passing = set(filtered(state.matrix, filter_request, entities))
     denied = [
@@ -116,11 +118,11 @@ def judge(
         for at, entity in enumerate(entities)
         if at not in passing
     ]
-    return Judged([entities[at] for at in sorted(passing)], denied)
+    return DeletionDecision([entities[at] for at in sorted(passing)], denied)
 
 
 def refuse_all(
-    exchange: Exchange, transaction: WriteTransaction, state: RealmState, judged: Judged
+    exchange: Exchange, transaction: WriteTransaction, state: RealmState, judged: DeletionDecision
 ) -> Failure:
     """The refusal of all of it, recorded."""
     ids = [cdap.format_id(request.target) for request in judged.denied]
@@ -132,7 +134,7 @@ def refuse_all(
 
 
 def record(
-    exchange: Exchange, transaction: WriteTransaction, operation: str, judged: Judged
+    exchange: Exchange, transaction: WriteTransaction, operation: str, judged: DeletionDecision
 ) -> None:
     """Makes each deletion, and each that was refused, part of the audit trail."""
     state = transaction.realm(exchange.realm)
@@ -145,9 +147,9 @@ def record(
         transaction.record(event(exchange, request, "deny", text))
 
 
-def _reply(exchange: Exchange, judged: Judged) -> Reply:
+def _reply(exchange: Exchange, judged: DeletionDecision) -> Reply:
     if not judged.denied:
-        return done()
+        return empty_reply()
     matrix = exchange.realm_state.matrix
     errors: list[Json] = [
         {"entity": cdap.format_id(request.target), "error": refusal_text(matrix, request)}

@@ -17,7 +17,15 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import artifacts, deployment, object_store, owners
 from lakewarden.systems.cdap.http.authorization import Requirement, is_stored, write_all
-from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Body, Json, convert, present, read, said
+from lakewarden.systems.cdap.http.bodies import (
+    ANY_TYPE,
+    Body,
+    Json,
+    convert,
+    present,
+    read,
+    text_reply,
+)
 from lakewarden.systems.cdap.http.errors import bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import (
     SYSTEM,
@@ -59,7 +67,7 @@ class AppBody(Body):
 class Plan(NamedTuple):
     """A deployment: the application and its version, from which artifact, and what it is made of.
 
-    `principal` is the owner that was said, `config` the configuration as text. None is known of
+    `principal` is the given owner, `config` the configuration as text. None is known of
     an artifact where the application was brought in from elsewhere.
     """
 
@@ -110,10 +118,10 @@ def _deploy(exchange: Exchange, version: str) -> Reply:
     write_all(
         exchange,
         requirements,
-        lambda transaction: _settle(exchange, transaction, plan),
+        lambda transaction: _apply_plan(exchange, transaction, plan),
         missing=None,
     )
-    return said("Deploy Complete")
+    return text_reply("Deploy Complete")
 
 
 def deploy_file(exchange: Exchange) -> Reply:
@@ -143,15 +151,15 @@ def deploy_file(exchange: Exchange) -> Reply:
         state = transaction.realm(exchange.realm)
         required = list(_requirements(state, plan, "application.deploy_with_artifact"))
         if is_stored(state, app):
-            required.insert(1, _ask(plan, "application.update"))
+            required.insert(1, _requirement(plan, "application.update"))
         return required
 
     def deploy_plan(transaction: WriteTransaction) -> None:
         artifacts.put_version(exchange, transaction, artifact, version, file)
-        _settle(exchange, transaction, plan)
+        _apply_plan(exchange, transaction, plan)
 
     write_all(exchange, requirements, deploy_plan, missing=None)
-    return said("Deploy Complete")
+    return text_reply("Deploy Complete")
 
 
 def update(exchange: Exchange) -> Reply:
@@ -186,27 +194,27 @@ def update(exchange: Exchange) -> Reply:
     write_all(
         exchange,
         requirements,
-        lambda transaction: _settle(exchange, transaction, planned(transaction)),
+        lambda transaction: _apply_plan(exchange, transaction, planned(transaction)),
     )
-    return said("Update complete.")
+    return text_reply("Update complete.")
 
 
 def _requirements(state: RealmState, plan: Plan, operation: str) -> Sequence[Requirement]:
     """The operation itself, the owner, and each thing that the deployment would create."""
     owner = owners.effective(state, plan.app, plan.principal)
     return [
-        _ask(plan, operation),
+        _requirement(plan, operation),
         *owners.requirements(owner),
         *deployment.requirements(state, plan.wanted, owner),
     ]
 
 
-def _ask(plan: Plan, operation: str) -> Requirement:
+def _requirement(plan: Plan, operation: str) -> Requirement:
     targets = {} if plan.artifact is None else {"artifact": plan.artifact}
     return Requirement(operation, plan.app, {"targets": targets})
 
 
-def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> None:
+def _apply_plan(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> None:
     """Makes the application what the plan says, once it was asked for."""
     realm = exchange.realm
     body = object_store.document_in(transaction, realm, plan.app)
@@ -214,7 +222,7 @@ def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> No
     versions = {} if is_new else versions_in(body)
     version_body: Json = present(
         version=plan.version,
-        artifact=_used(transaction, realm, plan),
+        artifact=_artifact_body(transaction, realm, plan),
         configuration=plan.config,
         description=plan.description,
         datasets=[last(dataset) for dataset in plan.wanted.datasets],
@@ -231,10 +239,10 @@ def _settle(exchange: Exchange, transaction: WriteTransaction, plan: Plan) -> No
         new = present(**after, **{PRINCIPAL: plan.principal})
         object_store.add(exchange, transaction, "application.deploy", plan.app, new)
     owner = owners.effective(transaction.realm(realm), plan.app, plan.principal)
-    deployment.bring_about(exchange, transaction, plan.app, plan.wanted, owner)
+    deployment.create_contents(exchange, transaction, plan.app, plan.wanted, owner)
 
 
-def _used(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:
+def _artifact_body(transaction: WriteTransaction, realm: str, plan: Plan) -> Json | None:
     """The artifact as replies show it, which is there in that version; raises `Failure` 404."""
     if plan.artifact is None:
         return None

@@ -5,7 +5,7 @@
      "streams": ["s1"],
      "modules": [{"name": "cubes", "className": "com.acme.Cube"}]}
 
-Datasets, streams, modules and types that are not there yet are created by the deployment, and
+Datasets, streams, modules and types that do not exist yet are created by the deployment, and
 each is asked for. Programs go with their application.
 SOURCE: cdap reference 2.4, 3.4, 4.10 (P2, P8), K11, K21.
 """
@@ -28,7 +28,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import creating, object_store, owners, scheduled
 from lakewarden.systems.cdap.http.authorization import Requirement, contents, is_stored
 from lakewarden.systems.cdap.http.bodies import Body, convert
-from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, Said
+from lakewarden.systems.cdap.http.creating import BUILT_IN_TYPES, TABLE, NewDataSettings
 from lakewarden.systems.cdap.http.errors import conflict, not_found
 from lakewarden.systems.cdap.http.ids import SYSTEM, inside, namespace_of, of_application
 from lakewarden.systems.cdap.http.running import running
@@ -114,7 +114,7 @@ def requirements(
 ) -> Sequence[Requirement]:
     """What is asked for what the deployment would create.
 
-    Of the effective owner, as whom it is created; of the caller where there is none, or where
+    Of the effective owner, as whom it is created; of the caller if there is none, or where
     the operation gives what was created to its creator.
     """
     gives = object_store.HOLDS in state.matrix.operation(CONTENTS).effects
@@ -136,7 +136,7 @@ def _new(state: RealmState, new_contents: Contents) -> Iterator[Entity]:
 def _types_in_use(
     state: RealmState, new_contents: Contents, owner_principal: Principal | None
 ) -> Iterator[Requirement]:
-    """What is asked of custom types of new datasets, beside those that come along."""
+    """What is asked of custom types of new datasets, beside those that are created with it."""
     brought = set(new_contents.modules.values())
     for dataset, type in new_contents.datasets.items():
         if not is_stored(state, dataset) and type not in brought and type not in BUILT_IN_TYPES:
@@ -152,16 +152,16 @@ def type_entity(state: RealmState, dataset: Entity, type: str) -> Entity:
     return shared if is_stored(state, shared) and not is_stored(state, own) else own
 
 
-def bring_about(
+def create_contents(
     exchange: Exchange,
     transaction: WriteTransaction,
     application: Entity,
     new_contents: Contents,
     owner: str | None,
 ) -> None:
-    """Creates what is not there yet, and takes programs away that are declared no more.
+    """Creates what does not exist yet, and removes programs that are declared no more.
 
-    Raises `Failure` 404 for a type that is not there, 409 for a program that runs and would go.
+    Raises `Failure` 404 for a type that does not exist, 409 for a program that runs and would go.
     """
     for module, class_name in new_contents.modules.items():
         if not is_stored(transaction.realm(exchange.realm), module):
@@ -173,11 +173,13 @@ def bring_about(
             if type not in BUILT_IN_TYPES and not is_stored(state, kind):
                 raise not_found(kind)
             creating.put_dataset(
-                exchange, transaction, CONTENTS, dataset, type, Said(principal=owner)
+                exchange, transaction, CONTENTS, dataset, type, NewDataSettings(principal=owner)
             )
     for stream in new_contents.streams:
         if not is_stored(transaction.realm(exchange.realm), stream):
-            creating.put_stream(exchange, transaction, CONTENTS, stream, Said(principal=owner))
+            creating.put_stream(
+                exchange, transaction, CONTENTS, stream, NewDataSettings(principal=owner)
+            )
     _settle_programs(exchange, transaction, application, new_contents)
 
 

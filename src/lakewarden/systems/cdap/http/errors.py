@@ -63,7 +63,7 @@ def not_found(named: Entity | str) -> Failure:
 
 
 def exists(named: Entity | str) -> Failure:
-    """409: what should be created is there already."""
+    """409: what should be created already exists."""
     return Failure(409, f"'{_id(named)}' already exists.")
 
 

@@ -19,7 +19,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import object_store, runs
 from lakewarden.systems.cdap.http.authorization import allow, may, write
-from lakewarden.systems.cdap.http.bodies import Json, convert, done, ok, read, texts
+from lakewarden.systems.cdap.http.bodies import Json, convert, empty_reply, ok, read, texts
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.ids import program, program_type
 from lakewarden.systems.cdap.http.running import RUNNING
@@ -49,7 +49,7 @@ def listed(exchange: Exchange) -> Reply:
     with exchange.service.reading() as reading:
         rows = runs.of_program(reading, exchange.realm, target, first * 1_000, last * 1_000 - 1)
     fitting = [row for row in rows if status in (_ALL, row.body["status"])]
-    return ok(shown(exchange, target, fitting[:limit]))
+    return ok(run_bodies(exchange, target, fitting[:limit]))
 
 
 def one(exchange: Exchange) -> Reply:
@@ -58,7 +58,7 @@ def one(exchange: Exchange) -> Reply:
     allow(exchange, "program.get_history", target)
     with exchange.service.reading() as reading:
         row = runs.require(reading, exchange.realm, target, exchange.params["run"])
-    return ok(shown(exchange, target, [row])[0])
+    return ok(run_bodies(exchange, target, [row])[0])
 
 
 def count(exchange: Exchange) -> Reply:
@@ -68,12 +68,12 @@ def count(exchange: Exchange) -> Reply:
     return ok(runs.count(object_store.document(exchange, target)))
 
 
-def shown(exchange: Exchange, target: Entity, rows: Sequence[ValueRow]) -> list[Json]:
+def run_bodies(exchange: Exchange, target: Entity, rows: Sequence[ValueRow]) -> list[Json]:
     """Runs of a program as the caller may see them."""
     if not may(exchange, "program.get_runtime_args", target):
-        return [runs.shown(row, {}) for row in rows]
+        return [runs.run_body(row, {}) for row in rows]
     return [
-        runs.shown(row, {"runtimeArgs": json.dumps(texts(row.body.get("arguments")))})
+        runs.run_body(row, {"runtimeArgs": json.dumps(texts(row.body.get("arguments")))})
         for row in rows
     ]
 
@@ -114,7 +114,7 @@ def _levels(exchange: Exchange, changed: Callable[[dict[str, str]], dict[str, st
         runs.change(transaction, exchange.realm, target, run, levels=levels or None)
 
     write(exchange, "program.set_log_levels", target, put_levels, details={"run": run})
-    return done()
+    return empty_reply()
 
 
 _LATE: Final = 10**11

@@ -1,7 +1,7 @@
 """The entities that paths name, and their last parts in replies.
 
 Each parameter is checked by itself before the parts are put together, so that no dot of one
-part turns into the border between two. Raises `BadInput` for what is no name.
+part turns into the border between two. Raises `BadInput` for an invalid name.
 SOURCE: cdap reference 1.2 and 4.7.
 """
 

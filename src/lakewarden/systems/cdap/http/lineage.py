@@ -107,11 +107,11 @@ def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
     visible_programs = frozenset(
         visible(exchange, "program.list", contents(state, space, ["program"]))
     )
-    data = _data_shown(exchange, space)
+    data = _visible_data(exchange, space)
     for app, body in zip(apps, object_store.documents(exchange, apps), strict=True):
         if _deployed(body) >= within.end:
             continue
-        declared = [entity for entity in _declared(space, latest(body)) if entity in data]
+        declared = [entity for entity in _declared_edges(space, latest(body)) if entity in data]
         for program in contents(state, app, ["program"]):
             if program in visible_programs:
                 graph.data[program] = declared
@@ -120,7 +120,7 @@ def _graph(exchange: Exchange, space: Entity, within: Span) -> _Graph:
     return graph
 
 
-def _data_shown(exchange: Exchange, space: Entity) -> frozenset[Entity]:
+def _visible_data(exchange: Exchange, space: Entity) -> frozenset[Entity]:
     state = exchange.realm_state
     return frozenset(
         entity
@@ -135,7 +135,7 @@ def _deployed(body: Json) -> int:
     return int(moment * 1_000) if isinstance(moment, int | float) else 0
 
 
-def _declared(space: Entity, version_body: Json) -> list[Entity]:
+def _declared_edges(space: Entity, version_body: Json) -> list[Entity]:
     names = (("dataset", "datasets"), ("stream", "streams"))
     return [
         inside(space, type, name)
@@ -148,10 +148,12 @@ def _runs(exchange: Exchange, programs: Sequence[Entity], within: Span) -> dict[
     """The runs that went on in the span, of the programs of which the caller may know them."""
     readable = passing(exchange, "program.get_history", programs)
     with exchange.service.reading() as reading:
-        return {program: _went_on(reading, exchange.realm, program, within) for program in readable}
+        return {
+            program: _runs_within(reading, exchange.realm, program, within) for program in readable
+        }
 
 
-def _went_on(reading: Reading, realm: str, program: Entity, within: Span) -> list[str]:
+def _runs_within(reading: Reading, realm: str, program: Entity, within: Span) -> list[str]:
     rows = runs.of_program(reading, realm, program, last=within.end - 1)
     ended = ((row.mark, cast("int | None", row.body.get("end"))) for row in rows)
     return sorted(mark for mark, end in ended if end is None or end >= within.start)

@@ -20,7 +20,7 @@ from lakewarden.service.effect import ValueChanged
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store, runs
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, done, is_on, ok, text_of
+from lakewarden.systems.cdap.http.bodies import ANY_TYPE, Json, empty_reply, is_on, ok, text_of
 from lakewarden.systems.cdap.http.errors import TEXT, bad
 from lakewarden.systems.cdap.http.ids import program
 from lakewarden.systems.cdap.http.moments import LAST, Span, span
@@ -71,14 +71,14 @@ def emit(exchange: Exchange) -> Reply:
         of = _run_of_lines(exchange, transaction, entity, run)
         time, revision = _next_time(transaction, exchange.realm, entity), transaction.store.revision
         changes = (
-            ValueChanged(entity, LINES, time, _mark(revision, at), {"line": line, "run": of})
+            ValueChanged(entity, LINES, time, _sort_key(revision, at), {"line": line, "run": of})
             for at, line in enumerate(lines)
         )
         transaction.change(exchange.realm, *changes)
         timeseries.trimmed(transaction, exchange.realm, entity, LINES, limits.log_lines)
 
     write(exchange, "program.emit_logs", entity, append_lines)
-    return done()
+    return empty_reply()
 
 
 def _next_time(transaction: WriteTransaction, realm: str, entity: Entity) -> int:
@@ -87,7 +87,7 @@ def _next_time(transaction: WriteTransaction, realm: str, entity: Entity) -> int
     return max(int(transaction.now * 1_000), *(row.time for row in newest), 0)
 
 
-def _mark(revision: int, index: int) -> str:
+def _sort_key(revision: int, index: int) -> str:
     """Orders lines of one moment: of two the later one has the lesser mark.
 
     The store gives values of one moment in order of their marks, and the newest values first.
@@ -98,7 +98,7 @@ def _mark(revision: int, index: int) -> str:
 def view(exchange: Exchange) -> Reply:
     """The lines between `start` and `stop`, as text, the oldest first."""
     lines = _lines(exchange, span(exchange, "start", "stop"))
-    return Reply(200, "".join(f"{_shown(exchange, line)}\n" for line in lines).encode(), TEXT)
+    return Reply(200, "".join(f"{_line_body(exchange, line)}\n" for line in lines).encode(), TEXT)
 
 
 def following(exchange: Exchange) -> Reply:
@@ -147,11 +147,13 @@ def _run_of_lines(
 
 
 def _lines_reply(exchange: Exchange, lines: Sequence[Line]) -> Reply:
-    rows: list[Json] = [{"log": _shown(exchange, line), "offset": line.offset} for line in lines]
+    rows: list[Json] = [
+        {"log": _line_body(exchange, line), "offset": line.offset} for line in lines
+    ]
     return ok(rows)
 
 
-def _shown(exchange: Exchange, line: Line) -> str:
+def _line_body(exchange: Exchange, line: Line) -> str:
     return escape(line.text) if is_on(exchange, "escape") else line.text
 
 

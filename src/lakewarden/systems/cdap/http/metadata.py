@@ -17,7 +17,7 @@ from lakewarden.names.canonical import WORD, quoted
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import ids, object_store
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import Json, convert, done, ok, texts
+from lakewarden.systems.cdap.http.bodies import Json, convert, empty_reply, ok, texts
 from lakewarden.systems.cdap.http.deploying import latest
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.subjects import KINDS, METADATA, Kind, Subject
@@ -48,7 +48,7 @@ class Record(NamedTuple):
         return {"properties": dict(self.properties), "tags": list(self.tags)}
 
 
-def of_users(body: Json) -> Record:
+def user_record(body: Json) -> Record:
     """What users said, as a document or a part of it keeps it."""
     metadata = body.get(METADATA)
     if not isinstance(metadata, Mapping):
@@ -58,7 +58,7 @@ def of_users(body: Json) -> Record:
     return Record(texts(metadata.get("properties")), tuple(tag_names))
 
 
-def of_platform(subject: Subject, body: Json) -> Record:
+def platform_record(subject: Subject, body: Json) -> Record:
     """What the platform knows, from name and document."""
     properties = {ENTITY_NAME: subject.name}
     is_application = subject.entity.type == "application" and subject.part is None
@@ -72,12 +72,12 @@ def of_platform(subject: Subject, body: Json) -> Record:
 
 
 def records(subject: Subject, body: Json) -> dict[str, Record]:
-    """The metadata of a subject by scope; raises `Failure` 404 for a part that is not there."""
+    """The metadata of a subject by scope; raises `Failure` 404 for a part that does not exist."""
     subject_body = subject.document_part(body)
-    return {USER: of_users(subject_body), SYSTEM: of_platform(subject, subject_body)}
+    return {USER: user_record(subject_body), SYSTEM: platform_record(subject, subject_body)}
 
 
-class _Served(NamedTuple):
+class _MetadataHandlers(NamedTuple):
     """The handlers of one kind of subjects."""
 
     kind: Kind
@@ -149,7 +149,7 @@ class _Served(NamedTuple):
         return self._change(exchange, lambda old: old._replace(tags=()))
 
     def remove_property(self, exchange: Exchange) -> Reply:
-        """Removes one property; one that is not there is no error."""
+        """Removes one property; one that does not exist is no error."""
         key = exchange.params["key"]
 
         def change(old: Record) -> Record:
@@ -159,7 +159,7 @@ class _Served(NamedTuple):
         return self._change(exchange, change)
 
     def remove_tag(self, exchange: Exchange) -> Reply:
-        """Removes one tag; one that is not there is no error."""
+        """Removes one tag; one that does not exist is no error."""
         removed = exchange.params["tag"]
         return self._change(
             exchange,
@@ -173,14 +173,14 @@ class _Served(NamedTuple):
             if USER not in scopes_of(exchange):
                 raise bad("metadata of the scope `system` cannot be written")
             body = object_store.document_in(transaction, exchange.realm, subject.entity)
-            new = change(of_users(subject.document_part(body)))
+            new = change(user_record(subject.document_part(body)))
             if max(len(new.properties), len(new.tags)) > MOST:
                 raise bad(f"at most {MOST} properties and {MOST} tags are kept of an entity")
             members = subject.changed(body, new.body())
             object_store.put(transaction, exchange.realm, subject.entity, **members)
 
         write(exchange, self.kind.writes, subject.entity, put_record, details=_details(subject))
-        return done()
+        return empty_reply()
 
     def routes(self) -> Iterator[Route]:
         """The routes of this kind."""
@@ -198,7 +198,7 @@ class _Served(NamedTuple):
 
 
 def scopes_of(exchange: Exchange) -> tuple[str, ...]:
-    """The scopes that a request asks for; raises `Failure` 400 for one that there is not."""
+    """The scopes that a request asks for; raises `Failure` 400 for one that does not exist."""
     scope = exchange.one("scope").upper()
     if scope and scope not in SCOPES:
         raise bad(f"unknown scope {quoted(exchange.one('scope'))}; expected `user` or `system`")
@@ -206,7 +206,7 @@ def scopes_of(exchange: Exchange) -> tuple[str, ...]:
 
 
 def _check_word(kind: str, text: str) -> None:
-    """Raises `Failure` 400 for what is no name of a property and no tag."""
+    """Raises `Failure` 400 for an invalid property name or tag."""
     if not 0 < len(text) <= _WORD_LENGTH or not _CHARACTERS.issuperset(text):
         raise bad(
             f"expected up to {_WORD_LENGTH} letters, digits, `_` and `-` for a {kind},"
@@ -218,4 +218,6 @@ def _details(subject: Subject) -> dict[str, object] | None:
     return None if subject.part is None else {subject.part.member: subject.part.name}
 
 
-ROUTES: Final[Sequence[Route]] = tuple(route for kind in KINDS for route in _Served(kind).routes())
+ROUTES: Final[Sequence[Route]] = tuple(
+    route for kind in KINDS for route in _MetadataHandlers(kind).routes()
+)

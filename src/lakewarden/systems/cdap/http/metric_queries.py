@@ -133,7 +133,7 @@ def _answer(exchange: Exchange, query: QueryBody) -> Json:
     entities = _entities(exchange, query.tags)
     sums: dict[tuple[str, tuple[str, ...]], dict[int, Number]] = {}
     with exchange.service.reading() as reading:
-        for row in _counted(reading, exchange.realm, entities, times):
+        for row in _counters_within(reading, exchange.realm, entities, times):
             if row.mark in query.metrics:
                 tags = tags_of(row.entity)
                 group = tuple(tags.get(key, "") for key in query.group_by)
@@ -159,7 +159,7 @@ def _series(
         }
 
 
-def _counted(
+def _counters_within(
     reading: Reading, realm: str, entities: Sequence[Entity], times: Steps
 ) -> Iterator[ValueRow]:
     """What the entities counted in a span."""
@@ -200,11 +200,13 @@ def tags_of(entity: Entity) -> dict[str, str]:
 
 def _entities(exchange: Exchange, tags: Mapping[str, str]) -> list[Entity]:
     """What the tags name, as far as the caller may view its metrics."""
-    exact = _exact(tags)
+    exact = _entity_of_tags(tags)
     if exact is not None:
         allow(exchange, f"{exact.type}.view_metrics", exact)
         return [exact]
-    fitting = [entity for entity in _all(exchange, tags) if _fits(tags_of(entity), tags)]
+    fitting = [
+        entity for entity in _all_counted(exchange, tags) if _has_tags(tags_of(entity), tags)
+    ]
     return [
         entity
         for type in TYPES
@@ -216,7 +218,7 @@ def _view(type: str) -> str:
     return f"{type}.view_metrics"
 
 
-def _exact(tags: Mapping[str, str]) -> Entity | None:
+def _entity_of_tags(tags: Mapping[str, str]) -> Entity | None:
     """The one thing that the tags name; None where they name less or something else."""
     exact = dict(tags)
     if ANY in exact.values():
@@ -234,11 +236,11 @@ def _exact(tags: Mapping[str, str]) -> Entity | None:
     return of_application(inside(namespace, "application", app), member, name)
 
 
-def _fits(has: Mapping[str, str], tags: Mapping[str, str]) -> bool:
+def _has_tags(has: Mapping[str, str], tags: Mapping[str, str]) -> bool:
     return all(key in has and value in (ANY, has[key]) for key, value in tags.items())
 
 
-def _all(exchange: Exchange, tags: Mapping[str, str]) -> Iterable[Entity]:
+def _all_counted(exchange: Exchange, tags: Mapping[str, str]) -> Iterable[Entity]:
     """All that has counters in the namespace of the tags, or in all of them."""
     state = exchange.realm_state
     snapshot = state.matrix.snapshot

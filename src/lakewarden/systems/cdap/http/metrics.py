@@ -23,7 +23,7 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import ids
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import convert, done, ok
+from lakewarden.systems.cdap.http.bodies import convert, empty_reply, ok
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.subjects import PROGRAM, SPACE
 from lakewarden.systems.cdap.settings import CdapSettings
@@ -66,7 +66,7 @@ class Counted:
             timeseries.trimmed(transaction, exchange.realm, entity, MINUTES, limits.metric_minutes)
 
         write(exchange, f"{self.type}.emit_metrics", entity, add_values)
-        return done()
+        return empty_reply()
 
     def view(self, exchange: Exchange) -> Reply:
         """What the counters are altogether."""

@@ -37,14 +37,14 @@ from lakewarden.systems.cdap.http.bodies import (
     Body,
     Json,
     convert,
-    done,
+    empty_reply,
     ok,
     present,
     read,
     read_optional,
-    said,
+    text_reply,
 )
-from lakewarden.systems.cdap.http.deleting import delete_all, judge, record, refuse_all
+from lakewarden.systems.cdap.http.deleting import decide_deletion, delete_all, record, refuse_all
 from lakewarden.systems.cdap.http.errors import Failure, bad
 from lakewarden.systems.cdap.http.ids import DEFAULT, SYSTEM, instance, last, namespace
 from lakewarden.systems.cdap.http.refusals import irrevocable
@@ -84,7 +84,9 @@ def listed(exchange: Exchange) -> Reply:
     bodies = dict(zip(readable, object_store.documents(exchange, readable), strict=True))
     return ok(
         [
-            _shown(state, entity, bodies[entity]) if entity in bodies else _named(entity)
+            _namespace_body(state, entity, bodies[entity])
+            if entity in bodies
+            else _name_body(entity)
             for entity in visible_namespaces
         ]
     )
@@ -94,11 +96,11 @@ def get(exchange: Exchange) -> Reply:
     """One namespace."""
     target = namespace(exchange)
     state = allow(exchange, "namespace.get", target)
-    return ok(_shown(state, target, object_store.document(exchange, target)))
+    return ok(_namespace_body(state, target, object_store.document(exchange, target)))
 
 
 def create(exchange: Exchange) -> Reply:
-    """A new namespace; one that is there already stays as it is."""
+    """A new namespace; one that already exists stays as it is."""
     new = namespace(exchange)
     name = last(new)
     if name in RESERVED:
@@ -126,7 +128,7 @@ def create(exchange: Exchange) -> Reply:
             transaction.change(exchange.realm, RelationChanged(row, True))
         return f"Namespace '{name}' created successfully."
 
-    return said(write_all(exchange, requirements, add_namespace, missing=None))
+    return text_reply(write_all(exchange, requirements, add_namespace, missing=None))
 
 
 def update(exchange: Exchange) -> Reply:
@@ -137,7 +139,7 @@ def update(exchange: Exchange) -> Reply:
 
     def put_settings(transaction: WriteTransaction) -> None:
         stored = object_store.document_in(transaction, exchange.realm, target)
-        config = _known(transaction.realm(exchange.realm), target, stored)
+        config = _namespace_config(transaction.realm(exchange.realm), target, stored)
         for key in _MAPPINGS:
             if key in changed and changed[key] != config.get(key):
                 raise bad(f"`{key}` of a namespace cannot be changed")
@@ -152,7 +154,7 @@ def update(exchange: Exchange) -> Reply:
         )
 
     write(exchange, "namespace.update", target, put_settings)
-    return said(f"Updated properties for namespace '{last(target)}'.")
+    return text_reply(f"Updated properties for namespace '{last(target)}'.")
 
 
 def delete(exchange: Exchange) -> Reply:
@@ -166,7 +168,7 @@ def delete(exchange: Exchange) -> Reply:
             exchange, state, Requirement("namespace.delete", target), transaction.now
         )
         refused = refusal(exchange, state, deletion)
-        judged = judge(
+        judged = decide_deletion(
             exchange, state, "namespace.delete", contents(state, target), transaction.now
         )
         if refused is not None:
@@ -189,7 +191,7 @@ def delete(exchange: Exchange) -> Reply:
     failure = exchange.write(delete_namespace)
     if failure is not None:
         raise failure
-    return done()
+    return empty_reply()
 
 
 def drop_datasets(exchange: Exchange) -> Reply:
@@ -227,7 +229,7 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _known(state: RealmState, entity: Entity, body: Json) -> Json:
+def _namespace_config(state: RealmState, entity: Entity, body: Json) -> Json:
     """The settings of a namespace: those of its document, and its owner, if it has one.
 
     A keytab that was kept for an owner is none without him.
@@ -240,13 +242,17 @@ def _known(state: RealmState, entity: Entity, body: Json) -> Json:
     return {**config, **present(**{PRINCIPAL: owner})}
 
 
-def _named(entity: Entity) -> Json:
+def _name_body(entity: Entity) -> Json:
     return {"name": last(entity), "description": "", "config": {}}
 
 
-def _shown(state: RealmState, entity: Entity, body: Json) -> Json:
+def _namespace_body(state: RealmState, entity: Entity, body: Json) -> Json:
     description = body.get("description") or ""
-    return {**_named(entity), "description": description, "config": _known(state, entity, body)}
+    return {
+        **_name_body(entity),
+        "description": description,
+        "config": _namespace_config(state, entity, body),
+    }
 
 
 ROUTES: Final[Sequence[Route]] = (

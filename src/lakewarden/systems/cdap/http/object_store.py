@@ -2,8 +2,8 @@
 
 A document has one member for each thing that is kept of an entity (`config`, `preferences`,
 …); each module owns the members that it names. What goes along with a creation or a deletion is
-what its operation declares: `holds` gives the creator every action, `drop` takes away what
-anybody holds on what is gone. Where an operation does not say so, grants stay as they are.
+what its operation declares: `holds` gives the creator every action, `drop` removes what
+anybody holds on what was deleted. Where an operation does not say so, grants stay as they are.
 SOURCE: cdap reference 2 (K12, K25) and 1.1.
 """
 
@@ -28,7 +28,7 @@ DROP = "drop"
 
 
 def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
-    """The documents of the entities, in their order; empty where there is none."""
+    """The documents of the entities, in their order; empty if there is none."""
     if not entities:
         return []
     with exchange.service.reading() as reading:
@@ -56,7 +56,7 @@ def add(
 ) -> None:
     """Stores a new entity with its document; its creator holds what the operation says.
 
-    Raises `Failure` 404 where that in which it would lie is not there.
+    Raises `Failure` 404 where that in which it would lie does not exist.
     """
     above = cdap.parent(entity)
     if above is not None:
@@ -86,7 +86,7 @@ def put(transaction: WriteTransaction, realm: str, entity: Entity, **members: ob
 
 
 def drop(exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity) -> None:
-    """Takes an entity away with all that is in it, what lies deepest first.
+    """Removes an entity with all that is in it, what lies deepest first.
 
     Grants on all of it, also on names in it that were never stored, go along if the operation
     says so.
@@ -102,7 +102,7 @@ def drop(exchange: Exchange, transaction: WriteTransaction, operation: str, enti
 def empty(
     exchange: Exchange, transaction: WriteTransaction, operation: str, entity: Entity
 ) -> None:
-    """Takes away all that is in an entity, and leaves the entity."""
+    """Removes all that is in an entity, and leaves the entity."""
     realm = exchange.realm
     below = contents(transaction.realm(realm), entity)
     for place in sorted(below, key=lambda place: -_depth(place)):

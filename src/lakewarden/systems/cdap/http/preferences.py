@@ -15,7 +15,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import ids, object_store
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import done, is_on, ok, read, texts
+from lakewarden.systems.cdap.http.bodies import empty_reply, is_on, ok, read, texts
 
 MEMBER: Final = "preferences"
 """The member of an entity's document that holds its preferences."""
@@ -46,7 +46,7 @@ class Level:
         return self._set(exchange, "set_preference", read(exchange, dict[str, str]))
 
     def delete(self, exchange: Exchange) -> Reply:
-        """Takes all of them away."""
+        """Removes all of them."""
         return self._set(exchange, "delete_preference", None)
 
     def _set(self, exchange: Exchange, verb: str, values: dict[str, str] | None) -> Reply:
@@ -56,7 +56,7 @@ class Level:
             object_store.put(transaction, exchange.realm, target, **{MEMBER: values})
 
         write(exchange, f"{self.type}.{verb}", target, put_preferences)
-        return done()
+        return empty_reply()
 
     def routes(self) -> Iterator[Route]:
         """The routes of this level."""

@@ -26,7 +26,7 @@ from lakewarden.systems.cdap.http.authorization import (
     write,
     write_all,
 )
-from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read
+from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, read
 from lakewarden.systems.cdap.http.errors import bad, not_found
 from lakewarden.systems.cdap.use_cases import pattern_grants
 from lakewarden.systems.cdap.use_cases.pattern_grants import Anchor
@@ -62,7 +62,7 @@ def grant(exchange: Exchange) -> Reply:
         raise bad("expected a `principal` to grant to")
     state = exchange.realm_state
     actions = _actions(state, body.actions)
-    target = _named(anchor)
+    target = _entity_asked(anchor)
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         first = Requirement("privilege.grant", target)
@@ -75,7 +75,7 @@ def grant(exchange: Exchange) -> Reply:
         pattern_grants.give(transaction, exchange.realm, to, anchor, actions)
 
     write_all(exchange, requirements, write_grant, ahead=True, details=_details(to, actions))
-    return done()
+    return empty_reply()
 
 
 def revoke(exchange: Exchange) -> Reply:
@@ -93,8 +93,10 @@ def revoke(exchange: Exchange) -> Reply:
         pattern_grants.take(transaction, exchange.realm, anchor, holder, actions)
 
     details = _details(holder, actions)
-    write(exchange, "privilege.revoke", _named(anchor), take_grant, ahead=True, details=details)
-    return done()
+    write(
+        exchange, "privilege.revoke", _entity_asked(anchor), take_grant, ahead=True, details=details
+    )
+    return empty_reply()
 
 
 def privileges(exchange: Exchange) -> Reply:
@@ -135,7 +137,7 @@ def principal_of_path(exchange: Exchange) -> Principal:
     kind = lower_word(exchange.params["kind"])
     if kind not in KINDS:
         raise bad(f"unknown principal type {quoted(exchange.params['kind'])}; {_EXPECTED}")
-    return _spelled(exchange, kind, exchange.params["name"])
+    return _principal_of_text(exchange, kind, exchange.params["name"])
 
 
 def _principal(exchange: Exchange, body: PrivilegesBody) -> Principal | None:
@@ -146,13 +148,13 @@ def _principal(exchange: Exchange, body: PrivilegesBody) -> Principal | None:
     kind = lower_word(kind_name)
     if kind not in KINDS or not kind_name.isupper():
         raise bad(f"unknown principal type {quoted(kind_name)}; {_EXPECTED}")
-    return _spelled(exchange, kind, body.principal.name)
+    return _principal_of_text(exchange, kind, body.principal.name)
 
 
 _EXPECTED: Final = "expected one of: USER, GROUP, ROLE"
 
 
-def _spelled(exchange: Exchange, kind: str, name: str) -> Principal:
+def _principal_of_text(exchange: Exchange, kind: str, name: str) -> Principal:
     check_text(name, "the name of the principal")
     check_segment(name, "the name of the principal")
     return exchange.realm_state.system.spelled(Principal(kind, name))
@@ -166,7 +168,7 @@ def _anchor(body: PrivilegesBody) -> Anchor:
     return cdap.from_authorizable(anchors[0])
 
 
-def _named(anchor: Anchor) -> Entity:
+def _entity_asked(anchor: Anchor) -> Entity:
     """What the question is about: a pattern is judged as the name that its text would be."""
     if isinstance(anchor, Matching):
         return Entity(anchor.type, ".".join(anchor.parts))

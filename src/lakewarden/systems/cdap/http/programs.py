@@ -20,7 +20,15 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store, runs
 from lakewarden.systems.cdap.http.authorization import allow, write
 from lakewarden.systems.cdap.http.authorization import listed as listed_in
-from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read, read_optional, texts
+from lakewarden.systems.cdap.http.bodies import (
+    Body,
+    Json,
+    empty_reply,
+    ok,
+    read,
+    read_optional,
+    texts,
+)
 from lakewarden.systems.cdap.http.errors import Failure, bad, not_found
 from lakewarden.systems.cdap.http.history import PATH, RUN
 from lakewarden.systems.cdap.http.ids import (
@@ -78,7 +86,7 @@ def _start(exchange: Exchange, operation: str) -> Reply:
         begin(exchange, transaction, target, arguments)
 
     write(exchange, operation, target, begin_run)
-    return done()
+    return empty_reply()
 
 
 def begin(
@@ -98,7 +106,7 @@ def stop(exchange: Exchange) -> Reply:
         target,
         lambda transaction: runs.end(transaction, exchange.realm, target),
     )
-    return done()
+    return empty_reply()
 
 
 def stop_run(exchange: Exchange) -> Reply:
@@ -109,7 +117,7 @@ def stop_run(exchange: Exchange) -> Reply:
         runs.end(transaction, exchange.realm, target, run)
 
     write(exchange, "program.stop", target, end_run, details={"run": run})
-    return done()
+    return empty_reply()
 
 
 def status(exchange: Exchange) -> Reply:
@@ -172,7 +180,7 @@ def set_arguments(exchange: Exchange) -> Reply:
         object_store.put(transaction, exchange.realm, target, **{ARGUMENTS: arguments})
 
     write(exchange, "program.set_runtime_args", target, put_arguments)
-    return done()
+    return empty_reply()
 
 
 def instances(exchange: Exchange) -> Reply:
@@ -194,7 +202,7 @@ def set_instances(exchange: Exchange) -> Reply:
         object_store.put(transaction, exchange.realm, target, **{INSTANCES: body.instances})
 
     write(exchange, "program.set_instances", target, put_instances)
-    return done()
+    return empty_reply()
 
 
 def flowlet_instances(exchange: Exchange) -> Reply:
@@ -226,7 +234,7 @@ def set_flowlet_instances(exchange: Exchange) -> Reply:
         put_instances,
         details={"flowlet": exchange.params["flowlet"]},
     )
-    return done()
+    return empty_reply()
 
 
 def instances_of(body: Json, flowlet: str | None = None) -> tuple[int, int]:
@@ -260,7 +268,7 @@ def _flowlet(exchange: Exchange) -> str:
 
 
 def check_flowlet(name: str) -> None:
-    """Raises `Failure` 400 for what is no name of a flowlet."""
+    """Raises `Failure` 400 for an invalid name of a flowlet."""
     if not name or len(name) > MAX_USER_CHARACTERS or set(name) - WORD - {"-"}:
         raise bad(f"{quoted(name)} is no name of a flowlet")
 

@@ -69,7 +69,7 @@ def of_another_owner(operation: str, entity: Entity) -> Failure:
 
 
 def irrevocable(operation: str, entity: Entity) -> Failure:
-    """The 403 of a deletion that the settings do not allow, whoever asks."""
+    """The 403 of a deletion that the settings do not allow, for every caller."""
     return forbidden(
         "Namespaces and datasets can be deleted unrecoverably only if"
         " 'enable.unrecoverable.reset' is set to 'true' in the 'cdap-site.xml'"
@@ -80,11 +80,11 @@ def irrevocable(operation: str, entity: Entity) -> Failure:
 def refusal_text(matrix: Matrix, request: Request) -> str:
     """The text of the 403 that a denied request is answered with."""
     text = _text(matrix, request)
-    parts = [f"operation '{request.operation}'", *_office(matrix, request)]
+    parts = [f"operation '{request.operation}'", *_required_role(matrix, request)]
     return f"{text} ({'; '.join([*parts, *_grantors(matrix, request)])})"
 
 
-def _office(matrix: Matrix, request: Request) -> Iterable[str]:
+def _required_role(matrix: Matrix, request: Request) -> Iterable[str]:
     if isinstance(matrix.operation(request.operation).rule(request.target.type), ServiceAdmin):
         yield "requires an authorization administrator"
 
@@ -105,22 +105,22 @@ def _grantors(matrix: Matrix, request: Request) -> Iterable[str]:
 
 
 def _text(matrix: Matrix, request: Request) -> str:
-    model, principal = matrix.snapshot.model, shown_principal(request.principal)
+    model, principal = matrix.snapshot.model, principal_text(request.principal)
     ways = [way for way in lacking(matrix, request) if _can_be_given(model, way)]
     if not ways:
-        return _of_operation(principal, request)
-    entity = _first(ways, request.target)
+        return _operation_text(principal, request)
+    entity = _first_need(ways, request.target)
     needed = [{need.privilege for need in way if need.entity == entity} for way in ways]
     needed = [privileges for privileges in needed if privileges]
-    if any(_is_sight(model, privilege) for privileges in needed for privilege in privileges):
-        return _of_sight(principal, entity)
-    return _of_actions(model, principal, entity, needed)
+    if any(_is_visibility(model, privilege) for privileges in needed for privilege in privileges):
+        return _visibility_text(principal, entity)
+    return _actions_text(model, principal, entity, needed)
 
 
-def shown_principal(principal: Principal) -> str:
+def principal_text(principal: Principal) -> str:
     """A principal as texts write it.
 
-    >>> shown_principal(Principal("user", "bob"))
+    >>> principal_text(Principal("user", "bob"))
     "Principal{name='bob', type=USER, kerberosPrincipal=null}"
     """
     kind = principal.kind.upper()
@@ -133,18 +133,18 @@ def _can_be_given(model: Model, way: Way) -> bool:
     return all(privilege.grantable or privilege.implied_by for privilege in privileges)
 
 
-def _first(ways: Iterable[Way], target: Entity) -> Entity:
+def _first_need(ways: Iterable[Way], target: Entity) -> Entity:
     entity_sets = [{need.entity for need in way} for way in ways]
     if {target} in entity_sets:
         return target
     return min(entity_sets[0], key=lambda entity_in_set: (entity_in_set != target, entity_in_set))
 
 
-def _is_sight(model: Model, privilege: str) -> bool:
+def _is_visibility(model: Model, privilege: str) -> bool:
     return model.privileges[privilege].reach is Reach.ABOVE
 
 
-def _of_sight(user: str, entity: Entity) -> str:
+def _visibility_text(user: str, entity: Entity) -> str:
     id = cdap.format_id(entity)
     if entity.type == "namespace":
         return (
@@ -154,7 +154,7 @@ def _of_sight(user: str, entity: Entity) -> str:
     return f"Principal '{user}' does not have privileges to access entity '{id}'"
 
 
-def _of_actions(model: Model, user: str, entity: Entity, needed: list[set[str]]) -> str:
+def _actions_text(model: Model, user: str, entity: Entity, needed: list[set[str]]) -> str:
     """`needed`: what each of the ways asks for on the entity."""
     id = cdap.format_id(entity)
     single = [next(iter(privileges)) for privileges in needed if len(privileges) == 1]
@@ -178,7 +178,7 @@ def _in_order(model: Model, privileges: Iterable[str]) -> str:
     return f"[{', '.join(name for name in model.privileges if name in names)}]"
 
 
-def _of_operation(user: str, request: Request) -> str:
+def _operation_text(user: str, request: Request) -> str:
     text = f"Principal '{user}' is not authorized to perform action '{request.operation}'"
     if request.target == NO_RESOURCE:
         return text

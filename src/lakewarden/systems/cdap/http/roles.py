@@ -19,7 +19,7 @@ from lakewarden.service.role import role_memberships
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import Json, done, ok
+from lakewarden.systems.cdap.http.bodies import Json, empty_reply, ok
 from lakewarden.systems.cdap.http.errors import bad, exists, not_found
 from lakewarden.systems.cdap.http.privileges import BASE, acts_as, allow_about, principal_of_path
 
@@ -35,7 +35,7 @@ def create(exchange: Exchange) -> Reply:
         transaction.change(exchange.realm, PrincipalChanged(role, True))
 
     write(exchange, "role.create", NO_RESOURCE, create_role, details={"role": role.name})
-    return done()
+    return empty_reply()
 
 
 def drop(exchange: Exchange) -> Reply:
@@ -52,34 +52,34 @@ def drop(exchange: Exchange) -> Reply:
         )
 
     write(exchange, "role.drop", NO_RESOURCE, drop_role, details={"role": role.name})
-    return done()
+    return empty_reply()
 
 
 def roles(exchange: Exchange) -> Reply:
     """All roles."""
     state = allow(exchange, "role.list")
     memberships = state.matrix.snapshot.coded.memberships
-    return ok(_shown(memberships.principals[id] for id in memberships.stored))
+    return ok(_role_bodies(memberships.principals[id] for id in memberships.stored))
 
 
 def roles_of(exchange: Exchange) -> Reply:
     """The roles that a principal holds, by itself or through its groups."""
     principal = principal_of_path(exchange)
     state = allow_about(exchange, "role.list", principal)
-    return ok(_shown(acts_as(exchange, state, principal) - {principal}))
+    return ok(_role_bodies(acts_as(exchange, state, principal) - {principal}))
 
 
 def add(exchange: Exchange) -> Reply:
     """Gives a role to a user or group."""
-    return _hold(exchange, "role.add", True)
+    return _set_role(exchange, "role.add", True)
 
 
 def remove(exchange: Exchange) -> Reply:
     """Takes a role from a user or group; one that it does not hold stays so."""
-    return _hold(exchange, "role.remove", False)
+    return _set_role(exchange, "role.remove", False)
 
 
-def _hold(exchange: Exchange, operation: str, present: bool) -> Reply:
+def _set_role(exchange: Exchange, operation: str, present: bool) -> Reply:
     role, holder = _role(exchange), principal_of_path(exchange)
     if holder.kind == ROLE:
         raise bad("a role is held by users and groups only")
@@ -92,7 +92,7 @@ def _hold(exchange: Exchange, operation: str, present: bool) -> Reply:
 
     details = {"role": role.name, "holder": f"{holder.kind}:{holder.name}"}
     write(exchange, operation, NO_RESOURCE, change_membership, details=details)
-    return done()
+    return empty_reply()
 
 
 def is_known(state: RealmState, role: Principal) -> bool:
@@ -116,7 +116,7 @@ def _id(role: Principal) -> str:
     return f"role:{role.name}"
 
 
-def _shown(principals: Iterable[Principal]) -> list[Json]:
+def _role_bodies(principals: Iterable[Principal]) -> list[Json]:
     names = sorted(principal.name for principal in principals if principal.kind == ROLE)
     return [{"name": name, "type": "ROLE"} for name in names]
 

@@ -159,7 +159,7 @@ def require(reading: Reading, realm: str, program: Entity, run: str) -> ValueRow
 
 
 def missing(program: Entity, run: str) -> Failure:
-    """The failure for a run that is not there."""
+    """The failure for a run that does not exist."""
     return not_found(f"program_run:{program.name}.{run}")
 
 
@@ -175,7 +175,7 @@ def latest(reading: Reading, realm: str, program: Entity) -> Sequence[ValueRow]:
     return reading.values(realm, program, ASPECT, FIRST, LAST, 1)
 
 
-def shown(row: ValueRow, properties: Json) -> Json:
+def run_body(row: ValueRow, properties: Json) -> Json:
     """A run in a reply; `properties` are those of its start that the caller may read."""
     ended = cast("int | None", row.body.get("end"))
     return present(

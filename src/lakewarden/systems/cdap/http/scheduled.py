@@ -43,7 +43,7 @@ def put(
     object_store.put(transaction, realm, app, **{SCHEDULES: schedules or None})
 
 
-def one_of(app: Entity, schedules: Mapping[str, Json], name: str) -> Json:
+def schedule_named(app: Entity, schedules: Mapping[str, Json], name: str) -> Json:
     """The schedule of that name; raises `Failure` 404."""
     schedule = schedules.get(name)
     if schedule is None:
@@ -64,7 +64,7 @@ def program_named(app: Entity, named: ProgramBody) -> Entity:
 def forget(
     transaction: WriteTransaction, realm: str, app: Entity, removed: Collection[Entity]
 ) -> None:
-    """Deletes the schedules that start programs which are there no more."""
+    """Deletes the schedules that start programs which no longer exist."""
     schedules = schedules_in(transaction, realm, app)
     remaining = {
         name: schedule

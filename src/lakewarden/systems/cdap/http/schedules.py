@@ -3,7 +3,7 @@
 An application holds its schedules, in the member `schedules` of its document, and each starts
 one of its programs. Adding, changing and deleting is asked of the application and nothing of the
 program (K22); all else is asked of the program, which only the schedule names. So a schedule
-that is not there is 404 before anything is asked of a program, to those who are shown the
+that does not exist is 404 before anything is asked of a program, to those who are shown the
 application; others are refused whether it is there or not.
 SOURCE: cdap reference 2.5, 2.12 (K16, K22), 4.7; cdapio/cdap, ScheduleDetail at v5.1.2.
 """
@@ -26,7 +26,7 @@ from lakewarden.systems.cdap.http.authorization import (
     write,
     write_all,
 )
-from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, present, read
+from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, present, read
 from lakewarden.systems.cdap.http.deploying import UNVERSIONED, latest
 from lakewarden.systems.cdap.http.errors import bad, conflict, exists, not_found
 from lakewarden.systems.cdap.http.history import PATH as PROGRAM
@@ -34,9 +34,9 @@ from lakewarden.systems.cdap.http.ids import application, last, namespace_of, pr
 from lakewarden.systems.cdap.http.scheduled import (
     ProgramBody,
     id_of,
-    one_of,
     program_named,
     put,
+    schedule_named,
     schedules_in,
     schedules_of,
     started_by,
@@ -62,7 +62,7 @@ _TIME: Final = "TIME"
 
 
 class ScheduleBody(Body, rename="camel"):
-    """What is said of a new schedule, or what a change says anew."""
+    """What is said of a new schedule, or what a change says again."""
 
     name: str | None = None
     description: str | None = None
@@ -92,10 +92,10 @@ def add(exchange: Exchange) -> Reply:
         if len(schedules) >= MOST:
             raise bad(f"an application has at most {MOST} schedules")
         new = {"properties": {}, "constraints": [], "timeoutMillis": TIMEOUT, "status": SUSPENDED}
-        put(transaction, exchange.realm, app, {**schedules, name: {**new, **_said(body)}})
+        put(transaction, exchange.realm, app, {**schedules, name: {**new, **_stored_members(body)}})
 
     write(exchange, "schedule.add", app, add_schedule, details={"schedule": name})
-    return done()
+    return empty_reply()
 
 
 def update(exchange: Exchange) -> Reply:
@@ -105,13 +105,18 @@ def update(exchange: Exchange) -> Reply:
     def put_schedule(transaction: WriteTransaction) -> None:
         body = _body(exchange)
         schedules = schedules_in(transaction, exchange.realm, app)
-        before = one_of(app, schedules, name)
+        before = schedule_named(app, schedules, name)
         if body.program is not None and program_named(app, body.program) != started_by(app, before):
             raise bad("the program of a schedule cannot be changed")
-        put(transaction, exchange.realm, app, {**schedules, name: {**before, **_said(body)}})
+        put(
+            transaction,
+            exchange.realm,
+            app,
+            {**schedules, name: {**before, **_stored_members(body)}},
+        )
 
     write(exchange, "schedule.update", app, put_schedule, details={"schedule": name})
-    return done()
+    return empty_reply()
 
 
 def delete(exchange: Exchange) -> Reply:
@@ -120,12 +125,12 @@ def delete(exchange: Exchange) -> Reply:
 
     def delete_schedule(transaction: WriteTransaction) -> None:
         schedules = schedules_in(transaction, exchange.realm, app)
-        one_of(app, schedules, name)
+        schedule_named(app, schedules, name)
         remaining = {other: schedule for other, schedule in schedules.items() if other != name}
         put(transaction, exchange.realm, app, remaining)
 
     write(exchange, "schedule.delete", app, delete_schedule, details={"schedule": name})
-    return done()
+    return empty_reply()
 
 
 def resume(exchange: Exchange) -> Reply:
@@ -143,7 +148,7 @@ def _set(exchange: Exchange, operation: str, status: str) -> Reply:
     allow(exchange, "schedule.list", app)
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
-        schedule = one_of(app, schedules_in(transaction, exchange.realm, app), name)
+        schedule = schedule_named(app, schedules_in(transaction, exchange.realm, app), name)
         return [Requirement(operation, started_by(app, schedule))]
 
     def set_status(transaction: WriteTransaction) -> None:
@@ -167,7 +172,7 @@ def get(exchange: Exchange) -> Reply:
     app = application(exchange)
     schedule = _schedule(exchange, "schedule.get", app)
     version = latest(object_store.document(exchange, app)).get("version")
-    return ok(_shown(app, exchange.params["schedule"], schedule, version))
+    return ok(_schedule_body(app, exchange.params["schedule"], schedule, version))
 
 
 def status(exchange: Exchange) -> Reply:
@@ -179,7 +184,7 @@ def status(exchange: Exchange) -> Reply:
 def _schedule(exchange: Exchange, operation: str, app: Entity) -> Json:
     """A schedule of which the caller may know that; raises `Failure` 403 or 404."""
     allow(exchange, "schedule.list", app)
-    schedule = one_of(
+    schedule = schedule_named(
         app, schedules_of(object_store.document(exchange, app)), exchange.params["schedule"]
     )
     allow(exchange, operation, started_by(app, schedule))
@@ -189,23 +194,23 @@ def _schedule(exchange: Exchange, operation: str, app: Entity) -> Json:
 def listed_all(exchange: Exchange) -> Reply:
     """The schedules of an application that start programs of which they are shown."""
     app = application(exchange)
-    return _listed(exchange, app, listed(exchange, "schedule.list", app))
+    return _visible_schedules(exchange, app, listed(exchange, "schedule.list", app))
 
 
 def listed_of_program(exchange: Exchange) -> Reply:
     """The schedules that start a program."""
     target = program(exchange)
     allow(exchange, "schedule.list.filter", target)
-    return _listed(exchange, application(exchange), [target])
+    return _visible_schedules(exchange, application(exchange), [target])
 
 
-def _listed(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Reply:
+def _visible_schedules(exchange: Exchange, app: Entity, programs: Collection[Entity]) -> Reply:
     body, visible_programs = object_store.document(exchange, app), frozenset(programs)
     version = latest(body).get("version")
     schedules = sorted(schedules_of(body).items())
     return ok(
         [
-            _shown(app, name, schedule, version)
+            _schedule_body(app, name, schedule, version)
             for name, schedule in schedules
             if started_by(app, schedule) in visible_programs
         ]
@@ -235,7 +240,7 @@ def _check_trigger(trigger: Json) -> None:
         raise bad("expected the `cronExpression` of a trigger in time")
 
 
-def _said(body: ScheduleBody) -> Json:
+def _stored_members(body: ScheduleBody) -> Json:
     """What a body says of a schedule, as it is kept."""
     started = body.program
     return present(
@@ -250,7 +255,7 @@ def _said(body: ScheduleBody) -> Json:
     )
 
 
-def _shown(app: Entity, name: str, schedule: Json, version: object) -> Json:
+def _schedule_body(app: Entity, name: str, schedule: Json, version: object) -> Json:
     return {
         "namespace": last(namespace_of(app)),
         "application": last(app),

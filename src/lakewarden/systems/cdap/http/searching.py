@@ -93,7 +93,7 @@ class Hit(NamedTuple):
 def search(exchange: Exchange) -> Reply:
     """What is found in one namespace, and among what the platform brings along.
 
-    Nothing is found in a namespace that is not there, as in one of which nothing is shown.
+    Nothing is found in a namespace that does not exist, as in one of which nothing is shown.
     """
     space = namespace(exchange)
     allow(exchange, "namespace.search", space, missing=None)
@@ -126,7 +126,7 @@ def _answer(exchange: Exchange, spaces: Sequence[Entity]) -> Reply:
             "numCursors": query.cursors,
             "total": len(hits),
             "results": [hit.body() for hit in hits[start:end]],
-            "cursors": [_written(hits[at - 1].place) for at in begins],
+            "cursors": [_cursor_text(hits[at - 1].place) for at in begins],
             "showHidden": is_on(exchange, "showHidden"),
             "entityScope": sorted(query.places),
         }
@@ -240,13 +240,13 @@ def _query(exchange: Exchange) -> Query:
     return Query(
         terms=terms,
         targets=_targets(exchange),
-        places=_places(exchange),
+        places=_parse_cursor(exchange),
         order=order,
         descending=descending,
         offset=_number(exchange, "offset", 0),
         limit=limit,
         cursors=min(_number(exchange, "numCursors", 0), _MOST_CURSORS),
-        after=_read(exchange.one("cursor")),
+        after=_read_cursor(exchange.one("cursor")),
     )
 
 
@@ -271,7 +271,7 @@ def _targets(exchange: Exchange) -> frozenset[str]:
     return frozenset() if "all" in targets else targets
 
 
-def _places(exchange: Exchange) -> frozenset[str]:
+def _parse_cursor(exchange: Exchange) -> frozenset[str]:
     scope = exchange.one("entityScope").upper()
     if scope and scope not in _SCOPES:
         raise bad(f"unknown scope {quoted(scope)}; expected `USER` or `SYSTEM`")
@@ -287,11 +287,11 @@ def _number(exchange: Exchange, name: str, otherwise: int) -> int:
     return int(text)
 
 
-def _written(place: Place) -> str:
+def _cursor_text(place: Place) -> str:
     return urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
 
 
-def _read(cursor: str) -> Place | None:
+def _read_cursor(cursor: str) -> Place | None:
     if not cursor:
         return None
     try:

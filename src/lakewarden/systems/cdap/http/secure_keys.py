@@ -17,7 +17,7 @@ from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import allow, is_stored, listed, require, write
-from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read, texts
+from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, read, texts
 from lakewarden.systems.cdap.http.errors import Failure, bad, exists, not_found
 from lakewarden.systems.cdap.http.ids import inside, last, namespace
 
@@ -59,7 +59,7 @@ def create(exchange: Exchange) -> Reply:
         transaction.change(exchange.realm, SecretChanged(key, SECRET, sealed))
 
     write(exchange, "secure_key.create", key, add_key, ahead=True)
-    return done()
+    return empty_reply()
 
 
 def secret(exchange: Exchange) -> Reply:
@@ -77,7 +77,7 @@ def metadata(exchange: Exchange) -> Reply:
     """The readable properties of a key."""
     key = _key(exchange)
     allow(exchange, "secure_key.read_metadata", key)
-    return ok(_shown(key, object_store.document(exchange, key)))
+    return ok(_key_body(key, object_store.document(exchange, key)))
 
 
 def names(exchange: Exchange) -> Reply:
@@ -97,7 +97,7 @@ def delete(exchange: Exchange) -> Reply:
         object_store.drop(exchange, transaction, "secure_key.delete", key)
 
     write(exchange, "secure_key.delete", key, drop_key)
-    return done()
+    return empty_reply()
 
 
 def sealing(exchange: Exchange) -> Sealing:
@@ -112,7 +112,7 @@ def _key(exchange: Exchange) -> Entity:
     return inside(namespace(exchange), "securekey", exchange.params["key"])
 
 
-def _shown(key: Entity, body: Json) -> Json:
+def _key_body(key: Entity, body: Json) -> Json:
     return {
         "name": last(key),
         "description": body.get("description") or "",

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from lakewarden.http.exchange import Exchange, Reply, Route
-from lakewarden.systems.cdap.http.bodies import ok, said
+from lakewarden.systems.cdap.http.bodies import ok, text_reply
 from lakewarden.systems.cdap.settings import CdapSettings
 
 
 def ping(exchange: Exchange) -> Reply:  # noqa: ARG001 — the same for everybody
     """That the server is there."""
-    return said("OK.\n")
+    return text_reply("OK.\n")
 
 
 def version(exchange: Exchange) -> Reply:

@@ -71,21 +71,21 @@ class Span(NamedTuple):
 
 def enqueue(exchange: Exchange) -> Reply:
     """One event more, which is the body as it is."""
-    return _take(exchange, "stream.enqueue", 200)
+    return _store_events(exchange, "stream.enqueue", 200)
 
 
 def enqueue_later(exchange: Exchange) -> Reply:
     """The same for callers who do not wait; it is kept at once all the same."""
-    return _take(exchange, "stream.async_enqueue", 202)
+    return _store_events(exchange, "stream.async_enqueue", 202)
 
 
 def batch(exchange: Exchange) -> Reply:
     """Several events: one for each line of a text, or for each record of an Avro file."""
-    return _take(exchange, "stream.batch", 200)
+    return _store_events(exchange, "stream.batch", 200)
 
 
 def read(exchange: Exchange) -> Reply:
-    """The events of a stream, the oldest first; 204 where there is none."""
+    """The events of a stream, the oldest first; 204 if there is none."""
     stream = entity(exchange, "stream")
     allow(exchange, "stream.read_events", stream)
     span = _span(exchange)
@@ -101,18 +101,18 @@ def read(exchange: Exchange) -> Reply:
             ASPECT,
             min(start, until + 1),
             until,
-            stored_events + _step(stored_events),
+            stored_events + _trim_interval(stored_events),
         )
-    events = [_shown(row) for row in reversed(rows)][: span.limit]
+    events = [_event_body(row) for row in reversed(rows)][: span.limit]
     return ok(events) if events else Reply(204, b"", TEXT)
 
 
 def clear(transaction: WriteTransaction, realm: str, stream: Entity) -> None:
-    """Takes all events of a stream away."""
+    """Removes all events of a stream."""
     timeseries.dropped(transaction, realm, stream, ASPECT)
 
 
-def _take(exchange: Exchange, operation: str, status: int) -> Reply:
+def _store_events(exchange: Exchange, operation: str, status: int) -> Reply:
     """Keeps what the request brings.
 
     It is read before the write begins, where the caller may and the stream is there, so that no
@@ -124,7 +124,7 @@ def _take(exchange: Exchange, operation: str, status: int) -> Reply:
 
     def append_events(transaction: WriteTransaction) -> None:
         events = ready or _events(exchange, operation, stream)
-        _keep(
+        _append(
             transaction,
             exchange.realm,
             stream,
@@ -186,21 +186,21 @@ def _headers(exchange: Exchange, stream: Entity) -> dict[str, str]:
     return {name.removeprefix(prefix): value for name, value in headers if name.startswith(prefix)}
 
 
-def _keep(
+def _append(
     transaction: WriteTransaction, realm: str, stream: Entity, events: Events, most: int
 ) -> None:
     """Keeps events behind those that are there; of too many at once, the last ones."""
     rows = transaction.store.values(realm, stream, ASPECT, timeseries.FIRST, timeseries.LAST, 1)
     number = _number(rows[0]) + 1 if rows else 0
     time = max([int(transaction.now * 1_000), *(row.time for row in rows)])
-    bodies, step = events.bodies[-most:], _step(most)
+    bodies, step = events.bodies[-most:], _trim_interval(most)
     if number // step != (number + len(bodies)) // step:
         timeseries.trimmed(transaction, realm, stream, ASPECT, most - len(bodies))
     transaction.change(realm, *_values(stream, time, number, bodies, events.headers))
 
 
-def _step(most: int) -> int:
-    """After so many more events old ones are taken away."""
+def _trim_interval(most: int) -> int:
+    """After so many more events old ones are removed."""
     return max(1, most // _STEPS)
 
 
@@ -217,7 +217,7 @@ def _number(row: ValueRow) -> int:
     return _FIRST_MARK - int(row.mark, 16)
 
 
-def _shown(row: ValueRow) -> Json:
+def _event_body(row: ValueRow) -> Json:
     headers, body = texts(row.body.get("headers")), b64decode(str(row.body.get("body", "")))
     return {"timestamp": row.time, "headers": headers, "body": printable(body)}
 

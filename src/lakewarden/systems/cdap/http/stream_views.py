@@ -16,7 +16,15 @@ from lakewarden.names.canonical import quoted
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import Body, Json, convert, done, ok, read, said
+from lakewarden.systems.cdap.http.bodies import (
+    Body,
+    Json,
+    convert,
+    empty_reply,
+    ok,
+    read,
+    text_reply,
+)
 from lakewarden.systems.cdap.http.errors import TEXT, bad, not_found
 from lakewarden.systems.cdap.http.ids import entity, inside, namespace
 from lakewarden.systems.cdap.http.streams import FORMAT, ONE, check_format
@@ -55,7 +63,7 @@ def put(exchange: Exchange) -> Reply:
         return name not in stored
 
     is_new = write(exchange, "stream_view.create", stream, put_view)
-    return Reply(201, b"", TEXT) if is_new else said("")
+    return Reply(201, b"", TEXT) if is_new else text_reply("")
 
 
 def get(exchange: Exchange) -> Reply:
@@ -80,7 +88,7 @@ def delete(exchange: Exchange) -> Reply:
         object_store.put(transaction, exchange.realm, stream, **{MEMBER: remaining or None})
 
     write(exchange, "stream_view.delete", stream, delete_view)
-    return done()
+    return empty_reply()
 
 
 def _name(exchange: Exchange) -> str:

@@ -1,6 +1,6 @@
 """Streams: made as often as one likes, configured, emptied and deleted.
 
-A stream that is there already stays as it is, whoever makes it again; only its owner must be the
+A stream that already exists stays as it is, whoever makes it again; only its owner must be the
 same. What it holds are its events (`stream_events`); views are ways of reading it
 (`stream_views`).
 SOURCE: cdap reference 2.6, 2.9, 2.11, 4.2, 4.8, 4.10 (P7), K25.
@@ -29,13 +29,13 @@ from lakewarden.systems.cdap.http.bodies import (
     Body,
     Json,
     convert,
-    done,
+    empty_reply,
     ok,
     present,
     read,
     read_optional,
 )
-from lakewarden.systems.cdap.http.creating import PRINCIPAL, Said
+from lakewarden.systems.cdap.http.creating import PRINCIPAL, NewDataSettings
 from lakewarden.systems.cdap.http.deleting import delete_all
 from lakewarden.systems.cdap.http.errors import bad
 from lakewarden.systems.cdap.http.ids import entity, last, namespace
@@ -104,7 +104,7 @@ def create(exchange: Exchange) -> Reply:
     """A new stream; one that is there stays as it is, and nobody is given anything on it."""
     stream = entity(exchange, "stream")
     body = read_optional(exchange, StreamBody)
-    settings = Said(body.properties(), body.description, body.principal)
+    settings = NewDataSettings(body.properties(), body.description, body.principal)
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
         owner = owners.effective(transaction.realm(exchange.realm), stream, body.principal)
@@ -117,14 +117,14 @@ def create(exchange: Exchange) -> Reply:
             creating.put_stream(exchange, transaction, "stream.create", stream, settings)
 
     write_all(exchange, requirements, create_stream, missing=None)
-    return done()
+    return empty_reply()
 
 
 def get(exchange: Exchange) -> Reply:
     """The properties of a stream."""
     stream = entity(exchange, "stream")
     allow(exchange, "stream.get", stream)
-    return ok(_shown(object_store.document(exchange, stream)))
+    return ok(_stream_body(object_store.document(exchange, stream)))
 
 
 def update(exchange: Exchange) -> Reply:
@@ -144,18 +144,18 @@ def update(exchange: Exchange) -> Reply:
         )
 
     write(exchange, "stream.update_properties", stream, put_properties)
-    return done()
+    return empty_reply()
 
 
 def truncate(exchange: Exchange) -> Reply:
-    """Takes all events of a stream away."""
+    """Removes all events of a stream."""
     stream = entity(exchange, "stream")
 
     def drop_events(transaction: WriteTransaction) -> None:
         stream_events.clear(transaction, exchange.realm, stream)
 
     write(exchange, "stream.truncate", stream, drop_events)
-    return done()
+    return empty_reply()
 
 
 def delete(exchange: Exchange) -> Reply:
@@ -166,7 +166,7 @@ def delete(exchange: Exchange) -> Reply:
         object_store.drop(exchange, transaction, "stream.delete", stream)
 
     write(exchange, "stream.delete", stream, drop_stream)
-    return done()
+    return empty_reply()
 
 
 def drop_all(exchange: Exchange) -> Reply:
@@ -193,7 +193,7 @@ def _check_owner(
     owners.check_same(operation, stream, before, owners.effective(state, stream, principal))
 
 
-def _shown(body: Json) -> Json:
+def _stream_body(body: Json) -> Json:
     defaults = {TTL: FOREVER, FORMAT: TEXT, THRESHOLD: _OF_THRESHOLD, **properties_of(body)}
     more = present(description=body.get("description"), principal=body.get(PRINCIPAL))
     return {**defaults, **more}

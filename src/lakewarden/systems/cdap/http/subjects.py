@@ -43,7 +43,7 @@ class Subject:
     part: Part | None = None
 
     def document_part(self, body: Json) -> Json:
-        """The object that holds its metadata; raises `Failure` 404 for a part that is not there."""
+        """The object with its metadata; raises `Failure` 404 for a part that does not exist."""
         if self.part is None:
             return body
         part_body = _parts(body, self.part.member).get(self.part.name)

@@ -17,7 +17,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.cdap import names as cdap
 from lakewarden.systems.cdap.http import object_store
 from lakewarden.systems.cdap.http.authorization import allow, write
-from lakewarden.systems.cdap.http.bodies import Body, Json, done, ok, read
+from lakewarden.systems.cdap.http.bodies import Body, Json, empty_reply, ok, read
 from lakewarden.systems.cdap.http.errors import bad, not_found
 from lakewarden.systems.cdap.http.ids import instance
 
@@ -60,7 +60,9 @@ def listed(exchange: Exchange) -> Reply:
     names = sorted(SERVICES)
     allow(exchange, "system_service.view", _entity(names[0]))
     bodies = object_store.documents(exchange, [_entity(name) for name in names])
-    return ok([_row(name, _wanted(body)) for name, body in zip(names, bodies, strict=True)])
+    return ok(
+        [_row(name, _requested_instances(body)) for name, body in zip(names, bodies, strict=True)]
+    )
 
 
 def statuses(exchange: Exchange) -> Reply:
@@ -72,13 +74,13 @@ def statuses(exchange: Exchange) -> Reply:
 
 def status(exchange: Exchange) -> Reply:
     """The status of one service."""
-    _seen(exchange)
+    _visible_document(exchange)
     return ok({"status": OK})
 
 
 def instances(exchange: Exchange) -> Reply:
     """How many instances a service has, and how many are wanted."""
-    requested = _wanted(_seen(exchange))
+    requested = _requested_instances(_visible_document(exchange))
     return ok({"requested": requested, "provisioned": requested})
 
 
@@ -87,14 +89,14 @@ def set_instances(exchange: Exchange) -> Reply:
     name = exchange.params["service"]
 
     def put_instances(transaction: WriteTransaction) -> None:
-        most = _known(name).most
+        most = _service(name).most
         requested = read(exchange, InstancesBody).instances
         if not 1 <= requested <= most:
             raise bad(f"expected 1 to {most} instances of {quoted(name)}, got {requested}")
         object_store.put(transaction, exchange.realm, _entity(name), **{INSTANCES: requested})
 
     _change(exchange, put_instances)
-    return done()
+    return empty_reply()
 
 
 def restart(exchange: Exchange) -> Reply:
@@ -111,8 +113,10 @@ def _restart(exchange: Exchange, instance: str | None) -> Reply:
     name = exchange.params["service"]
 
     def record_restart(transaction: WriteTransaction) -> None:
-        _known(name)
-        count = _wanted(object_store.document_in(transaction, exchange.realm, _entity(name)))
+        _service(name)
+        count = _requested_instances(
+            object_store.document_in(transaction, exchange.realm, _entity(name))
+        )
         ids = [str(id) for id in range(count)]
         if instance is not None and instance not in ids:
             raise not_found(f"system_service:{name}/instances/{instance}")
@@ -127,12 +131,12 @@ def _restart(exchange: Exchange, instance: str | None) -> Reply:
         object_store.put(transaction, exchange.realm, _entity(name), **{RESTARTED: restart})
 
     _change(exchange, record_restart)
-    return done()
+    return empty_reply()
 
 
 def latest_restart(exchange: Exchange) -> Reply:
-    """The restart before now; 404 where there was none."""
-    restart = _seen(exchange).get(RESTARTED)
+    """The restart before now; 404 if there was none."""
+    restart = _visible_document(exchange).get(RESTARTED)
     if restart is None:
         raise not_found(f"system_service:{exchange.params['service']}/latest-restart")
     return ok(restart)
@@ -144,15 +148,15 @@ def _change(exchange: Exchange, change_service: Callable[[WriteTransaction], Non
     write(exchange, "system_service.change", entity, change_service, targets=targets)
 
 
-def _seen(exchange: Exchange) -> Json:
+def _visible_document(exchange: Exchange) -> Json:
     """The document of the service of the path, if the caller may look at it."""
     entity = cdap.parse("system_service", exchange.params["service"])
     allow(exchange, "system_service.view", entity)
-    _known(entity.name)
+    _service(entity.name)
     return object_store.document(exchange, entity)
 
 
-def _known(name: str) -> Service:
+def _service(name: str) -> Service:
     """The service of that name; raises `Failure` 404."""
     service = SERVICES.get(name)
     if service is None:
@@ -160,7 +164,7 @@ def _known(name: str) -> Service:
     return service
 
 
-def _wanted(body: Json) -> int:
+def _requested_instances(body: Json) -> int:
     instances = body.get(INSTANCES)
     return instances if isinstance(instances, int) else 1
 

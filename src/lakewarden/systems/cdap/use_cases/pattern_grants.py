@@ -1,9 +1,9 @@
 """Privileges of principals on an entity, or on all names of a pattern, as CDAP grants them.
 
 An anchor is taken as text: a grant on `dataset:sales.*` and one on `dataset:sales.orders` know
-nothing of each other, and each is taken away only under its own name. What one principal was
+nothing of each other, and each is removed only under its own name. What one principal was
 given on one anchor is kept in one statement of its own; statements of other makes (several
-principals at once, made elsewhere) count as well, and taking something away takes it out of
+principals at once, created elsewhere) count as well, and taking something away takes it out of
 those too. Statements that speak to implied sets are the platform's: they stay as they are.
 """
 
@@ -34,12 +34,12 @@ class PatternGrant(NamedTuple):
 
 
 def grantable(model: Model) -> frozenset[str]:
-    """Every privilege that may be handed out: what ALL stands for."""
+    """Every privilege that may be granted: what ALL stands for."""
     return frozenset(name for name, privilege in model.privileges.items() if privilege.grantable)
 
 
 def given(state: RealmState, holders: Collection[Principal], now: float) -> set[PatternGrant]:
-    """What any of these was given by itself, as far as it is in force and can be handed out."""
+    """What any of these was given by itself, as far as it is in force and can be granted."""
     names, principals = grantable(state.system.model), frozenset(holders)
     grants: set[PatternGrant] = set()
     for statement in state.matrix.snapshot.table.statements.values():
@@ -62,7 +62,7 @@ def give(
 ) -> None:
     """Gives the principal privileges; what it has already it has once."""
     state, granted = transaction.realm(realm), frozenset(privileges)
-    own = next((s for s in _on(state, anchor) if _is_plain(s, to)), None)
+    own = next((s for s in _statements_on(state, anchor) if _is_single_grant(s, to)), None)
     if own is None:
         id = _free_id(state, to, anchor)
         scope = On(anchor) if isinstance(anchor, Entity) else anchor
@@ -80,13 +80,13 @@ def take(
     holder: Principal | None = None,
     privileges: Iterable[str] | None = None,
 ) -> None:
-    """Takes privileges away: from everybody without `holder`, all of them without `privileges`.
+    """Removes privileges: from everybody without `holder`, all of them without `privileges`.
 
-    What is not there stays so.
+    What does not exist is ignored.
     """
     state = transaction.realm(realm)
     removed = None if privileges is None else frozenset(privileges)
-    for statement in _on(state, anchor):
+    for statement in _statements_on(state, anchor):
         people = frozenset(p for p in statement.principals if p.kind in _PEOPLE)
         for principal in sorted(people if holder is None else people & {holder}):
             _take_from(transaction, realm, statement.id, principal, removed)
@@ -100,7 +100,7 @@ def forget(transaction: WriteTransaction, realm: str, is_gone: Callable[[Entity]
         for id, statement in statements.items()
         if isinstance(statement.scope, On)
         and is_gone(statement.scope.entity)
-        and _is_for_people(statement)
+        and _has_named_principals(statement)
     )
     transaction.change(realm, *map(StatementRemoved, sorted(removed)))
 
@@ -117,10 +117,10 @@ def _take_from(
     remaining = frozenset[str]() if removed is None else statement.privileges - removed
     if remaining == statement.privileges:
         return
-    transaction.change(realm, *_less(state, statement, holder, remaining))
+    transaction.change(realm, *_reduced(state, statement, holder, remaining))
 
 
-def _less(
+def _reduced(
     state: RealmState, statement: Statement, holder: Principal, remaining: frozenset[str]
 ) -> Iterator[Change]:
     """The changes after which the statement gives `holder` only `kept`, and others all of it."""
@@ -148,13 +148,13 @@ def _anchor(statement: Statement) -> Anchor | None:
             return None
 
 
-def _on(state: RealmState, anchor: Anchor) -> list[Statement]:
+def _statements_on(state: RealmState, anchor: Anchor) -> list[Statement]:
     """The statements on exactly this anchor, by id."""
     statements = state.matrix.snapshot.table.statements.values()
     return sorted((s for s in statements if _anchor(s) == anchor), key=lambda s: s.id)
 
 
-def _is_plain(statement: Statement, to: Principal) -> bool:
+def _is_single_grant(statement: Statement, to: Principal) -> bool:
     """Whether the statement gives this one principal something, at all times, and does no more."""
     plain = Statement(
         statement.id,
@@ -167,7 +167,7 @@ def _is_plain(statement: Statement, to: Principal) -> bool:
     return statement == plain
 
 
-def _is_for_people(statement: Statement) -> bool:
+def _has_named_principals(statement: Statement) -> bool:
     return all(principal.kind in _PEOPLE for principal in statement.principals)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 NAME: Final = "fineGrainedLineages"
 """The list of such edges in an aspect."""
@@ -50,7 +50,7 @@ class ColumnEdges:
                 self._edges[path] = details
 
     def change(self, parts: list[str], value: object | None) -> None:
-        """Takes away what the parts name, and adds an edge that they name whole."""
+        """Removes what the parts name, and adds an edge that they name whole."""
         if value is None and len(parts) == _PARTS:
             self._edges.pop(_Path(*parts), None)
             return
@@ -92,7 +92,7 @@ def _empty(path: _Path) -> dict[str, Any]:
 
 def _paths(member: Mapping[str, Any]) -> Iterator[_Path]:
     transformation, query = (
-        str(untagged(member.get(key)) or _NONE) for key in ("transformOperation", "query")
+        str(without_avro_type(member.get(key)) or _NONE) for key in ("transformOperation", "query")
     )
     for downstream in _urns(member, "downstreams"):
         for upstream in _urns(member, "upstreams"):
@@ -100,5 +100,5 @@ def _paths(member: Mapping[str, Any]) -> Iterator[_Path]:
 
 
 def _urns(member: Mapping[str, Any], key: str) -> list[str]:
-    values = untagged(member.get(key))
-    return [str(untagged(value)) for value in values] if isinstance(values, list) else []
+    values = without_avro_type(member.get(key))
+    return [str(without_avro_type(value)) for value in values] if isinstance(values, list) else []

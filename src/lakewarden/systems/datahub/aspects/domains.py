@@ -27,7 +27,7 @@ def aligned(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> d
     if new.get(ASSOCIATED) is None or new == old:
         return new
     before, after = Fields(old or {}, where), Fields(new, where)
-    listed, associated = after.texts(LISTED), _named(after)
+    listed, associated = after.texts(LISTED), _listed_domains(after)
     is_listed_anew = listed != before.texts(LISTED)
     if is_listed_anew and after.values(ASSOCIATED) == before.values(ASSOCIATED):
         return {**new, ASSOCIATED: _associations(after, listed)}
@@ -37,7 +37,7 @@ def aligned(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> d
     return {**new, LISTED: list(dict.fromkeys(associated))}
 
 
-def _named(value: Fields) -> list[str]:
+def _listed_domains(value: Fields) -> list[str]:
     return [item.text("domain") for item in value.objects(ASSOCIATED)]
 
 
@@ -49,5 +49,5 @@ def _associations(value: Fields, listed: Iterable[str]) -> list[object]:
         for association in associations
         if association.text("domain") in listed
     ]
-    named = set(_named(value))
+    named = set(_listed_domains(value))
     return [*remaining, *({"domain": urn} for urn in listed if urn not in named)]

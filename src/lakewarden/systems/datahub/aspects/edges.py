@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.search_terms import value_term
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 COLUMN: Final = "schemaField"
 """The type of columns."""
@@ -49,11 +49,11 @@ def _places(*paths: str, lineage: Lineage | None = None) -> tuple[_Place, ...]:
     return tuple(_Place(aspect, tuple(path), lineage) for aspect, *path in split)
 
 
-def _up(*paths: str) -> tuple[_Place, ...]:
+def _upstream(*paths: str) -> tuple[_Place, ...]:
     return _places(*paths, lineage=Lineage.UPSTREAM)
 
 
-def _down(*paths: str) -> tuple[_Place, ...]:
+def _downstream(*paths: str) -> tuple[_Place, ...]:
     return _places(*paths, lineage=Lineage.DOWNSTREAM)
 
 
@@ -64,26 +64,30 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
     BELONGING: _places("applications/applications/*"),
     "ChildOf": _places("dataProcessInstanceRelationships/parentInstance"),
     "Consumes": (
-        *_up("chartInfo/inputs/*", "chartInfo/inputEdges/*/destinationUrn"),
-        *_up("dashboardInfo/datasets/*", "dashboardInfo/datasetEdges/*/destinationUrn"),
-        *_up("dataJobInputOutput/inputDatasets/*"),
-        *_up("dataJobInputOutput/inputDatasetEdges/*/destinationUrn"),
-        *_up("mlModelProperties/mlFeatures/*"),
-        *_up("metricUpstreams/datasetUpstreams/*/destinationUrn"),
+        *_upstream("chartInfo/inputs/*", "chartInfo/inputEdges/*/destinationUrn"),
+        *_upstream("dashboardInfo/datasets/*", "dashboardInfo/datasetEdges/*/destinationUrn"),
+        *_upstream("dataJobInputOutput/inputDatasets/*"),
+        *_upstream("dataJobInputOutput/inputDatasetEdges/*/destinationUrn"),
+        *_upstream("mlModelProperties/mlFeatures/*"),
+        *_upstream("metricUpstreams/datasetUpstreams/*/destinationUrn"),
         *_places("dataProcessInstanceInput/inputs/*"),
     ),
     "Contains": (
-        *_up("dashboardInfo/charts/*", "dashboardInfo/chartEdges/*/destinationUrn"),
+        *_upstream("dashboardInfo/charts/*", "dashboardInfo/chartEdges/*/destinationUrn"),
         *_places("mlFeatureTableProperties/mlFeatures/*"),
     ),
-    "DashboardContainsDashboard": _up("dashboardInfo/dashboards/*/destinationUrn"),
-    "DataProcessInstanceConsumes": _up("dataProcessInstanceInput/inputEdges/*/destinationUrn"),
-    "DataProcessInstanceProduces": _down("dataProcessInstanceOutput/outputEdges/*/destinationUrn"),
-    "DerivedFrom": _up(
+    "DashboardContainsDashboard": _upstream("dashboardInfo/dashboards/*/destinationUrn"),
+    "DataProcessInstanceConsumes": _upstream(
+        "dataProcessInstanceInput/inputEdges/*/destinationUrn"
+    ),
+    "DataProcessInstanceProduces": _downstream(
+        "dataProcessInstanceOutput/outputEdges/*/destinationUrn"
+    ),
+    "DerivedFrom": _upstream(
         *("mlFeatureProperties/sources/*", "mlPrimaryKeyProperties/sources/*"),
         "metricRelationships/derivedFrom/*/destinationUrn",
     ),
-    MADE_OF: _up(
+    MADE_OF: _upstream(
         "upstreamLineage/upstreams/*/dataset",
         "dataJobInputOutput/inputDatajobs/*",
         "dataJobInputOutput/inputDatajobEdges/*/destinationUrn",
@@ -95,20 +99,22 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
     "IsRelatedTo": _places("glossaryRelatedTerms/relatedTerms/*"),
     "KeyedBy": _places("mlFeatureTableProperties/mlPrimaryKeys/*"),
     "IsPartOf": _places("metricRelationships/parentMetric"),
-    "MemberOf": _down("mlModelProperties/groups/*"),
+    "MemberOf": _downstream("mlModelProperties/groups/*"),
     "ModeledBy": _places("metricInfo/semanticModel"),
     "Produces": (
-        *_down("dataJobInputOutput/outputDatasets/*"),
-        *_down("dataJobInputOutput/outputDatasetEdges/*/destinationUrn"),
+        *_downstream("dataJobInputOutput/outputDatasets/*"),
+        *_downstream("dataJobInputOutput/outputDatasetEdges/*/destinationUrn"),
         *_places("dataProcessInstanceOutput/outputs/*"),
     ),
     "RelatedAsset": _places("documentInfo/relatedAssets/*/asset"),
     "RelatedDocument": _places("documentInfo/relatedDocuments/*/document"),
     "ReportsTo": _places("corpUserInfo/managerUrn"),
     "SiblingOf": _places("siblings/siblings/*"),
-    "TrainedBy": _up("mlModelProperties/trainingJobs/*", "mlModelGroupProperties/trainingJobs/*"),
+    "TrainedBy": _upstream(
+        "mlModelProperties/trainingJobs/*", "mlModelGroupProperties/trainingJobs/*"
+    ),
     "UpstreamOf": _places("dataProcessInstanceRelationships/upstreamInstances/*"),
-    "UsedBy": _down(
+    "UsedBy": _downstream(
         "mlModelProperties/downstreamJobs/*", "mlModelGroupProperties/downstreamJobs/*"
     ),
     "VersionOf": _places("versionProperties/versionSet"),
@@ -139,7 +145,7 @@ def stated(entity: Entity, aspects: Values) -> Iterator[Edge]:
     for name, places in TYPES.items():
         for aspect, path, lineage in places:
             value = aspects.get(aspect)
-            for target, properties in _at(value, path, {}) if value else ():
+            for target, properties in _urns_at(value, path, {}) if value else ():
                 yield Edge(name, entity.name, target, lineage, properties)
     yield from _between_columns(aspects)
 
@@ -147,7 +153,7 @@ def stated(entity: Entity, aspects: Values) -> Iterator[Edge]:
 def _between_columns(aspects: Values) -> Iterator[Edge]:
     for aspect in _OF_COLUMNS:
         value = aspects.get(aspect)
-        for lineage_entry in _listed(value, "fineGrainedLineages") if value else ():
+        for lineage_entry in _edges_at(value, "fineGrainedLineages") if value else ():
             if isinstance(lineage_entry, Mapping):
                 columns = list(_columns(lineage_entry, "downstreams"))
                 for of in _columns(lineage_entry, "upstreams"):
@@ -158,21 +164,21 @@ def _between_columns(aspects: Values) -> Iterator[Edge]:
 
 
 def _columns(holder: Mapping[str, Any], key: str) -> Iterator[str]:
-    for urn in _listed(holder, key):
+    for urn in _edges_at(holder, key):
         if isinstance(urn, str) and is_column(urn):
             yield urn
 
 
-def _listed(holder: Mapping[str, Any], key: str) -> Sequence[Any]:
-    values = untagged(holder.get(key))
-    return [untagged(value) for value in values] if isinstance(values, list) else ()
+def _edges_at(holder: Mapping[str, Any], key: str) -> Sequence[Any]:
+    values = without_avro_type(holder.get(key))
+    return [without_avro_type(value) for value in values] if isinstance(values, list) else ()
 
 
-def _at(
+def _urns_at(
     value: Any, path: Sequence[str], properties: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The URNs at a path, each with the object that it is in."""
-    value = untagged(value)
+    value = without_avro_type(value)
     if not path:
         if isinstance(value, str) and value:
             yield value, properties
@@ -180,9 +186,9 @@ def _at(
     first, *deeper = path
     if first == "*":
         for member in value if isinstance(value, list) else ():
-            yield from _at(member, deeper, {})
+            yield from _urns_at(member, deeper, {})
     elif isinstance(value, Mapping):
-        yield from _at(value.get(first), deeper, {} if deeper else value)
+        yield from _urns_at(value.get(first), deeper, {} if deeper else value)
 
 
 def term(type: str, target: str) -> str:

@@ -40,10 +40,10 @@ _CHANGES: Final = ("chartInfo", "dashboardInfo")
 """Records that say together when they were made and when they were changed."""
 
 
-def begun(aspect: str, stamp: Value) -> Value:
+def initial_aspect(aspect: str, stamp: Value) -> Value:
     """The aspect before anything is said in it; `stamp`: who begins it, and when.
 
-    >>> begun("glossaryTerms", {"time": 1, "actor": "urn:li:corpuser:ana"})
+    >>> initial_aspect("glossaryTerms", {"time": 1, "actor": "urn:li:corpuser:ana"})
     {'terms': [], 'auditStamp': {'time': 1, 'actor': 'urn:li:corpuser:ana'}}
     """
     value = copy.deepcopy(dict(_BEGUN.get(aspect, {})))

@@ -80,7 +80,7 @@ def stored(entity: Entity, aspect: str, snapshot: Snapshot) -> frozenset[Fact]:
 Finder = Callable[[Entity, Snapshot], Iterator[Fact]]
 
 
-def _related(*kinds: str) -> Finder:
+def _relations(*kinds: str) -> Finder:
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         coded = snapshot.coded
         id = coded.tree.find(entity)
@@ -92,7 +92,7 @@ def _related(*kinds: str) -> Finder:
     return find
 
 
-def _owned(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+def _owners(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
     coded = snapshot.coded
     id = coded.tree.find(entity)
     for owner, label in () if id is None else coded.owners.of(id):
@@ -110,7 +110,7 @@ def _attributes(is_meant: Callable[[str], bool]) -> Finder:
     return find
 
 
-def _acting(kind: str) -> Finder:
+def _memberships(kind: str) -> Finder:
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         named = snapshot.model.principal_kind(entity)
         memberships = snapshot.coded.memberships
@@ -124,7 +124,7 @@ def _acting(kind: str) -> Finder:
     return find
 
 
-def _lying(type: str) -> Finder:
+def _placed(type: str) -> Finder:
     """Where the entity lies, if that is of the type and not what its name says."""
 
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
@@ -140,8 +140,8 @@ def _lying(type: str) -> Finder:
 
 
 def _contained(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
-    yield from _lying("container")(entity, snapshot)
-    yield from _related("container")(entity, snapshot)
+    yield from _placed("container")(entity, snapshot)
+    yield from _relations("container")(entity, snapshot)
 
 
 def _governed(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
@@ -153,20 +153,20 @@ def _governed(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
 _FINDERS: Final[Mapping[str, Finder]] = {
     "container": _contained,
     "dataHubPolicyInfo": _governed,
-    "dataPlatformInstance": _related("platform_instance"),
-    "dataProductProperties": _related("asset"),
-    "domainProperties": _lying("domain"),
-    "domains": _related("domain", "product_domain"),
-    "globalTags": _related("tag"),
-    "glossaryNodeInfo": _lying("glossaryNode"),
-    "glossaryTermInfo": _lying("glossaryNode"),
-    "glossaryTerms": _related("term"),
-    "groupMembership": _acting(GROUP),
-    "logicalParent": _related("logical_parent"),
-    "nativeGroupMembership": _acting(GROUP),
-    "ownership": _owned,
-    "querySubjects": _related("subject"),
-    "roleMembership": _acting(ROLE),
+    "dataPlatformInstance": _relations("platform_instance"),
+    "dataProductProperties": _relations("asset"),
+    "domainProperties": _placed("domain"),
+    "domains": _relations("domain", "product_domain"),
+    "globalTags": _relations("tag"),
+    "glossaryNodeInfo": _placed("glossaryNode"),
+    "glossaryTermInfo": _placed("glossaryNode"),
+    "glossaryTerms": _relations("term"),
+    "groupMembership": _memberships(GROUP),
+    "logicalParent": _relations("logical_parent"),
+    "nativeGroupMembership": _memberships(GROUP),
+    "ownership": _owners,
+    "querySubjects": _relations("subject"),
+    "roleMembership": _memberships(ROLE),
     "status": _attributes(lambda name: name == REMOVED),
     "structuredProperties": _attributes(lambda name: name.startswith(PROPERTY)),
 }

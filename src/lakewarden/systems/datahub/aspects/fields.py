@@ -17,11 +17,13 @@ _AVRO_NAMES = frozenset(
 )
 
 
-def untagged(value: object) -> object:
+def without_avro_type(value: object) -> object:
     """The value itself, where it stands under the name of its Avro type.
 
-    >>> untagged({"double": 2.0}), untagged({"com.linkedin.common.Status": {"removed": True}})
-    (2.0, {'removed': True})
+    >>> without_avro_type({"double": 2.0})
+    2.0
+    >>> without_avro_type({"com.linkedin.common.Status": {"removed": True}})
+    {'removed': True}
     """
     if isinstance(value, Mapping) and len(value) == 1:
         (name, inner), *_ = value.items()
@@ -48,7 +50,7 @@ class Fields:
 
     def raw(self, key: str) -> object | None:
         """The value as it is, without the name of its Avro type."""
-        return untagged(self._fields.get(key))
+        return without_avro_type(self._fields.get(key))
 
     def whole(self, key: str) -> object | None:
         """The value exactly as it stands there."""
@@ -66,7 +68,7 @@ class Fields:
         return value
 
     def text_or_none(self, key: str) -> str | None:
-        """A string, or None where there is none or an empty one."""
+        """A string, or None if there is none or an empty one."""
         return self.text(key) or None if key in self else None
 
     def flag(self, key: str, default: bool = False) -> bool:
@@ -85,7 +87,7 @@ class Fields:
             return []
         if not isinstance(value, list):
             raise BadInput("expected a list", where=self.at(key))
-        return [untagged(item) for item in value]
+        return [without_avro_type(item) for item in value]
 
     def texts(self, key: str) -> list[str]:
         """A list of strings; empty where absent."""
@@ -102,5 +104,5 @@ class Fields:
         return [Fields(item, f"{self.at(key)}[{index}]") for index, item in items]
 
     def object_or_none(self, key: str) -> Fields | None:
-        """An object, or None where there is none."""
+        """An object, or None if there is none."""
         return Fields(self.raw(key), self.at(key)) if key in self else None

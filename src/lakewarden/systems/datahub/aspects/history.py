@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 Value = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ class Added(NamedTuple):
     parameters: Mapping[str, object]
 
 
-def _listed(key: str, inner: str, label: str, parameter: str) -> Any:
+def _list_entries(key: str, inner: str, label: str, parameter: str) -> Any:
     def read(value: Value) -> Iterator[Added]:
         for member in _members(value, key):
             name = str(member.get(inner, "")) if isinstance(member, Mapping) else str(member)
@@ -44,13 +44,13 @@ def _listed(key: str, inner: str, label: str, parameter: str) -> Any:
     return read
 
 
-def _described(value: Value) -> Iterator[Added]:
-    text = untagged(value.get("description"))
+def _description_entries(value: Value) -> Iterator[Added]:
+    text = without_avro_type(value.get("description"))
     if isinstance(text, str) and text:
         yield Added("", "a description was added", {"description": text})
 
 
-def _linked(value: Value) -> Iterator[Added]:
+def _link_entries(value: Value) -> Iterator[Added]:
     for member in _members(value, "elements"):
         url = str(member.get("url", ""))
         yield Added(url, f"the link `{url}` was added", {"link": url})
@@ -64,34 +64,34 @@ def _fields(value: Value) -> Iterator[Added]:
 
 
 def _members(value: Value, key: str) -> list[Any]:
-    members = untagged(value.get(key))
+    members = without_avro_type(value.get(key))
     return members if isinstance(members, list) else []
 
 
 _CATEGORIES: Final[Mapping[str, Mapping[str, Any]]] = {
     "APPLICATION": {
-        "applications": _listed("applications", "", "the application", "applicationUrn")
+        "applications": _list_entries("applications", "", "the application", "applicationUrn")
     },
     "ASSET_MEMBERSHIP": {
-        "dataProductProperties": _listed("assets", "destinationUrn", "the asset", "assetUrn")
+        "dataProductProperties": _list_entries("assets", "destinationUrn", "the asset", "assetUrn")
     },
     "DOCUMENTATION": {
-        "containerProperties": _described,
-        "datasetProperties": _described,
-        "domainProperties": _described,
-        "editableDatasetProperties": _described,
-        "institutionalMemory": _linked,
-        "tagProperties": _described,
+        "containerProperties": _description_entries,
+        "datasetProperties": _description_entries,
+        "domainProperties": _description_entries,
+        "editableDatasetProperties": _description_entries,
+        "institutionalMemory": _link_entries,
+        "tagProperties": _description_entries,
     },
-    "DOMAIN": {"domains": _listed("domains", "", "the domain", "domainUrn")},
-    "GLOSSARY_TERM": {"glossaryTerms": _listed("terms", "urn", "the term", "termUrn")},
-    "OWNERSHIP": {"ownership": _listed("owners", "owner", "the owner", "ownerUrn")},
+    "DOMAIN": {"domains": _list_entries("domains", "", "the domain", "domainUrn")},
+    "GLOSSARY_TERM": {"glossaryTerms": _list_entries("terms", "urn", "the term", "termUrn")},
+    "OWNERSHIP": {"ownership": _list_entries("owners", "owner", "the owner", "ownerUrn")},
     "STRUCTURED_PROPERTY": {
-        "structuredProperties": _listed(
+        "structuredProperties": _list_entries(
             "properties", "propertyUrn", "the structured property", "propertyUrn"
         )
     },
-    "TAG": {"globalTags": _listed("tags", "tag", "the tag", "tagUrn")},
+    "TAG": {"globalTags": _list_entries("tags", "tag", "the tag", "tagUrn")},
     "TECHNICAL_SCHEMA": {"schemaMetadata": _fields},
     "VERSIONING": {},
 }

@@ -57,7 +57,7 @@ def _ownership(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         ownership = item.text_or_none("typeUrn") or ""
         if ownership and not problem:
             _, problem = target(ownership, frozenset({"ownershipType"}))
-        yield _judged(owner_row(entity, owner, ownership, at.place), problem)
+        yield _checked_row(owner_row(entity, owner, ownership, at.place), problem)
 
 
 def _edge(kind: str, entity: Entity, urn: str, at: At) -> Row:
@@ -66,7 +66,7 @@ def _edge(kind: str, entity: Entity, urn: str, at: At) -> Row:
     linked, problem = target(urn, relation.targets)
     if relation.sources and entity.type not in relation.sources:
         problem = f"`{kind}` does not lead from a {quoted(entity.type)}"
-    return _judged(relation_row(kind, entity, linked, at.place), problem)
+    return _checked_row(relation_row(kind, entity, linked, at.place), problem)
 
 
 def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -86,7 +86,7 @@ def _parent(key: str, type: str) -> Reader:
         urn = value.text_or_none(key)
         if urn is not None:
             parent, problem = target(urn, frozenset({type}))
-            yield _judged(placement_row(entity, parent, at.place), problem)
+            yield _checked_row(placement_row(entity, parent, at.place), problem)
 
     return read
 
@@ -98,7 +98,7 @@ def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     placed = declared is not None and "container" in declared.parents
     if placed and datahub.parent(entity) is None:
         container, problem = target(urn, frozenset({"container"}))
-        yield _judged(placement_row(entity, container, at.place), problem)
+        yield _checked_row(placement_row(entity, container, at.place), problem)
     else:
         yield _edge("container", entity, urn, at)
 
@@ -132,7 +132,7 @@ def _memberships(key: str, kind: str) -> Reader:
         member, problem = _actor(entity.name, USER, *((GROUP,) if kind == ROLE else ()))
         for urn in value.texts(key):
             of, wrong = _actor(urn, kind)
-            yield _judged(membership_row(member, of, at.place), problem or wrong)
+            yield _checked_row(membership_row(member, of, at.place), problem or wrong)
 
     return read
 
@@ -149,7 +149,7 @@ def _properties(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         for index, member in enumerate(item.values("values")):
             text = _property_text(member, f"{item.at('values')}[{index}]")
             wrong = "a NUL is no text" if "\0" in text else problem
-            yield _judged(attribute_row(entity, urn, text, at.place), wrong)
+            yield _checked_row(attribute_row(entity, urn, text, at.place), wrong)
 
 
 def _property_text(value: object, where: str) -> str:
@@ -203,7 +203,7 @@ def _actor(urn: str, *kinds: str) -> tuple[Principal, str]:
     return principal, f"expected the URN of a {expected}, got {quoted(urn)}"
 
 
-def _judged(row: Row, problem: str) -> Row:
+def _checked_row(row: Row, problem: str) -> Row:
     return row.rejected(BAD_NAME, problem) if problem else row
 
 

@@ -23,7 +23,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.aspects import column_edges
 from lakewarden.systems.datahub.aspects.column_edges import ColumnEdges
-from lakewarden.systems.datahub.aspects.fields import Fields, untagged
+from lakewarden.systems.datahub.aspects.fields import Fields, without_avro_type
 
 Keys = Sequence[str]
 
@@ -92,7 +92,7 @@ _LONGEST_KEY: Final = 256
 
 
 def check(patch: object, where: str) -> None:
-    """Raises `BadInput` for what is no patch that can be applied."""
+    """Raises `BadInput` for an invalid patch."""
     _read(patch, where, None)
 
 
@@ -271,7 +271,7 @@ class _Members:
             self._add(member)
 
     def change(self, parts: list[str], value: object | None) -> None:
-        """Takes the members away that the path names, and adds the new ones."""
+        """Removes the members that the path names, and adds the new ones."""
         added = [] if value is None else value if isinstance(value, list) else [value]
         if parts != ["-"]:
             for number in list(self._named.get(tuple(parts), ())):
@@ -295,7 +295,7 @@ class _Members:
         return first
 
     def taken(self, number: int) -> object:
-        """Takes a member away."""
+        """Removes a member."""
         member = self._members.pop(number)
         for name in _names(member, self.keys):
             del self._named[name][number]
@@ -397,5 +397,5 @@ def _key(member: Mapping[str, object], key: str) -> str:
     value: object = member
     for step in key.split(_INSIDE):
         value = value.get(step) if isinstance(value, Mapping) else None
-    value = untagged(value)
+    value = without_avro_type(value)
     return "" if value is None else str(value)

@@ -44,7 +44,7 @@ class RecordChange(NamedTuple):
 
 def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
     """The aspects of the snapshot that stands under `key`. Raises `BadInput`."""
-    class_name, body = _named(fields, key)
+    class_name, body = _class_and_fields(fields, key)
     if not class_name.endswith("Snapshot"):
         message = f"expected the name of a snapshot, got {quoted(class_name)}"
         raise BadInput(message, where=fields.at(key))
@@ -55,7 +55,7 @@ def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
     type = type if problem else datahub.urn_type(urn)
     for index, item in enumerate(_list(body, "aspects")):
         holder = Fields({"aspect": item}, f"{body.at('aspects')}[{index}]")
-        class_name, value = _named(holder, "aspect", shown="")
+        class_name, value = _class_and_fields(holder, "aspect", shown="")
         content = value.everything()
         yield RecordChange(
             urn, type, aspect_name(class_name), Change.PUT, content, value.where, problem
@@ -102,7 +102,7 @@ def _list(fields: Fields, key: str) -> list[object]:
     return value
 
 
-def _named(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fields]:
+def _class_and_fields(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fields]:
     """The short class name and the fields of a record that stands under its class name."""
     where = fields.at(key) if shown is None else fields.where
     value = fields.whole(key)

@@ -20,7 +20,7 @@ from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, R
 from lakewarden.kernel.statement import Criterion, Statement, Where
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.facts import Fact, Placed, stated
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 Value = dict[str, Any]
 """An aspect, as JSON."""
@@ -37,7 +37,7 @@ _UNKNOWN_ACTOR = "urn:li:corpuser:unknown"
 _NEVER = {"time": 0, "actor": _UNKNOWN_ACTOR}
 
 
-def agreed(
+def consistent_value(
     entity: Entity, aspect: str, value: Value | None, facts: frozenset[Fact], model: Model
 ) -> Value | None:
     """The aspect as it has to be read: it states exactly the `facts`. None: there is none.
@@ -77,7 +77,7 @@ def _list(aspect: str, key: str, render_fact: Callable[[Fact], object]) -> Rende
 
     def render(input: RenderInput) -> Value:
         remaining, unrendered = [], set(input.facts)
-        members = untagged(input.value.get(key))
+        members = without_avro_type(input.value.get(key))
         for member in members if isinstance(members, list) else ():
             facts = _stated(input.entity, aspect, {key: [member]}, input.model)
             if facts and facts <= unrendered:

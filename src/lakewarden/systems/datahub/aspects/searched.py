@@ -24,7 +24,7 @@ from lakewarden.service.search_terms import (
     words,
 )
 from lakewarden.systems.datahub.aspects import edges
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 URN: Final = "urn:li:"
 
@@ -36,7 +36,7 @@ UNSEARCHED: Final = frozenset(
         *("dataHubView", "globalSettings", "inviteToken", "platformResource", "telemetry"),
     )
 )
-"""Types that no search shows, whoever asks."""
+"""Types that no search shows, for every caller."""
 
 CONTAINER: Final = "urn:li:container:"
 """How the URNs of containers begin."""
@@ -92,12 +92,12 @@ def name_in_urn(entity: Entity) -> str:
     >>> name_in_urn(Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)"))
     'a.b'
     """
-    return _label(entity, _inner(entity.name))
+    return _label(entity, _inner_key(entity.name))
 
 
 def by_name(entity: Entity) -> Indexed:
     """An entity of which nothing but its name is known. A bulk load asks for each one."""
-    inner = _inner(entity.name)
+    inner = _inner_key(entity.name)
     name = _label(entity, inner)
     own = words(name)
     terms = {f"n{term}": None for term in own}
@@ -107,13 +107,13 @@ def by_name(entity: Entity) -> Indexed:
     if name != inner:
         split = inner.rpartition if entity.type in _OUTER else inner.partition
         before, _, after = split(f",{name}")
-        _add(terms, (*_few_words(before), *_few_words(after)))
+        _add(terms, (*_common_words(before), *_common_words(after)))
     terms.pop("", None)
     return Indexed(name, " ".join(terms))
 
 
 @lru_cache(maxsize=10_000)
-def _few_words(text: str) -> tuple[str, ...]:
+def _common_words(text: str) -> tuple[str, ...]:
     """The words of what many names have in common."""
     return tuple(words(text))
 
@@ -122,7 +122,7 @@ def indexed(entity: Entity, aspects: Values) -> Indexed:
     """An entity with what its aspects say."""
     if not aspects:
         return by_name(entity)
-    inner = _inner(entity.name)
+    inner = _inner_key(entity.name)
     label = _label(entity, inner)
     names = list(_names(aspects))
     terms = _of_names(inner, [*names, label])
@@ -136,7 +136,7 @@ def indexed(entity: Entity, aspects: Values) -> Indexed:
             terms[value_term(field, value)] = None
             terms[value_term(field, value, folded=True)] = None
     terms.update(dict.fromkeys(edges.terms(stated, of_columns=True)))
-    return Indexed(names[0] if names else label, " ".join(_bounded(terms)))
+    return Indexed(names[0] if names else label, " ".join(_limited_terms(terms)))
 
 
 def shown_name(entity: Entity, aspects: Values) -> str:
@@ -175,12 +175,12 @@ def browse_path(aspects: Values) -> list[tuple[str, str]]:
 
     Empty where that is the containers that it lies in, or nobody says.
     """
-    listed = untagged(aspects.get("browsePathsV2", {}).get("path"))
+    listed = without_avro_type(aspects.get("browsePathsV2", {}).get("path"))
     steps = []
     for step in listed if isinstance(listed, list) else ():
-        name = untagged(step.get("id")) if isinstance(step, Mapping) else None
+        name = without_avro_type(step.get("id")) if isinstance(step, Mapping) else None
         if isinstance(name, str) and name:
-            urn = untagged(step.get("urn"))
+            urn = without_avro_type(step.get("urn"))
             steps.append((name, urn if isinstance(urn, str) else ""))
     is_of_containers = all(name.startswith(CONTAINER) for name, _ in steps)
     return [] if is_of_containers else steps[:MOST_STEPS]
@@ -212,7 +212,7 @@ def _add(terms: dict[str, None], added: Iterable[str]) -> None:
             terms[f"w{term}"] = None
 
 
-def _bounded(terms: Mapping[str, None]) -> Iterator[str]:
+def _limited_terms(terms: Mapping[str, None]) -> Iterator[str]:
     remaining = MOST_BYTES
     for term in terms:
         remaining -= len(term.encode()) + 1
@@ -221,7 +221,7 @@ def _bounded(terms: Mapping[str, None]) -> Iterator[str]:
         yield term
 
 
-def _inner(urn: str) -> str:
+def _inner_key(urn: str) -> str:
     """The key without the beginnings of URNs in it."""
     return _INNER.sub("", urn)
 
@@ -269,7 +269,7 @@ def _columns(aspects: Values) -> Iterator[Mapping[str, Any]]:
 
 def _associated(holder: Mapping[str, Any], of: str, list_key: str, key: str) -> list[str]:
     """The URNs of the tags or terms of an entity or a field."""
-    value = untagged(holder.get(of))
+    value = without_avro_type(holder.get(of))
     items = value.get(list_key) if isinstance(value, Mapping) else None
     listed = items if isinstance(items, list) else ()
     values = [item.get(key) for item in listed if isinstance(item, Mapping)]
@@ -280,4 +280,4 @@ def _strings(values: object) -> list[str]:
     """The strings among values, out of the names of their Avro types."""
     if not isinstance(values, list):
         return []
-    return [text for text in map(untagged, values) if isinstance(text, str)]
+    return [text for text in map(without_avro_type, values) if isinstance(text, str)]

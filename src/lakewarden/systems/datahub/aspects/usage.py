@@ -63,7 +63,7 @@ def value_of(bucket: Fields) -> dict[str, object]:
     return value
 
 
-def is_of(value: Value, duration: str) -> bool:
+def has_duration(value: Value, duration: str) -> bool:
     """Whether the value is of a window of this length."""
     granularity = value.get("eventGranularity")
     return isinstance(granularity, Mapping) and granularity.get("unit") == duration
@@ -91,19 +91,19 @@ def bucket_of(value: Value, resource: str, duration: str) -> dict[str, object]:
     }
 
 
-def together(values: Sequence[Value]) -> dict[str, object]:
+def aggregate(values: Sequence[Value]) -> dict[str, object]:
     """What the values come to: users and fields with their sums, the most used first."""
-    users = _summed(values, "userCounts", "user")
+    users = _sums(values, "userCounts", "user")
     mails = {
         count.get("user"): count.get("userEmail")
         for value in values
         for count in _objects(value.get("userCounts"))
         if count.get("userEmail")
     }
-    fields = _summed(values, "fieldCounts", "fieldPath")
+    fields = _sums(values, "fieldCounts", "fieldPath")
     return {
         "uniqueUserCount": len(users),
-        "totalSqlQueries": sum(_whole(value.get("totalSqlQueries")) for value in values),
+        "totalSqlQueries": sum(_integer(value.get("totalSqlQueries")) for value in values),
         "users": [
             {"user": user, "count": count, **({"userEmail": mails[user]} if user in mails else {})}
             for user, count in _most_first(users)
@@ -112,11 +112,11 @@ def together(values: Sequence[Value]) -> dict[str, object]:
     }
 
 
-def _summed(values: Iterable[Value], list: str, key: str) -> Counter[str]:
+def _sums(values: Iterable[Value], list: str, key: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for value in values:
         for count in _objects(value.get(list)):
-            counts[str(count.get(key))] += _whole(count.get("count"))
+            counts[str(count.get(key))] += _integer(count.get("count"))
     return counts
 
 
@@ -132,5 +132,5 @@ def _objects(members: object) -> list[Value]:
     )
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -26,7 +26,7 @@ from lakewarden.systems.datahub.http import (
     timeseries,
     usage_stats,
 )
-from lakewarden.systems.datahub.http.errors import Failure, body_of, failure_of
+from lakewarden.systems.datahub.http.errors import Failure, error_body, failure_of
 from lakewarden.systems.datahub.http.graphql.routes import routes as graphql_routes
 from lakewarden.systems.datahub.http.session import checked
 from lakewarden.systems.datahub.settings import DataHubSettings as Settings
@@ -69,7 +69,7 @@ class DataHub:
         return _reply(Failure(401, why))
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404 for a path that there is not, 405 for a method that it does not take."""
+        """404 for a path that does not exist, 405 for a method that it does not take."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
             return replace(_reply(Failure(405, text)), headers={"Allow": ", ".join(allowed)})
@@ -90,4 +90,4 @@ def _routes() -> Iterator[Route]:
 
 
 def _reply(failure: Failure) -> Reply:
-    return Reply(failure.status, body_of(failure))
+    return Reply(failure.status, error_body(failure))

@@ -16,10 +16,10 @@ Actions = Mapping[str, tuple[str, Handler]]
 def action_route(path: str, actions: Actions, *, body_limit: int | None = LARGEST) -> Route:
     """The route on which each action asks an operation of its own."""
     why = "every action asks for an operation of its own"
-    return Route("POST", path, "", _dispatching(actions), why=why, body_limit=body_limit)
+    return Route("POST", path, "", _dispatcher(actions), why=why, body_limit=body_limit)
 
 
-def _dispatching(actions: Actions) -> Handler:
+def _dispatcher(actions: Actions) -> Handler:
     def dispatch(exchange: Exchange) -> Reply:
         name = exchange.one("action")
         if name not in actions:

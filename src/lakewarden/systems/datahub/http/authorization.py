@@ -171,7 +171,7 @@ class Page(NamedTuple):
     total: int
 
 
-def shown(exchange: Exchange, type: str, start: int, count: int) -> Page:
+def readable_page(exchange: Exchange, type: str, start: int, count: int) -> Page:
     """The stored entities of a type that the caller may read, a page in canonical order."""
     state = exchange.realm_state
     tree = state.matrix.snapshot.coded.tree
@@ -184,14 +184,14 @@ def shown(exchange: Exchange, type: str, start: int, count: int) -> Page:
     return Page(page, len(ids) + len(more))
 
 
-def how_many(exchange: Exchange, type: str) -> int:
-    """How many entities of a type are stored, whoever asks."""
+def stored_count(exchange: Exchange, type: str) -> int:
+    """How many entities of a type are stored, for every caller."""
     stored_ones = exchange.realm_state.matrix.snapshot.of_type(type)
     return len(stored_ones) + len(_of_statements(exchange, type))
 
 
 def stored(exchange: Exchange, types: Iterable[str]) -> Iterator[Entity]:
-    """All stored entities of the types, whoever asks."""
+    """All stored entities of the types, for every caller."""
     snapshot = exchange.realm_state.matrix.snapshot
     tree = snapshot.coded.tree
     for kind in types:

@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects import keys
 from lakewarden.systems.datahub.http.actions import Actions
-from lakewarden.systems.datahub.http.authorization import allow, how_many, stored
+from lakewarden.systems.datahub.http.authorization import allow, stored, stored_count
 from lakewarden.systems.datahub.http.bodies import check_count, fields, value
 from lakewarden.systems.datahub.use_cases import aspects
 
@@ -61,7 +61,7 @@ def _chunks(items: Iterator[Entity]) -> Iterator[list[Entity]]:
 
 def of_type(exchange: Exchange) -> Reply:
     """How many entities of a type there are."""
-    return value(_counted(exchange, fields(exchange).text("entity")))
+    return value(_count_rows(exchange, fields(exchange).text("entity")))
 
 
 def of_types(exchange: Exchange) -> Reply:
@@ -69,12 +69,12 @@ def of_types(exchange: Exchange) -> Reply:
     body = fields(exchange)
     types = body.texts("entities")
     check_count(exchange, len(types), "types together")
-    return value({type: _counted(exchange, type) for type in types})
+    return value({type: _count_rows(exchange, type) for type in types})
 
 
-def _counted(exchange: Exchange, type: str) -> int:
+def _count_rows(exchange: Exchange, type: str) -> int:
     allow(exchange, "counts.read", Entity(type, ""))
-    return how_many(exchange, type)
+    return stored_count(exchange, type)
 
 
 ACTIONS: Final[Actions] = {

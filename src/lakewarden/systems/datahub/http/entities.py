@@ -23,8 +23,8 @@ from lakewarden.systems.datahub.http.authorization import (
     check_readable,
     committed,
     put,
+    readable_page,
     record_allowed,
-    shown,
     switches,
 )
 from lakewarden.systems.datahub.http.bodies import (
@@ -46,29 +46,31 @@ _SHOWN: Final = 10
 
 
 def load(exchange: Exchange) -> Reply:
-    """An entity with its aspects, or those that are named; of one that is not there, none."""
+    """An entity with its aspects, or those that are named; of one that does not exist, none."""
     named = entity(exchange.params["urn"])
     check_readable(exchange, [named])
-    (body,) = _loaded(exchange, [named], stored_only=False)
+    (body,) = _entities_with_aspects(exchange, [named], stored_only=False)
     return ok(body)
 
 
 def load_batch(exchange: Exchange) -> Reply:
     """The entities that are named and there, by their URNs; all of them must be readable."""
-    named = [entity(urn) for urn in dict.fromkeys(_listed(exchange.query.get("ids", ())))]
+    named = [entity(urn) for urn in dict.fromkeys(_list_items(exchange.query.get("ids", ())))]
     if not named:
         raise BadInput("expected URNs", where="ids")
     check_count(exchange, len(named))
     check_readable(exchange, named)
-    results = {str(body["urn"]): body for body in _loaded(exchange, named, stored_only=True)}
+    results = {
+        str(body["urn"]): body for body in _entities_with_aspects(exchange, named, stored_only=True)
+    }
     return ok({"results": results, "statuses": {}, "errors": {}})
 
 
-def _loaded(
+def _entities_with_aspects(
     exchange: Exchange, entities: list[Entity], *, stored_only: bool
 ) -> Iterator[dict[str, object]]:
     """The entities with the aspects that are wanted; `stored_only`: those alone that are stored."""
-    names = set(_listed(exchange.query.get("aspects", ())))
+    names = set(_list_items(exchange.query.get("aspects", ())))
     check_open(names)
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, entities)
@@ -83,7 +85,7 @@ def _loaded(
         yield {"urn": named_entity.name, "entityName": named_entity.type, "aspects": own}
 
 
-def _listed(parameters: tuple[str, ...]) -> Iterator[str]:
+def _list_items(parameters: tuple[str, ...]) -> Iterator[str]:
     """The members of a list, one by one or as Rest.li writes it, `List(a,b)`.
 
     What stands in parentheses belongs together.
@@ -136,13 +138,13 @@ def delete(exchange: Exchange) -> Reply:
         # Empty, it must not pass for the whole entity.
         name = body.text("aspectName")
         return timeseries.delete(exchange, named, name, body)
-    rows, values = _counted(exchange, named)
+    rows, values = _aspect_counts(exchange, named)
     if not authorization.delete(exchange, named):
         rows = values = 0
     return value({"urn": named.name, "rows": rows, "timeseriesRows": values})
 
 
-def _counted(exchange: Exchange, named: Entity) -> tuple[int, int]:
+def _aspect_counts(exchange: Exchange, named: Entity) -> tuple[int, int]:
     """How many aspects an entity has, and how many values in time."""
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
@@ -181,7 +183,7 @@ def list_urns(exchange: Exchange) -> Reply:
     body = fields(exchange)
     start, count = whole(body, "start", 0), whole(body, "count", 100)
     count = min(count, exchange.services.page_rows)
-    page = shown(exchange, body.text("entity"), start, count)
+    page = readable_page(exchange, body.text("entity"), start, count)
     urns = [entity.name for entity in page.entities]
     return value({"start": start, "count": len(urns), "total": page.total, "entities": urns})
 

@@ -70,7 +70,7 @@ def failure_of(error: Exception) -> Failure:
             return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
 
 
-def body_of(failure: Failure) -> bytes:
+def error_body(failure: Failure) -> bytes:
     """The JSON that says it."""
     body = {"exceptionClass": REST, "message": failure.message, "status": failure.status}
     return msgspec.json.encode(body)

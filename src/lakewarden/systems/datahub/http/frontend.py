@@ -31,7 +31,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.bodies import fields
-from lakewarden.systems.datahub.http.errors import Failure, body_of
+from lakewarden.systems.datahub.http.errors import Failure, error_body
 from lakewarden.systems.datahub.use_cases import invitation, native_user
 from lakewarden.systems.datahub.use_cases.native_user import Form
 
@@ -55,38 +55,38 @@ def log_in(exchange: Exchange) -> Reply:
     # Of whoever has no password the work is done all the same.
     is_right = hashing.verify(hashed, password[: LONGEST + 1])
     if not is_right or hashed is None:
-        _turn_down(exchange, "user.log_in", user)
+        _refuse(exchange, "user.log_in", user)
         raise Failure(400, INVALID)
-    issued = _let_in(
+    issued = _session_reply(
         exchange, lambda transaction: native_user.enter(transaction, exchange.realm, user, hashed)
     )
     throttle.succeed(exchange.now)
-    return _entered(exchange, user, issued)
+    return _cookie_reply(exchange, user, issued)
 
 
 def sign_up(exchange: Exchange) -> Reply:
     """A session of a new user, for an invitation."""
     body, hashing = fields(exchange), _hashing(exchange)
-    form, secret = _form(body), _filled(body, "inviteToken")
-    password = _filled(body, "password")
+    form, secret = _form(body), _required_text(body, "inviteToken")
+    password = _required_text(body, "password")
     door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
         return _too_many(wait)
     reserved = exchange.services.reserved_names
-    _check_invited(exchange, form, secret, door, reserved)
+    _check_invitation(exchange, form, secret, door, reserved)
     check_strength(password, datahub.name_of(form.user), form.email, form.full_name)
     hashed = hashing.hash(password)
-    issued = _let_in(
+    issued = _session_reply(
         exchange,
         lambda transaction: native_user.sign_up(
             transaction, exchange.realm, form, secret, hashed, reserved
         ),
     )
-    return _entered(exchange, form.user, issued)
+    return _cookie_reply(exchange, form.user, issued)
 
 
-def _check_invited(
+def _check_invitation(
     exchange: Exchange, form: Form, secret: str, door: AddressThrottle, reserved: tuple[str, ...]
 ) -> None:
     """Refuses whoever is not invited, or not by this name, before a password is hashed.
@@ -105,7 +105,7 @@ def _check_invited(
             except Conflict as error:
                 name_conflict = error
     if invited is None or name_conflict is not None:
-        _turn_down(exchange, "user.sign_up", form.user)
+        _refuse(exchange, "user.sign_up", form.user)
         raise name_conflict or Failure(400, "the invitation is not valid")
     door.succeed()
 
@@ -113,8 +113,8 @@ def _check_invited(
 def reset(exchange: Exchange) -> Reply:
     """A session of a user with a new password, for a word to choose one with."""
     body, hashing = fields(exchange), _hashing(exchange)
-    secret, email = _filled(body, "resetToken"), _filled(body, "email").strip()
-    password = _filled(body, "password")
+    secret, email = _required_text(body, "resetToken"), _required_text(body, "email").strip()
+    password = _required_text(body, "password")
     door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
@@ -123,20 +123,20 @@ def reset(exchange: Exchange) -> Reply:
     with exchange.service.reading() as reading:
         user = native_user.who_may_choose(reading, realm_state, secret, email, exchange.now)
     if user is None:
-        _turn_down(exchange, "user.password", _user(email, body))
+        _refuse(exchange, "user.password", _user(email, body))
         raise Failure(400, "the token to choose a new password with is not valid")
     door.succeed()
     check_strength(password, datahub.name_of(user), email)
     hashed = hashing.hash(password)
-    issued = _let_in(
+    issued = _session_reply(
         exchange,
         lambda transaction: native_user.choose(transaction, exchange.realm, secret, email, hashed),
     )
-    return _entered(exchange, user, issued)
+    return _cookie_reply(exchange, user, issued)
 
 
 def log_out(exchange: Exchange) -> Reply:
-    """Ends the session that the cookie carries, and takes the cookies away."""
+    """Ends the session that the cookie carries, and removes the cookies."""
     if session.of(exchange.state, exchange.actor) is not None:
         exchange.write(lambda transaction: native_user.leave(transaction, exchange.realm))
     expired = "; Path=/; Max-Age=0"
@@ -157,7 +157,7 @@ def _user(name: str, body: Fields) -> str:
     return datahub.user_urn(name.strip())
 
 
-def _filled(body: Fields, key: str) -> str:
+def _required_text(body: Fields, key: str) -> str:
     text = body.text(key)
     if not text.strip():
         raise BadInput("must not be empty", where=body.at(key))
@@ -165,20 +165,22 @@ def _filled(body: Fields, key: str) -> str:
 
 
 def _form(body: Fields) -> Form:
-    email = _filled(body, "email").strip()
+    email = _required_text(body, "email").strip()
     user_urn = body.text_or_none("userUrn")
     user = _user(email if user_urn is None else datahub.name_of(user_urn), body)
-    return Form(user, email, _filled(body, "fullName").strip(), _filled(body, "title").strip())
+    return Form(
+        user, email, _required_text(body, "fullName").strip(), _required_text(body, "title").strip()
+    )
 
 
-def _let_in(exchange: Exchange, job: Callable[[WriteTransaction], Issued]) -> Issued:
+def _session_reply(exchange: Exchange, job: Callable[[WriteTransaction], Issued]) -> Issued:
     try:
         return exchange.write(job)
     except native_user.Refused as error:
         raise Failure(400, str(error)) from None
 
 
-def _turn_down(exchange: Exchange, operation: str, user: str) -> None:
+def _refuse(exchange: Exchange, operation: str, user: str) -> None:
     exchange.write(
         lambda transaction: native_user.turn_down(transaction, exchange.realm, operation, user)
     )
@@ -186,10 +188,10 @@ def _turn_down(exchange: Exchange, operation: str, user: str) -> None:
 
 def _too_many(seconds: float) -> Reply:
     failure = Failure(429, "too many tries; wait a while")
-    return Reply(429, body_of(failure), headers={"Retry-After": str(math.ceil(seconds))})
+    return Reply(429, error_body(failure), headers={"Retry-After": str(math.ceil(seconds))})
 
 
-def _entered(exchange: Exchange, user: str, issued: Issued) -> Reply:
+def _cookie_reply(exchange: Exchange, user: str, issued: Issued) -> Reply:
     """The empty answer with the cookies; they go over plain HTTP only where that is served."""
     secure = "; Secure" if exchange.services.public_url.startswith("https:") else ""
     shared = f"Path=/; SameSite=Lax; {_AGE}{secure}"

@@ -28,7 +28,7 @@ from lakewarden.systems.datahub.http.authorization import (
     check_open,
     check_readable,
     put,
-    shown,
+    readable_page,
 )
 from lakewarden.systems.datahub.http.bodies import (
     LARGEST,
@@ -71,14 +71,16 @@ def load_all(exchange: Exchange) -> Reply:
     type, query = _declared_type(exchange), exchange.one("query", "*")
     if query.strip(" *"):
         page, place = read_page(exchange, (type,), query, count, exchange.one("scrollId"))
-        return _shown(exchange, page.entities, page.total, place)
+        return _entity_page(exchange, page.entities, page.total, place)
     start = number(exchange.one("scrollId", "0"), "scrollId")
-    listed = shown(exchange, type, start, count)
+    listed = readable_page(exchange, type, start, count)
     place = scroll_id(start, len(listed.entities), listed.total)
-    return _shown(exchange, listed.entities, listed.total, place)
+    return _entity_page(exchange, listed.entities, listed.total, place)
 
 
-def _shown(exchange: Exchange, entities: Sequence[Entity], total: int, place: str | None) -> Reply:
+def _entity_page(
+    exchange: Exchange, entities: Sequence[Entity], total: int, place: str | None
+) -> Reply:
     """A page of entities, of each the aspects that are named, and where to go on."""
     parameters = exchange.query.get("aspects") or exchange.query.get("aspectNames")
     bodies = read_bodies(exchange, dict.fromkeys(entities, _words(parameters)))
@@ -87,12 +89,12 @@ def _shown(exchange: Exchange, entities: Sequence[Entity], total: int, place: st
 
 def load_batch(exchange: Exchange) -> Reply:
     """The entities that the body names, of each the aspects that it names."""
-    requested = dict(_wanted(item, exchange) for item in _items(exchange))
+    requested = dict(_entity_and_aspects(item, exchange) for item in _items(exchange))
     check_readable(exchange, list(requested))
     return Reply(200, msgspec.json.encode(read_bodies(exchange, requested)))
 
 
-def _wanted(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
+def _entity_and_aspects(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
     """An entity, and the aspects that are named of it, if any are."""
     target = entity(item.text(_URN), exchange.params["type"])
     return target, {name for name in item.everything() if name != _URN} or None
@@ -162,7 +164,7 @@ def load_generic_batch(exchange: Exchange) -> Reply:
     requested: dict[str, dict[Entity, set[str] | None]] = {}
     for of_type, items in _by_type(exchange):
         own = requested.setdefault(of_type.params["type"], {})
-        own |= dict(_wanted(item, of_type) for item in items)
+        own |= dict(_entity_and_aspects(item, of_type) for item in items)
     check_readable(
         exchange, [requested_entity for own in requested.values() for requested_entity in own]
     )
@@ -189,7 +191,7 @@ def write_generic(exchange: Exchange, change: Change) -> Reply:
     proposals: list[Proposal] = []
     written: dict[str, list[dict[str, object]]] = {}
     for of_type, items in _by_type(exchange):
-        written[of_type.params["type"]] = [_open(item) for item in items]
+        written[of_type.params["type"]] = [_without_secrets(item) for item in items]
         proposals += [proposal for item in items for proposal in _proposals(item, of_type, change)]
     put(exchange, proposals)
     return ok(written)
@@ -239,7 +241,7 @@ def _stored(
     return read
 
 
-def _alike(
+def _by_aspects(
     requested: Mapping[Entity, set[str] | None],
 ) -> Iterator[tuple[frozenset[str], list[Entity]]]:
     """The entities of which the same aspects are wanted, together."""
@@ -254,7 +256,7 @@ def read_bodies(
 ) -> list[dict[str, object]]:
     """The entities that are there, of each the aspects that are wanted, or all (None)."""
     aspects: dict[Entity, dict[str, Aspect]] = {}
-    for alike, ones in _alike(requested):
+    for alike, ones in _by_aspects(requested):
         aspects |= _stored(exchange, ones, alike)
     bodies: list[dict[str, object]] = []
     for requested_entity, names in requested.items():
@@ -295,7 +297,7 @@ def write(exchange: Exchange, change: Change) -> Reply:
     """Changes aspects of entities of the type."""
     items = _items(exchange)
     put(exchange, [proposal for item in items for proposal in _proposals(item, exchange, change)])
-    return Reply(200, msgspec.json.encode([_open(item) for item in items]))
+    return Reply(200, msgspec.json.encode([_without_secrets(item) for item in items]))
 
 
 def write_aspect(exchange: Exchange, change: Change) -> Reply:
@@ -304,7 +306,7 @@ def write_aspect(exchange: Exchange, change: Change) -> Reply:
     named = _named(exchange)
     body = fields(exchange)
     put(exchange, [_proposal(named, name, body, change)])
-    return ok(_open(Fields({_URN: named.name, name: body.everything()}, "body")))
+    return ok(_without_secrets(Fields({_URN: named.name, name: body.everything()}, "body")))
 
 
 def _proposals(item: Fields, exchange: Exchange, change: Change) -> Iterator[Proposal]:
@@ -328,7 +330,7 @@ def _proposal(named: Entity, name: str, body: Fields, change: Change) -> Proposa
     return Proposal(named, name, change, value, metadata, where, expected)
 
 
-def _open(item: Fields) -> dict[str, object]:
+def _without_secrets(item: Fields) -> dict[str, object]:
     """What was sent, to be sent back, without what is secret in it."""
     return {name: value for name, value in item.everything().items() if name not in SECRETS}
 

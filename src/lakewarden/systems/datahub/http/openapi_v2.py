@@ -37,19 +37,19 @@ def load_batch(exchange: Exchange) -> Reply:
     check_readable(exchange, named)
     names = set(body.texts("aspectNames")) or None
     bodies = read_bodies(exchange, dict.fromkeys(named, names))
-    return ok({"entities": [_apart(body) for body in bodies]})
+    return ok({"entities": [_nested_body(body) for body in bodies]})
 
 
 def load_all(exchange: Exchange) -> Reply:
     """A page of the entities of a type that the caller may read."""
-    page = json.loads(openapi.load_all(_third(exchange)).body)
-    results = [_apart(entity) for entity in page["entities"]]
+    page = json.loads(openapi.load_all(_as_v3_request(exchange)).body)
+    results = [_nested_body(entity) for entity in page["entities"]]
     return ok({"scrollId": page["scrollId"], "results": results})
 
 
 def load(exchange: Exchange) -> Reply:
     """One entity."""
-    return ok(_apart(json.loads(openapi.load(_third(exchange)).body)))
+    return ok(_nested_body(json.loads(openapi.load(_as_v3_request(exchange)).body)))
 
 
 def create(exchange: Exchange) -> Reply:
@@ -57,33 +57,33 @@ def create(exchange: Exchange) -> Reply:
     body = read(exchange.body)
     if not isinstance(body, list):
         raise BadInput("expected a list", where="body")
-    together = [_together(item) for item in Fields({"items": body}, "body").objects("items")]
+    together = [_flat_body(item) for item in Fields({"items": body}, "body").objects("items")]
     put = openapi.putting(openapi.write)
     reply = put(replace(exchange, body=msgspec.json.encode(together)))
-    return Reply(200, msgspec.json.encode([_apart(load) for load in json.loads(reply.body)]))
+    return Reply(200, msgspec.json.encode([_nested_body(load) for load in json.loads(reply.body)]))
 
 
-def _third(exchange: Exchange) -> Exchange:
+def _as_v3_request(exchange: Exchange) -> Exchange:
     """The request as the third version has it: there the aspects are named otherwise."""
     query = exchange.query
     named = query.get("aspectNames") or query.get("aspects")
     return replace(exchange, query={**query, "aspects": named} if named else query)
 
 
-def _apart(body: Mapping[str, Any]) -> dict[str, object]:
+def _nested_body(body: Mapping[str, Any]) -> dict[str, object]:
     """An entity, its aspects in an object of their own."""
     return {_URN: body[_URN], "aspects": {name: body[name] for name in body if name != _URN}}
 
 
-def _together(item: Fields) -> dict[str, object]:
+def _flat_body(item: Fields) -> dict[str, object]:
     """An entity with its aspects beside its URN."""
     held = item.object_or_none("aspects")
     return {_URN: item.text(_URN), **({} if held is None else held.everything())}
 
 
-def _shared(handler: Handler) -> Handler:
+def _v3_handler(handler: Handler) -> Handler:
     """What is the same in the third version."""
-    return lambda exchange: handler(_third(exchange))
+    return lambda exchange: handler(_as_v3_request(exchange))
 
 
 ROUTES: Final = (
@@ -92,7 +92,7 @@ ROUTES: Final = (
     Route("POST", _TYPE, "entity.update", create, body_limit=LARGEST),
     Route("HEAD", _ENTITY, "entity.exists", openapi.exists, encoded_slash=True),
     Route("GET", _ENTITY, "entity.read", load, encoded_slash=True),
-    Route("DELETE", _ENTITY, "entity.delete", _shared(openapi.delete), encoded_slash=True),
+    Route("DELETE", _ENTITY, "entity.delete", _v3_handler(openapi.delete), encoded_slash=True),
     Route("HEAD", _ASPECT, "entity.exists", openapi.exists, encoded_slash=True),
     Route("GET", _ASPECT, "entity.read", openapi.load_aspect, encoded_slash=True),
     Route("DELETE", _ASPECT, "entity.delete", openapi.delete_aspect, encoded_slash=True),

@@ -113,7 +113,10 @@ def scroll_all(exchange: Exchange) -> Reply:
     body = Fields(read_object(exchange.body) if exchange.body else {}, "body")
     types = _words(exchange, "relationshipTypes") - {"*"}
     start, count = scroll_start(exchange), page_size(exchange)
-    sources, targets = _named(body, "sourceFilter"), _named(body, "destinationFilter")
+    sources, targets = (
+        _filtered_entities(body, "sourceFilter"),
+        _filtered_entities(body, "destinationFilter"),
+    )
     if not sources and not targets:
         raise BadInput("expected URNs in `sourceFilter` or in `destinationFilter`", where="body")
     between: set[Between] = set()
@@ -141,7 +144,7 @@ def _scrolled(relations: Sequence[Between], start: int, count: int) -> Reply:
     return ok({"scrollId": scroll_id(start, len(page), len(relations)), "results": results})
 
 
-def _named(body: Fields, key: str) -> list[Entity]:
+def _filtered_entities(body: Fields, key: str) -> list[Entity]:
     """The entities that a filter names; whatever else it asks for is not served."""
     filter = body.object_or_none(key)
     urns: list[str] = []
@@ -178,14 +181,16 @@ def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> l
     snapshot = allow(exchange, _READ, of).matrix.snapshot
     is_inward = direction == "INCOMING"
     edges = {*(_incoming(snapshot, of) if is_inward else _outgoing(snapshot, of))}
-    edges |= _stated(exchange, of, types or TYPES.keys(), is_inward=is_inward)
+    edges |= _aspect_edges(exchange, of, types or TYPES.keys(), is_inward=is_inward)
     matching = sorted(edge for edge in edges if not types or edge.type in types)
     others = list(dict.fromkeys(edge.entity for edge in matching))
     shown = set(readable(exchange, others))
     return [edge for edge in matching if edge.entity in shown]
 
 
-def _stated(exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: bool) -> set[Edge]:
+def _aspect_edges(
+    exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: bool
+) -> set[Edge]:
     """The relations that only aspects state."""
     stated = TYPES.keys() & types
     if not stated:

@@ -13,7 +13,7 @@ from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import LimitExceeded
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.http.authorization import shown
+from lakewarden.systems.datahub.http.authorization import readable_page
 from lakewarden.systems.datahub.http.bodies import ok, page_size, scroll_id, scroll_start
 from lakewarden.systems.datahub.http.openapi import read_bodies
 from lakewarden.systems.datahub.http.search_calls import filters_of, read_page
@@ -41,7 +41,7 @@ def scroll(exchange: Exchange) -> Reply:
     total = 0
     for type in types:
         remaining = count - len(page)
-        own = shown(exchange, type, max(start - total, 0), remaining)
+        own = readable_page(exchange, type, max(start - total, 0), remaining)
         page += own.entities
         total += own.total
     names = set(body.texts("aspects"))

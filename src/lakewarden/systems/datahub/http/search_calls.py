@@ -50,7 +50,7 @@ def autocomplete(exchange: Exchange) -> Reply:
     body = fields(exchange)
     query, limit = body.text("query"), whole(body, "limit", _SUGGESTED)
     question = Question(query, (body.text("entity"),), filters_of(body), named=True)
-    with search_session(exchange, view_authorization.given) as search:
+    with search_session(exchange, view_authorization.rest_hits) as search:
         page = search.search(question).page(0, min(limit, exchange.services.page_rows))
         tree = search.index.tree
         ids = [id for id in map(tree.find, page.entities) if id is not None]
@@ -72,7 +72,7 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
         removed=flags.flag("includeSoftDeleted"),
         query_field=body.at("input"),
     )
-    with search_session(exchange, view_authorization.given) as search:
+    with search_session(exchange, view_authorization.rest_hits) as search:
         result = search.search(question)
         page = result.page(start, count)
         is_counted = not flags.flag("skipAggregates")
@@ -156,11 +156,11 @@ def read_page(
     with search_session(exchange, view_authorization.read) as search:
         result = search.search(question)
         if scroll_id:
-            page = result.after(scroll.read(scroll_id, known), count)
+            page = result.after(scroll.read_scroll_id(scroll_id, known), count)
         else:
             page = result.page(0, count)
     place = page.place
-    return page, None if place is None else scroll.written(known, place)
+    return page, None if place is None else scroll.scroll_id(known, place)
 
 
 ACTIONS: Final[Mapping[str, tuple[str, Callable[[Exchange], Reply]]]] = {

@@ -26,7 +26,7 @@ _TASK: Final = "system.task.status"
 
 
 def not_implemented(operation: str, name: str) -> Handler:
-    """A handler that refuses, or answers whoever may with 501."""
+    """A handler that refuses, or answers those who may with 501."""
 
     def handle(exchange: Exchange) -> Reply:
         allow(exchange, operation)

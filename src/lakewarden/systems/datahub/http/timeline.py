@@ -32,12 +32,12 @@ def load(exchange: Exchange) -> Reply:
     allow(exchange, "timeline.read", named)
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
-    written = (writing for writing in writings(stored) if (first or 0) <= writing.time <= last)
+    written = (writing for writing in known_writes(stored) if (first or 0) <= writing.time <= last)
     changes = history.transactions(named.name, written, categories)
     return Reply(200, msgspec.json.encode(changes))
 
 
-def writings(stored: Mapping[str, Aspect]) -> Iterator[history.Written]:
+def known_writes(stored: Mapping[str, Aspect]) -> Iterator[history.Written]:
     """The aspects of which it is known who wrote them, and when."""
     for name, aspect in stored.items():
         time, actor = aspect.created.get("time"), aspect.created.get("actor")

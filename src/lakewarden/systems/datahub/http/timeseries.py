@@ -59,7 +59,7 @@ def load(exchange: Exchange) -> Reply:
     for key in ("startTimeMillis", "endTimeMillis", "filter"):
         if key in body:
             answer[key] = body.whole(key)
-    return value({**answer, "values": [_enveloped(value) for value in values]})
+    return value({**answer, "values": [_envelope(value) for value in values]})
 
 
 def _window(body: Fields) -> Window:
@@ -75,7 +75,7 @@ def _time(body: Fields, key: str, otherwise: int) -> int:
     return time
 
 
-def _enveloped(value: TimedValue) -> dict[str, object]:
+def _envelope(value: TimedValue) -> dict[str, object]:
     text = msgspec.json.encode(value.value).decode()
     content = {"contentType": "application/json", "value": text}
     return {"aspect": content, "systemMetadata": value.system}
@@ -101,7 +101,7 @@ def scroll(exchange: Exchange) -> Reply:
                 reading, exchange.realm, type, name, window, after, max(count, _CHUNK)
             )
             is_over = len(chunk) < max(count, _CHUNK)
-            allowed = set(_readable(exchange, chunk))
+            allowed = set(_readable_entities(exchange, chunk))
             for value in chunk:
                 after = ValuePlace(value.time, value.entity.name, value.mark)
                 if value.entity in allowed:
@@ -109,16 +109,16 @@ def scroll(exchange: Exchange) -> Reply:
                 if len(shown) == count:
                     is_over = is_over and value is chunk[-1]
                     break
-    results = [_generic(value, exchange) for value in shown]
+    results = [_generic_aspect(value, exchange) for value in shown]
     return ok({"scrollId": None if is_over else _scroll_id(after), "results": results})
 
 
-def _readable(exchange: Exchange, values: Sequence[TimedValue]) -> list[Entity]:
+def _readable_entities(exchange: Exchange, values: Sequence[TimedValue]) -> list[Entity]:
     entities = list(dict.fromkeys(value.entity for value in values))
     return related(exchange, "timeseries.read", entities)
 
 
-def _generic(value: TimedValue, exchange: Exchange) -> dict[str, object]:
+def _generic_aspect(value: TimedValue, exchange: Exchange) -> dict[str, object]:
     body: dict[str, object] = {
         "urn": value.entity.name,
         "messageId": value.value.get("messageId") or value.mark,

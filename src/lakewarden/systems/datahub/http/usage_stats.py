@@ -64,7 +64,7 @@ def _answer(exchange: Exchange, body: Fields, window: Window, most: int) -> Repl
     values = _values(exchange, dataset, duration, window)[: max(most, 0)]
     values.reverse()
     buckets = [usage.bucket_of(value, dataset.name, duration) for value in values]
-    return value({"buckets": buckets, "aggregations": usage.together(values)})
+    return value({"buckets": buckets, "aggregations": usage.aggregate(values)})
 
 
 def _values(
@@ -72,7 +72,7 @@ def _values(
 ) -> list[usage.Value]:
     with exchange.service.reading() as reading:
         stored = timeseries.values(reading, exchange.realm, dataset, usage.ASPECT, window)
-    return [value.value for value in stored if usage.is_of(value.value, duration)]
+    return [value.value for value in stored if usage.has_duration(value.value, duration)]
 
 
 ACTIONS: Final[Actions] = {

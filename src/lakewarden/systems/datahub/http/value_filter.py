@@ -13,7 +13,7 @@ from typing import Any, Final
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import quoted
 from lakewarden.service.timeseries import TimedValue
-from lakewarden.systems.datahub.aspects.fields import Fields, untagged
+from lakewarden.systems.datahub.aspects.fields import Fields, without_avro_type
 
 _WITHIN: Final = ("partitionSpec", "eventGranularity")
 
@@ -21,7 +21,7 @@ Test = Callable[[str, Sequence[str]], bool]
 
 
 def fits(value: Mapping[str, Any], filter: Fields | None) -> bool:
-    """Whether a value is one of those that the filter lets through. Raises `BadInput`."""
+    """Whether a value is one of those that the filter accepts. Raises `BadInput`."""
     if filter is None:
         return True
     alternatives = filter.objects("or")
@@ -32,11 +32,13 @@ def fits(value: Mapping[str, Any], filter: Fields | None) -> bool:
 
 
 def _holds(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
-    answers = [_meets(value, criterion) for criterion in criteria]  # all of them: each is checked
+    answers = [
+        _meets_criterion(value, criterion) for criterion in criteria
+    ]  # all of them: each is checked
     return all(answers)
 
 
-def _meets(value: Mapping[str, Any], criterion: Fields) -> bool:
+def _meets_criterion(value: Mapping[str, Any], criterion: Fields) -> bool:
     condition = criterion.text_or_none("condition") or "EQUAL"
     expected = criterion.texts("values") or [criterion.text_or_none("value") or ""]
     texts = _texts(value, criterion.text("field"))
@@ -52,19 +54,19 @@ def _meets(value: Mapping[str, Any], criterion: Fields) -> bool:
 
 def _texts(value: Mapping[str, Any], field: str) -> list[str]:
     """What stands at a field, as texts; nothing where it is absent."""
-    return [_text(item) for item in _at(value, field.removesuffix(".keyword").split("."))]
+    return [_text(item) for item in _values_at(value, field.removesuffix(".keyword").split("."))]
 
 
-def _at(value: Mapping[str, Any], path: list[str]) -> Iterator[object]:
+def _values_at(value: Mapping[str, Any], path: list[str]) -> Iterator[object]:
     at: object = value
     for segment in path:
-        at = untagged(at.get(segment)) if isinstance(at, Mapping) else None
+        at = without_avro_type(at.get(segment)) if isinstance(at, Mapping) else None
     if at is None and len(path) == 1:
-        inner = (untagged(value.get(name)) for name in _WITHIN)
+        inner = (without_avro_type(value.get(name)) for name in _WITHIN)
         values = (member.get(path[0]) for member in inner if isinstance(member, Mapping))
         at = next((value for value in values if value is not None), None)
     if isinstance(at, list):
-        yield from (untagged(item) for item in at)
+        yield from (without_avro_type(item) for item in at)
     elif at is not None:
         yield at
 
@@ -73,7 +75,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _compared(holds: Callable[[float, float], bool]) -> Test:
+def _comparison(holds: Callable[[float, float], bool]) -> Test:
     def test(text: str, expected: Sequence[str]) -> bool:
         number = _number(text)
         others = [_number(text_value) for text_value in expected]
@@ -96,10 +98,10 @@ _TESTS: Final[Mapping[str, Test]] = {
     "CONTAIN": lambda text, expected: any(value in text for value in expected),
     "START_WITH": lambda text, expected: text.startswith(tuple(expected)),
     "END_WITH": lambda text, expected: text.endswith(tuple(expected)),
-    "GREATER_THAN": _compared(lambda a, b: a > b),
-    "GREATER_THAN_OR_EQUAL_TO": _compared(lambda a, b: a >= b),
-    "LESS_THAN": _compared(lambda a, b: a < b),
-    "LESS_THAN_OR_EQUAL_TO": _compared(lambda a, b: a <= b),
+    "GREATER_THAN": _comparison(lambda a, b: a > b),
+    "GREATER_THAN_OR_EQUAL_TO": _comparison(lambda a, b: a >= b),
+    "LESS_THAN": _comparison(lambda a, b: a < b),
+    "LESS_THAN_OR_EQUAL_TO": _comparison(lambda a, b: a <= b),
 }
 
 

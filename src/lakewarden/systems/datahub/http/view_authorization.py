@@ -1,7 +1,7 @@
 """What a caller is shown: which operation is asked about entities of a type, and the answers.
 
 View authorization guards pages and what is shown inside something else. A search shows what it
-lets through, or with search access controls, what they do. Without either everybody is shown
+accepts, or with search access controls, what they do. Without either everybody is shown
 everything, as in the original. What no search ever shows is said in `aspects.searched`.
 
 Which of them is on, and which types they leave open, is said by the settings of the realm, so
@@ -67,7 +67,7 @@ def hits(exchange: Exchange, type: str) -> BitMap:
     return _allowed(exchange, searching(exchange), type)
 
 
-def given(exchange: Exchange, type: str) -> BitMap:
+def rest_hits(exchange: Exchange, type: str) -> BitMap:
     """The stored entities of a type that a search of the REST interface may give the caller."""
     return _allowed(exchange, REST if is_on(exchange) else None, type)
 

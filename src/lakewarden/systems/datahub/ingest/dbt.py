@@ -58,16 +58,16 @@ class InDatahub:
         ours = self._urn("dbt", node, node.name)
         dataset = self._urn(self.platform, node, node.identifier).lower_name()
         for urn in (ours.text, dataset):
-            yield _judged(entity_row(Entity("dataset", urn), node.where))
+            yield _checked_row(entity_row(Entity("dataset", urn), node.where))
         entity = Entity("dataset", ours.text)
-        yield from self._tagged(entity, node.tags, node)
+        yield from self._tag_rows(entity, node.tags, node)
         for column in node.columns:
             field = Entity("schemaField", f"urn:li:schemaField:({entity.name},{column.name})")
-            yield _judged(entity_row(field, node.where))
-            yield _judged(placement_row(field, entity, node.where))
-            yield from self._tagged(field, column.tags, node)
+            yield _checked_row(entity_row(field, node.where))
+            yield _checked_row(placement_row(field, entity, node.where))
+            yield from self._tag_rows(field, column.tags, node)
         for owner in node.owners:
-            yield from self._owned(entity, owner, node)
+            yield from self._owner_rows(entity, owner, node)
         for privilege, grantees in node.grants.items():
             grant = f"grant of {privilege} to {', '.join(grantees)}"
             yield note_row(node.id, f"{grant}: a database's, not the catalog's")
@@ -76,13 +76,13 @@ class InDatahub:
         full = ".".join(part for part in (node.database, node.schema, name) if part)
         return _Named(platform, full.replace('"', ""), self.environment)
 
-    def _tagged(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
+    def _tag_rows(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
         for name in tags:
             tag = Entity("tag", f"urn:li:tag:dbt:{name}")
-            yield _judged(entity_row(tag, node.where))
-            yield _judged(relation_row("tag", entity, tag, node.where))
+            yield _checked_row(entity_row(tag, node.where))
+            yield _checked_row(relation_row("tag", entity, tag, node.where))
 
-    def _owned(self, entity: Entity, owner: Owner, node: Node) -> Iterator[Row]:
+    def _owner_rows(self, entity: Entity, owner: Owner, node: Node) -> Iterator[Row]:
         kind = "corpGroup" if owner.is_group else "corpuser"
         urn = owner.name if owner.name.startswith(_URN) else f"urn:li:{kind}:{owner.name}"
         try:
@@ -119,7 +119,7 @@ class _Named:
         return _Named(self.platform, self.name.lower(), self.environment).text
 
 
-def _judged(row: Row) -> Row:
+def _checked_row(row: Row) -> Row:
     """The row, rejected when one of the URNs in it is none."""
     urns = [cell for cell in row.cells if cell.startswith(_URN)]
     try:

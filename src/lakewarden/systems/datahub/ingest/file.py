@@ -86,7 +86,7 @@ class DatahubFile:
         files = find(self.path, SUFFIXES)
         progress("read", 1, _STEPS, f"{len(files)} files")
         if local_mode.has_little(bytes_of(files), spark):
-            return _few(files, system.model, progress)
+            return _read_small(files, system.model, progress)
         place = scratch / "writes"
         settings = tuple(sorted(system.model.settings.items()))
         per_file(spark, files, reader(files, settings), _SPARK_SCHEMA).write.parquet(
@@ -118,11 +118,11 @@ class DatahubFile:
         return Reading(rows, ignored=dict(sorted(ignored.items())))
 
 
-def _few(files: Sequence[File], model: Model, progress: Progress) -> Reading:
+def _read_small(files: Sequence[File], model: Model, progress: Progress) -> Reading:
     """The same of small files, in this process."""
     lines = [line for number, file in enumerate(files) for line in _read(number, file, model)]
     refuse_errors((line.place, line.error) for line in lines if line.error is not None)
-    ignored = Counter(_meaningless(line) for line in lines)
+    ignored = Counter(_ignored_reason(line) for line in lines)
     del ignored[""]
     progress("read", 2, _STEPS, f"{ignored.total()} aspects without meaning here")
     by_urn: dict[str, list[Write]] = {}
@@ -138,7 +138,7 @@ def _few(files: Sequence[File], model: Model, progress: Progress) -> Reading:
     return Reading(rows, ignored=dict(sorted(ignored.items())))
 
 
-def _meaningless(line: _Line) -> str:
+def _ignored_reason(line: _Line) -> str:
     """What a line is that means nothing here; empty for one that means something."""
     write = line.write
     if write is None:
@@ -195,7 +195,7 @@ def _read(number: int, file: File, model: Model) -> Iterator[_Line]:
 def _batches(lines: Iterable[_Line], size: int = 4_096) -> Batches:
     held: list[tuple[object, ...]] = []
     for line in lines:
-        held.append(_cells(line))
+        held.append(_row_values(line))
         if len(held) == size:
             yield _batch(held)
             held = []
@@ -203,7 +203,7 @@ def _batches(lines: Iterable[_Line], size: int = 4_096) -> Batches:
         yield _batch(held)
 
 
-def _cells(line: _Line) -> tuple[object, ...]:
+def _row_values(line: _Line) -> tuple[object, ...]:
     write = line.write or Write("", "", "", Change.PUT, "", line.place)
     texts = (*write[:3], write.change.value, *write[4:])
     return (line.file, line.record, line.part, *texts, line.ignored, line.error)

@@ -65,7 +65,7 @@ def _snapshot(fields: Fields, model: Model) -> Iterator[Write]:
     if "proposedDelta" in fields:
         raise BadInput("expected null: deltas are not read", where=fields.at("proposedDelta"))
     for change in record.snapshot(fields, "proposedSnapshot"):
-        yield _checked(_write(change), Fields(change.value, change.where), model)
+        yield _checked_write(_write(change), Fields(change.value, change.where), model)
 
 
 def _proposal(fields: Fields, model: Model) -> Write:
@@ -78,7 +78,7 @@ def _proposal(fields: Fields, model: Model) -> Write:
             return write
         patch.check(change.value, change.where)
         return write._replace(value=_text(change.value))
-    return _checked(write, Fields(change.value, change.where), model)
+    return _checked_write(write, Fields(change.value, change.where), model)
 
 
 def _write(change: record.RecordChange) -> Write:
@@ -87,7 +87,7 @@ def _write(change: record.RecordChange) -> Write:
     )
 
 
-def _checked(write: Write, value: Fields, model: Model) -> Write:
+def _checked_write(write: Write, value: Fields, model: Model) -> Write:
     """The write with its value, if anybody needs it; reading it here finds its errors."""
     if write.aspect not in meaning.READERS:
         return write

@@ -2,7 +2,7 @@
 
 As on a DataHub server: the last write of an aspect counts; `CREATE` does not touch an aspect
 that is there, `CREATE_ENTITY` one of an entity that is there; a patch changes what is there;
-`DELETE` takes an aspect away, or with the key aspect (or with none) the whole entity. An
+`DELETE` removes an aspect, or with the key aspect (or with none) the whole entity. An
 entity exists from its first write on, whatever aspects it loses again.
 """
 
@@ -65,7 +65,7 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
             _put(state, write)
         place = place or write.place
     if entity is not None and place:
-        yield from _living(entity, state, place, model)
+        yield from _live_rows(entity, state, place, model)
     elif entity is not None and was_deleted and entity.type == _POLICY:
         yield Row(DELETED, (entity.name,))
 
@@ -89,7 +89,9 @@ def _put(state: dict[str, _Aspect], write: Write) -> None:
     state[write.aspect] = _Aspect(value, write.place)
 
 
-def _living(entity: Entity, state: dict[str, _Aspect], place: str, model: Model) -> Iterator[Row]:
+def _live_rows(
+    entity: Entity, state: dict[str, _Aspect], place: str, model: Model
+) -> Iterator[Row]:
     yield entity_row(entity, place)
     spelled = datahub.parent(entity)
     if spelled is not None:

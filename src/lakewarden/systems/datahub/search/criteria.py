@@ -59,10 +59,10 @@ class Criteria:
 
     def fitting(self, groups: Iterable[Iterable[Criterion]]) -> BitMap:
         """What fits all criteria of some group; everything where there is no group."""
-        sets = [self._all(group) for group in groups]
+        sets = [self._meeting_all(group) for group in groups]
         return BitMap.union(*sets) if sets else self._among
 
-    def _all(self, group: Iterable[Criterion]) -> BitMap:
+    def _meeting_all(self, group: Iterable[Criterion]) -> BitMap:
         ids = self._among
         for criterion in group:
             hit = self._fitting(criterion)
@@ -73,7 +73,7 @@ class Criteria:
         field = criterion.field.removesuffix(_KEYWORD)
         field = _SAME.get(field, field)
         if field in _HAS:
-            return self._having(_HAS[field], criterion)
+            return self._with_field(_HAS[field], criterion)
         if field in LINKS:
             return self._linked(self._index.links(field), criterion)
         if field.startswith(_STRUCTURED):
@@ -85,12 +85,12 @@ class Criteria:
             return self._stated(field, criterion)
         return BitMap()
 
-    def _having(self, field: str, criterion: Criterion) -> BitMap:
+    def _with_field(self, field: str, criterion: Criterion) -> BitMap:
         """`true` and `false` say whether there is a value of a field."""
         present = self._fitting(Criterion(field, (), Condition.EXISTS))
-        return self._truth(present, criterion)
+        return self._flag(present, criterion)
 
-    def _truth(self, present: BitMap, criterion: Criterion) -> BitMap:
+    def _flag(self, present: BitMap, criterion: Criterion) -> BitMap:
         values = {value.lower() for value in criterion.values}
         if criterion.condition is Condition.EXISTS:
             return present
@@ -112,11 +112,11 @@ class Criteria:
             return {id for value in criterion.values for id in links.find(value)}
         if condition in BELOW | ABOVE:
             named = (id for value in criterion.values for id in links.find(value))
-            return self._near(named, condition) if links.are_entities else set(named)
+            return self._with_hierarchy(named, condition) if links.are_entities else set(named)
         fits = comparison(criterion)
         return [id for id in checked(links.distinct()) if fits(links.name(id))]
 
-    def _near(self, ids: Iterable[int], condition: Condition) -> BitMap:
+    def _with_hierarchy(self, ids: Iterable[int], condition: Condition) -> BitMap:
         """The ids, with what is below them, or above them, or both."""
         tree, near = self._index.tree, BitMap()
         for id in checked(ids):
@@ -145,18 +145,18 @@ class Criteria:
             case Condition.EXISTS:
                 return self._texts().having([exists])
             case _ if field == "description":
-                return self._read(field, criterion)
+                return self._scan(field, criterion)
             case Condition.EQUAL | Condition.IN:
                 return self._texts().having([self._terms(field, criterion, folded=False)])
             case Condition.IEQUAL:
                 return self._texts().having([self._terms(field, criterion, folded=True)])
             case _:
-                return self._read(field, criterion)
+                return self._scan(field, criterion)
 
     def _terms(self, field: str, criterion: Criterion, *, folded: bool) -> list[Term]:
         return [Term(value_term(field, value, folded=folded)) for value in criterion.values]
 
-    def _read(self, field: str, criterion: Criterion) -> BitMap:
+    def _scan(self, field: str, criterion: Criterion) -> BitMap:
         """What fits, by looking through all that have the field."""
         present = self._texts().having([[Term(field_term(field))]]) & self._among
         fits = comparison(criterion)
@@ -206,17 +206,17 @@ class Criteria:
         if criterion.condition in IS_EQUAL:
             ids = BitMap.union(BitMap(), *(column.having(value) for value in values))
         else:
-            ids = self._said(column.texts, column.numbered, platforms)
+            ids = self._attribute_values(column.texts, column.numbered, platforms)
         return ids | self._stated("platform", platforms)
 
     def _environment(self, criterion: Criterion) -> BitMap:
         environments = self._index.urns.environments
-        ids = self._said(environments.texts, environments.numbered, criterion)
+        ids = self._attribute_values(environments.texts, environments.numbered, criterion)
         if criterion.field == "env":
             ids |= self._stated("env", criterion)
         return ids
 
-    def _said(
+    def _attribute_values(
         self, texts: tuple[str, ...], having: Callable[[int], BitMap], criterion: Criterion
     ) -> BitMap:
         fits = comparison(criterion)
@@ -226,8 +226,8 @@ class Criteria:
             numbers = [number for number, text in enumerate(texts) if text and fits(text)]
         return BitMap.union(BitMap(), *map(having, numbers))
 
-    def _removed(self, criterion: Criterion) -> BitMap:
-        return self._truth(self._index.removed, criterion)
+    def _soft_deleted(self, criterion: Criterion) -> BitMap:
+        return self._flag(self._index.removed, criterion)
 
     def _path(self, criterion: Criterion) -> BitMap:
         """What is found by browsing to a path, however deep, whatever the condition.
@@ -245,15 +245,15 @@ class Criteria:
             steps = value.removeprefix(searched.STEP).split(searched.STEP)
             ids |= self._texts().having([[Term(value_term(_PATH, searched.path_text(steps)))]])
             if all(step.startswith(searched.CONTAINER) for step in steps):
-                inside = self._inside(steps[-1])
+                inside = self._contained(steps[-1])
                 ids |= inside - own if is_whole else inside
         return ids & self._index.tree.stored
 
-    def _inside(self, container: str) -> BitMap:
+    def _contained(self, container: str) -> BitMap:
         """What lies in a container, however deep."""
         links = self._index.links("container")
         named = list(links.find(container))
-        inner = self._near(named, Condition.DESCENDANTS_INCL)
+        inner = self._with_hierarchy(named, Condition.DESCENDANTS_INCL)
         return links.leading_to(inner) | (inner - BitMap(named))
 
 
@@ -266,7 +266,7 @@ _FIELDS: Final[dict[str, Callable[[Criteria, Criterion], BitMap]]] = {
     "name": Criteria._name,
     "origin": Criteria._environment,
     "platform": Criteria._platform,
-    "removed": Criteria._removed,
+    "removed": Criteria._soft_deleted,
     "urn": Criteria._urn,
 }
 

@@ -51,11 +51,11 @@ class Facets:
     def of(self, field: str, ids: BitMap, most: int = MOST) -> Facet:
         """The facet of a field over these ids; without values where it is none of `FACETS`."""
         name = field.removesuffix(".keyword")
-        counted = [count for count in self._counted(name, ids) if count.number and count.value]
+        counted = [count for count in self._count_links(name, ids) if count.number and count.value]
         counted.sort(key=lambda count: (-count.number, count.value))
         return Facet(field, counted[:most])
 
-    def _counted(self, field: str, ids: BitMap) -> Iterable[Count]:
+    def _count_links(self, field: str, ids: BitMap) -> Iterable[Count]:
         if field == "_entityType":
             kinds = (kind for kind in self._index.tree.kinds if kind)
             ids_by_kind = ((kind, self._index.of_type(kind)) for kind in kinds)
@@ -63,7 +63,7 @@ class Facets:
         if field == "platform":
             return self._platforms(ids)
         if field in ("origin", "env"):
-            return self._said(self._index.urns.environments, ids)
+            return self._attribute_counts(self._index.urns.environments, ids)
         if field == "removed":
             removed = len(ids & self._index.removed)
             return [Count("true", removed), Count("false", len(ids) - removed)]
@@ -73,7 +73,7 @@ class Facets:
             return [Count(links.name(target), count) for target, count in counts.items()]
         return self._stated(field, ids) if field in FACETS else []
 
-    def _said(self, column: TextColumn, ids: BitMap) -> list[Count]:
+    def _attribute_counts(self, column: TextColumn, ids: BitMap) -> list[Count]:
         return [Count(text, count) for text, count in column.counts(ids).items()]
 
     def _platforms(self, ids: BitMap) -> list[Count]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import check
 from lakewarden.systems.datahub.aspects.edges import Lineage
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.search.neighbours import Neighbours, Step
 
 MOST_HOPS: Final = 1_000
@@ -67,15 +67,17 @@ def changed(properties: Mapping[str, Any]) -> Stamp:
 
 def is_by_hand(edge_properties: Mapping[str, Any]) -> bool:
     """Whether somebody drew an edge."""
-    properties = untagged(edge_properties.get("properties"))
-    return isinstance(properties, Mapping) and untagged(properties.get("source")) == _BY_HAND
+    properties = without_avro_type(edge_properties.get("properties"))
+    return (
+        isinstance(properties, Mapping) and without_avro_type(properties.get("source")) == _BY_HAND
+    )
 
 
 def _stamp(properties: Mapping[str, Any], key: str) -> Stamp:
-    stamp = untagged(properties.get(key))
+    stamp = without_avro_type(properties.get(key))
     if not isinstance(stamp, Mapping):
         return None, None
-    time, actor = untagged(stamp.get("time")), untagged(stamp.get("actor"))
+    time, actor = without_avro_type(stamp.get("time")), without_avro_type(stamp.get("actor"))
     when = time if isinstance(time, int) and not isinstance(time, bool) else 0
     return when or None, actor if isinstance(actor, str) else None
 

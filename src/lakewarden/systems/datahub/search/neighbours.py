@@ -77,10 +77,10 @@ class Neighbours:
         if leads_on is not None:
             ids |= self._leading_on(entities)
         if leads_back is not None:
-            ids |= self._having(
+            ids |= self._with_term(
                 edges.term(type, entity.name) for entity in entities for type in types
             )
-        for edge in self._of(ids):
+        for edge in self._steps_of(ids):
             if leads_on is not None and edge.source in by_name and leads_on(edge):
                 _take(steps_by_entity[by_name[edge.source]], edge, edge.target)
             if leads_back is not None and edge.target in by_name and leads_back(edge):
@@ -96,13 +96,13 @@ class Neighbours:
         columns = [
             edges.column_term(entity.name) for entity in entities if edges.is_column(entity.name)
         ]
-        return ids | self._having(columns)
+        return ids | self._with_term(columns)
 
-    def _having(self, terms: Iterable[str]) -> BitMap:
+    def _with_term(self, terms: Iterable[str]) -> BitMap:
         clause = [Term(term) for term in terms]
         return self._texts.having([clause]) if clause else BitMap()
 
-    def _of(self, ids: BitMap) -> Iterator[Edge]:
+    def _steps_of(self, ids: BitMap) -> Iterator[Edge]:
         unread = BitMap([id for id in ids if id not in self._stated])
         for id, aspects in self._texts.aspects(unread).items() if unread else ():
             self._stated[id] = list(edges.stated(self._tree.entity(id), aspects))

@@ -51,7 +51,7 @@ class Ranks:
         return key, self._settled_before(key)
 
     def _settled_before(self, key: Key) -> int:
-        """The first settled id that comes behind the key; the number of ids where there is none."""
+        """The first settled id that comes behind the key; the number of ids if there is none."""
         low, high = 0, len(self._settled)
         while low < high:
             middle = (low + high) // 2

@@ -1,8 +1,8 @@
 """Where a scroll goes on: opaque to callers, good for the one question it came from.
 
 It holds the place of the last entity shown, in the order of the question, so that what was added
-or taken away meanwhile is neither shown twice nor makes anything else be missed. What a caller is
-shown is decided for every page anew, so a place that somebody makes up opens nothing.
+or removed meanwhile is neither shown twice nor makes anything else be missed. What a caller is
+shown is decided for every page again, so a place that somebody makes up opens nothing.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def _plain(value: object) -> object:
     return value.value if isinstance(value, Enum) else str(value)
 
 
-def written(digest: str, place: ScrollPosition) -> str:
+def scroll_id(digest: str, place: ScrollPosition) -> str:
     """The scroll id of a place."""
     text = json.dumps([_VERSION, digest, place.part, place.key], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
-def read(text: str, digest: str) -> ScrollPosition:
+def read_scroll_id(text: str, digest: str) -> ScrollPosition:
     """The place of a scroll id. Raises `BadInput` for one that is not of this question."""
     try:
         if len(text) > _LONGEST:

@@ -73,11 +73,11 @@ class Search:
         if query is None:
             return [self._filtered(self.among)]
         if self._question.query.strip().startswith(URN):
-            return [self._filtered(self._called(self._question.query.strip()))]
+            return [self._filtered(self._with_name(self._question.query.strip()))]
         if not query.starting:
             return []
-        matching = self._filtered(self._having(query))
-        named = matching & self._named(query)
+        matching = self._filtered(self._with_term(query))
+        named = matching & self._with_words(query)
         term = name_term(self._question.query.rstrip("*"))
         exact = named & self._texts().having([[Term(term)]]) if term and named else BitMap()
         return [exact, named - exact, matching - named]
@@ -108,7 +108,7 @@ class Search:
     def after(self, place: ScrollPosition, count: int) -> Page:
         """Results behind a place."""
         if self._is_sorted:
-            return self._of_sorted(self._since(place), count)
+            return self._of_sorted(self._resume_index(place), count)
         if place.part >= len(self.parts):
             return Page((), len(self.results), None)
         before = sum(len(part) for part in self.parts[: place.part])
@@ -119,8 +119,8 @@ class Search:
     def _is_sorted(self) -> bool:
         return any(order.field != "_score" for order in self._question.order)
 
-    def _since(self, place: ScrollPosition) -> int:
-        """Where a sorted list goes on; behind what is there no more: where it once was."""
+    def _resume_index(self, place: ScrollPosition) -> int:
+        """Where a sorted list goes on; behind what no longer exists: where it once was."""
         name, type = place.key[-1] if place.key else ("", "")
         id = self._index.tree.find(Entity(type, name))
         if id is not None and id in self.results:
@@ -175,16 +175,16 @@ class Search:
             fitting = Criteria(self._index, self._texts, fitting).fitting(any_of)
         return fitting
 
-    def _called(self, urn: str) -> BitMap:
+    def _with_name(self, urn: str) -> BitMap:
         ids = (index.get(urn) for index in self._index.tree.named.values())
         return BitMap([id for id in ids if id is not None])
 
-    def _having(self, query: SearchQuery) -> BitMap:
+    def _with_term(self, query: SearchQuery) -> BitMap:
         if self._question.named:
-            return self._named(query)
+            return self._with_words(query)
         return self._texts().having(query.clauses(Kind.NAME, Kind.TEXT))
 
-    def _named(self, query: SearchQuery) -> BitMap:
+    def _with_words(self, query: SearchQuery) -> BitMap:
         return self._texts().having(query.clauses(Kind.NAME))
 
 

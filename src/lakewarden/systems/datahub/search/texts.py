@@ -101,13 +101,13 @@ class Texts:
     def _places_or_none(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Our id for each of these, -1 where it is none of ours."""
         if len(numbers) <= FEW:
-            return self._looked_up(numbers)
+            return self._lookup(numbers)
         places = _at(self._all(), numbers)
         late = np.flatnonzero(places < 0)
         if len(late) > FEW and len(late) > self._of_others(numbers[late]):
             return _at(self._all(anew=True), numbers)
         if 0 < len(late) <= FEW:
-            places[late] = self._looked_up(numbers[late])
+            places[late] = self._lookup(numbers[late])
         return places
 
     def _of_others(self, numbers: NDArray[np.int64]) -> int:
@@ -115,7 +115,7 @@ class Texts:
         known, _ = self._all()
         return int((numbers <= (known[-1] if len(known) else -1)).sum())
 
-    def _looked_up(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _lookup(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         tree = self.index.tree
         id_by_number: dict[int, int] = {}
         for number, entity in self.reading.stored(self._realm, numbers.tolist()):

@@ -23,7 +23,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import patch
 from lakewarden.systems.datahub.aspects.facts import Placed, stated, stored
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.rendering import is_immutable
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -233,7 +233,7 @@ def _groups(facts: Iterable[Any]) -> set[str]:
 
 
 def _name(properties: Value | None) -> object:
-    return None if properties is None else untagged(properties.get("name"))
+    return None if properties is None else without_avro_type(properties.get("name"))
 
 
 def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:
@@ -245,19 +245,19 @@ def _tags(aspect: str, value: Value | None) -> dict[str, set[str]]:
     key = "fields" if aspect == "schemaMetadata" else "editableSchemaFieldInfo"
     tags_by_path: dict[str, set[str]] = {}
     for field in _objects(value.get(key)):
-        path = str(untagged(field.get("fieldPath", "")))
+        path = str(without_avro_type(field.get("fieldPath", "")))
         tags_by_path.setdefault(path, set()).update(_tag_urns(field.get("globalTags")))
     return tags_by_path
 
 
 def _tag_urns(tags: object) -> set[str]:
-    holder = untagged(tags)
+    holder = without_avro_type(tags)
     members = holder.get("tags") if isinstance(holder, Mapping) else None
-    return {str(untagged(association.get("tag", ""))) for association in _objects(members)}
+    return {str(without_avro_type(association.get("tag", ""))) for association in _objects(members)}
 
 
 def _objects(members: object) -> list[Mapping[str, Any]]:
     """The objects of a list, in whichever of the two spellings it comes."""
-    values = untagged(members)
-    inner = (untagged(value) for value in values) if isinstance(values, list) else ()
+    values = without_avro_type(members)
+    inner = (without_avro_type(value) for value in values) if isinstance(values, list) else ()
     return [member for member in inner if isinstance(member, Mapping)]

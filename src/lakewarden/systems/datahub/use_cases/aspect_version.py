@@ -4,7 +4,7 @@ The original counts the versions of an aspect. Here an aspect also changes with 
 states, whoever changes them, so its version is a number made from its content: it is another one
 exactly where a reader would read something else.
 
-SOURCE: `ConditionalWriteValidator` of the original (`If-Version-Match`, -1 where there is none);
+SOURCE: `ConditionalWriteValidator` of the original (`If-Version-Match`, -1 if there is none);
 `SystemMetadata.version` is a text there, so that other schemes can follow.
 """
 
@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.use_cases.aspects import Aspect
 
 ABSENT: Final = "-1"
-"""The version of an aspect that is not there."""
+"""The version of an aspect that does not exist."""
 
 IF_VERSION_MATCH: Final = "If-Version-Match"
 

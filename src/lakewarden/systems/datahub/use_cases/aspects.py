@@ -35,7 +35,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import keys, rendering
 from lakewarden.systems.datahub.aspects.facts import SHARED, Fact, Placed, stated, stored
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.meaning import READERS
 from lakewarden.systems.datahub.aspects.record_names import is_timed
 
@@ -157,7 +157,7 @@ def write(
 ) -> None:
     """Writes aspects, in order, with the facts that they state. `actor` is the writer's URN.
 
-    An entity that is not there is added, and so is one that another is said to lie in. Of an
+    An entity that does not exist is added, and so is one that another is said to lie in. Of an
     aspect of values in time so many `values` are kept. Raises `BadInput` naming the field,
     `Conflict` and `LimitExceeded` as the kernel's changes do.
     """
@@ -271,7 +271,7 @@ def _read_as(
         return None
     value = stored[aspect].value if aspect in stored else None
     own = _own_facts(entity, aspect, stored, snapshot)
-    return rendering.agreed(entity, aspect, value, own, snapshot.model)
+    return rendering.consistent_value(entity, aspect, value, own, snapshot.model)
 
 
 def _open(aspect: str, value: Value) -> Value:
@@ -292,7 +292,7 @@ def _blanked(value: Any, member: str) -> Any:
 def secret_in(aspect: str, value: Value) -> str | None:
     """A member of the aspect's value that holds a secret, which would not be kept; None: none."""
     for member in SECRETS.get(aspect, ()):
-        if untagged(value.get(member)):
+        if without_avro_type(value.get(member)):
             return member
     blank = BLANKED.get(aspect)
     return None if blank is None or not _holds(value, blank) else blank
@@ -301,7 +301,8 @@ def secret_in(aspect: str, value: Value) -> str | None:
 def _holds(value: Any, member: str) -> bool:
     if isinstance(value, Mapping):
         return any(
-            (k == member and bool(untagged(v))) or _holds(v, member) for k, v in value.items()
+            (k == member and bool(without_avro_type(v))) or _holds(v, member)
+            for k, v in value.items()
         )
     return isinstance(value, list) and any(_holds(item, member) for item in value)
 
@@ -354,7 +355,7 @@ def _of_attributes(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[
 
 
 def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
-    """Takes an entity away with all its aspects; False: it was not there."""
+    """Removes an entity with all its aspects; False: it did not exist."""
     snapshot = transaction.realm(realm).matrix.snapshot
     if not is_there(entity, snapshot):
         return False

@@ -30,7 +30,7 @@ def link(
     """Makes a dataset an instance of another; `columns` leads from the parent's to its own.
 
     Columns that are not named lose the parent that they had. Raises `NotAllowed`, and
-    `BadInput` where the parent is not logical or a column is not there.
+    `BadInput` where the parent is not logical or a column does not exist.
     """
     parents = {child: parent}
     for of_parent, of_child in columns.items():

@@ -18,7 +18,7 @@ from lakewarden.names.canonical import quoted
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.facts import stated
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Aspect, Write
 
@@ -82,7 +82,9 @@ def _dataset(entity: Entity) -> Entity:
 def _check_platform(aspects_by_entity: AspectsByEntity, parent: Entity) -> None:
     platform = datahub.parse("dataPlatform", datahub.key_parts(_dataset(parent).name)[0])
     info = aspects_by_entity.get(platform, {}).get("dataPlatformInfo")
-    is_logical = platform.name in _SHIPPED if info is None else untagged(info.value.get("logical"))
+    is_logical = (
+        platform.name in _SHIPPED if info is None else without_avro_type(info.value.get("logical"))
+    )
     if is_logical is not True:
         message = f"expected a parent on a logical platform, got {quoted(parent.name)}"
         raise BadInput(message, where=_WHERE)
@@ -91,9 +93,13 @@ def _check_platform(aspects_by_entity: AspectsByEntity, parent: Entity) -> None:
 def _columns(stored: Mapping[str, Aspect]) -> set[object]:
     """The field paths of a dataset's schema."""
     schema = stored.get("schemaMetadata")
-    fields = None if schema is None else untagged(schema.value.get("fields"))
+    fields = None if schema is None else without_avro_type(schema.value.get("fields"))
     members = fields if isinstance(fields, list) else []
-    return {untagged(member.get("fieldPath")) for member in members if isinstance(member, Mapping)}
+    return {
+        without_avro_type(member.get("fieldPath"))
+        for member in members
+        if isinstance(member, Mapping)
+    }
 
 
 def _check_column(columns: Mapping[Entity, set[object]], column: Entity) -> None:

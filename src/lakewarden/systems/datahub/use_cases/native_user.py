@@ -289,7 +289,7 @@ def known(realm_state: RealmState, name: str) -> str:
 
 
 def forget(transaction: WriteTransaction, realm: str, user: str, why: str) -> bool:
-    """Takes a user's password away, and ends its sessions; False: there was none."""
+    """Removes a user's password, and ends its sessions; False: there was none."""
     entity = Entity(TYPE, user)
     if transaction.store.credential(realm, entity, PASSWORD) is None:
         return False

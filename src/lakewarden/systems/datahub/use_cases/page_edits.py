@@ -74,13 +74,13 @@ class Edit:
             self._read[entity] = {name: aspect.value for name, aspect in stored.items()}
 
     def value(self, entity: Entity, aspect: str) -> Value:
-        """An aspect as it will be, to be changed and put; empty where there is none."""
+        """An aspect as it will be, to be changed and put; empty if there is none."""
         put = self._put.get(entity, {})
         # COST: what was put is the edit's own; only what was read must stay as it was.
         return put[aspect] if aspect in put else copy.deepcopy(self.seen(entity, aspect))
 
     def seen(self, entity: Entity, aspect: str) -> Value:
-        """An aspect as it was before the edit, not to be changed; empty where there is none."""
+        """An aspect as it was before the edit, not to be changed; empty if there is none."""
         self.read([entity])
         return self._read[entity].get(aspect, {})
 

@@ -21,7 +21,7 @@ from lakewarden.service.realm import people_of
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects import domains, keys
 from lakewarden.systems.datahub.aspects.change import Change
-from lakewarden.systems.datahub.aspects.empty_records import begun
+from lakewarden.systems.datahub.aspects.empty_records import initial_aspect
 from lakewarden.systems.datahub.aspects.patch import Begin, Patched
 from lakewarden.systems.datahub.aspects.record_names import check_name, is_known, is_timed
 from lakewarden.systems.datahub.use_cases import (
@@ -141,14 +141,14 @@ def _take(
 
 
 def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches) -> bool:
-    """Takes an entity away; False: it was not there. Raises `NotAllowed`."""
+    """Removes an entity; False: it did not exist. Raises `NotAllowed`."""
     return _Guarded(transaction, realm, entity, switches).remove()
 
 
 def referring(
     transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches, *, forget: bool
 ) -> list[Reference]:
-    """What refers to an entity, for whoever may delete it; `forget`: no longer.
+    """What refers to an entity, for those who may delete it; `forget`: no longer.
 
     Raises `NotAllowed`.
     """
@@ -187,7 +187,9 @@ class _Guarded:
         self._realm = realm
         self._switches = switches
         self._guard = Guard(transaction, realm, entity, switches)
-        self._begin = partial(begun, stamp={"time": int(transaction.now * 1_000), "actor": actor})
+        self._begin = partial(
+            initial_aspect, stamp={"time": int(transaction.now * 1_000), "actor": actor}
+        )
         self._is_there = False
         self._before: Mapping[str, Aspect] = {}
         self._after: dict[str, Aspect] = {}
@@ -195,7 +197,7 @@ class _Guarded:
         self._in_time: list[Write] = []
 
     def remove(self) -> bool:
-        """Takes the entity away; False: it was not there."""
+        """Removes the entity; False: it did not exist."""
         self._guard.ask("entity.delete")
         self._guard.check_credential()
         self._guard.check_mutable()
@@ -284,7 +286,7 @@ class _Guarded:
             )
 
     def check_versions(self) -> None:
-        """Compares what is there with what the proposals expect; whoever may write learns of it."""
+        """Compares what is stored with what the proposals expect, for those who may write."""
         for proposal in chain.from_iterable(self._by_aspect.values()):
             if proposal.expected:
                 check_version(self._before.get(proposal.aspect), proposal.expected)
@@ -355,7 +357,7 @@ def _left(
 ) -> Value | None:
     """What proposals leave of an aspect; None: nothing. Raises `BadInput`.
 
-    A patch of what is not there changes what `begin` gives.
+    A patch of what does not exist changes what `begin` gives.
 
     COST: patches that follow one another are applied to one copy.
     """

@@ -1,4 +1,4 @@
-"""What refers to an entity of DataHub from elsewhere: found, and taken away.
+"""What refers to an entity of DataHub from elsewhere: found, and removed.
 
 An entity that is dropped leaves the names of it behind, as in the original, where references
 are a call of their own. Roles are left alone: who has one is an affair of policies.
@@ -49,7 +49,7 @@ _PLACES: Final = {
 
 
 class Reference(NamedTuple):
-    """One reference: who refers, in which aspect, and what takes it away."""
+    """One reference: who refers, in which aspect, and what removes it."""
 
     source: Entity
     aspect: str
@@ -67,7 +67,7 @@ def references(snapshot: Snapshot, entity: Entity) -> list[Reference]:
 
 
 def forget(transaction: WriteTransaction, realm: str, entity: Entity) -> list[Reference]:
-    """Takes all references to the entity away, and says which they were."""
+    """Removes all references to the entity, and says which they were."""
     edges = references(transaction.realm(realm).matrix.snapshot, entity)
     if edges:
         transaction.change(realm, *(edge.effect for edge in edges))

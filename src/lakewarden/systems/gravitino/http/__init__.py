@@ -44,7 +44,7 @@ from lakewarden.systems.gravitino.http.errors import (
     NOT_FOUND,
     UNSUPPORTED,
     Failure,
-    body_of,
+    error_body,
     failure_of,
     unauthorized,
     unsupported,
@@ -114,7 +114,7 @@ class Gravitino:
         return _reply(unauthorized(why))
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404 for a path that there is not, 405 for a method that it does not take."""
+        """404 for a path that does not exist, 405 for a method that it does not take."""
         if allowed:
             text = f"{method} is not served here; expected one of: {', '.join(allowed)}"
             failure = Failure(405, UNSUPPORTED, "UnsupportedOperationException", text)
@@ -156,4 +156,4 @@ def _switched(handler: Handler) -> Handler:
 
 
 def _reply(failure: Failure) -> Reply:
-    return Reply(failure.status, body_of(failure))
+    return Reply(failure.status, error_body(failure))

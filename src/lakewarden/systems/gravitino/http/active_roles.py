@@ -35,18 +35,18 @@ def active_roles(exchange: Exchange, metalake: str) -> frozenset[Principal] | No
     Raises `Failure` 400 for a header that says nothing sensible. Whether the roles are held is
     found when something is decided.
     """
-    names = words_of(exchange.headers.get(HEADER, ""))
+    names = role_names(exchange.headers.get(HEADER, ""))
     if names is None:
         return None
     return frozenset(Principal(ROLE, f"{metalake}:{name}") for name in names)
 
 
-def words_of(header: str) -> frozenset[str] | None:
+def role_names(header: str) -> frozenset[str] | None:
     """The names of roles that the header lists; None where it leaves all active.
 
-    >>> sorted(words_of("readers, writers"))
+    >>> sorted(role_names("readers, writers"))
     ['readers', 'writers']
-    >>> words_of("none")
+    >>> role_names("none")
     frozenset()
     """
     if not header.strip():
@@ -54,15 +54,15 @@ def words_of(header: str) -> frozenset[str] | None:
     names = [name.strip() for name in header.split(",")]
     reserved = [name for name in names if lower_word(name) in (ALL, NONE)]
     if not all(names):
-        raise _refused(f"{quoted(header)} has an empty entry")
+        raise _invalid_header(f"{quoted(header)} has an empty entry")
     if reserved and len(names) > 1:
-        raise _refused(f"{quoted(reserved[0])} stands alone, not in {quoted(header)}")
+        raise _invalid_header(f"{quoted(reserved[0])} stands alone, not in {quoted(header)}")
     if len(names) > MOST:
-        raise _refused(f"{len(names)} roles are named, at most {MOST} are allowed")
+        raise _invalid_header(f"{len(names)} roles are named, at most {MOST} are allowed")
     if not reserved:
         return frozenset(names)
     return None if lower_word(reserved[0]) == ALL else frozenset()
 
 
-def _refused(message: str) -> Failure:
+def _invalid_header(message: str) -> Failure:
     return illegal(f"{HEADER}: {message}", "IllegalActiveRolesException")

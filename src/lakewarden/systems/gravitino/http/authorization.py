@@ -4,7 +4,7 @@ Order of the checks (gravitino reference 2.1 and 4.4): membership of the metalak
 operation's rule (403), then a disabled metalake or catalog (409), then existence (404). So
 nobody learns from a 404 about what they could not have loaded: for a name that is not stored
 the rule is asked as if an object without any grants of its own had that name, and only whoever
-passes gets the answer that there is none. Drops answer `dropped: false` for what is not there
+passes gets the answer that there is none. Drops answer `dropped: false` for what does not exist
 (`missing=None`).
 
 With `gravitino.authorization.enable=false` nothing is asked and lists are whole; with the

@@ -3,7 +3,7 @@
 A request body is a `msgspec.Struct` (`rename="camel"`); `read` makes one of it. Unknown
 members are ignored, a wrong type or an unknown word is a 400 with code 1001. A reply is made
 by `ok`: `{"code": 0, …}`, members that are None left out. Words that Java writes as enums
-come in any case and leave in lower case: `word`.
+come in any case and leave in lower case: `enum_word`.
 
     class Named(Body):
         name: str
@@ -62,10 +62,10 @@ def convert(value: object, type: type[T], where: str = "body") -> T:
         raise illegal(f"{where}: {text[:1].lower()}{text[1:]}") from None
 
 
-def word(text: str, allowed: Collection[str], kind: str) -> str:
+def enum_word(text: str, allowed: Collection[str], kind: str) -> str:
     """An enum word in lower case; raises `Failure` 400 for one that is not allowed.
 
-    >>> word("EXTERNAL", ("managed", "external"), "fileset type")
+    >>> enum_word("EXTERNAL", ("managed", "external"), "fileset type")
     'external'
     """
     lower = lower_word(text)
@@ -91,10 +91,10 @@ def present(**members: object) -> Json:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def instant(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
     """A moment as Gravitino writes it: ISO 8601 in UTC.
 
-    >>> instant(1_700_000_000.25)
+    >>> iso_time(1_700_000_000.25)
     '2023-11-14T22:13:20.250Z'
     """
     moment = datetime.fromtimestamp(seconds, UTC)
@@ -103,13 +103,13 @@ def instant(seconds: float) -> str:
 
 def created(user: str, now: float) -> Json:
     """The `audit` of what `user` creates now."""
-    return {"creator": user, "createTime": instant(now)}
+    return {"creator": user, "createTime": iso_time(now)}
 
 
 def altered(audit: object, user: str, now: float) -> Json:
     """The `audit` of what `user` alters now, whatever it was."""
     before = audit if isinstance(audit, Mapping) else created("", 0)
-    return {**before, "lastModifier": user, "lastModifiedTime": instant(now)}
+    return {**before, "lastModifier": user, "lastModifiedTime": iso_time(now)}
 
 
 def audit_of(document: Mapping[str, object]) -> object:

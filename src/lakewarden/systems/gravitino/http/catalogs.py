@@ -20,11 +20,11 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import kinds, live, object_store
 from lakewarden.systems.gravitino.http.authorization import allow, entity, is_stored, listed
-from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, ok, present, read, word
+from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word, is_on, ok, present, read
 from lakewarden.systems.gravitino.http.errors import (
     INTERNAL,
     Failure,
-    body_of,
+    error_body,
     exists,
     failure_of,
     illegal,
@@ -64,7 +64,7 @@ class Create(Body):
 
 def _read(exchange: Exchange) -> Created:
     body = read(exchange, Create)
-    type = word(body.type, TYPES, "catalog type")
+    type = enum_word(body.type, TYPES, "catalog type")
     provider = body.provider or (type if type in _OWN_METADATA else None)
     if provider is None or not provider.strip():
         raise illegal(f"body: a catalog of type `{type}` needs a `provider`")
@@ -142,7 +142,7 @@ def test_connection(exchange: Exchange) -> Reply:
         failure = failure_of(error)
         if failure.code == INTERNAL:
             raise
-        return Reply(200, body_of(failure))
+        return Reply(200, error_body(failure))
     return ok()
 
 
@@ -160,7 +160,7 @@ def test_existing(exchange: Exchange) -> Reply:
     try:
         live.check(exchange, live.source(exchange, catalog, changes))
     except Failure as failure:
-        return Reply(200, body_of(failure))
+        return Reply(200, error_body(failure))
     return ok()
 
 

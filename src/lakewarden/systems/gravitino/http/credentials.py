@@ -1,8 +1,8 @@
 """Credentials of a catalog or a fileset: what its catalog is configured to give.
 
-The catalog's property `credential-providers` lists what is given out to whoever may load the
-object. Those that hand out configured keys are served, from the catalog's sealed secrets: this
-is the one reply that holds secrets, and only such as were put there to be handed out. Those that
+The catalog's property `credential-providers` lists what is given out to those who may load the
+object. Those that grant configured keys are served, from the catalog's sealed secrets: this
+is the one reply that holds secrets, and only such as were put there to be granted. Those that
 would have to ask a cloud for a token give nothing.
 SOURCE: gravitino reference 3.4 and 4.3; the credential classes of apache-gravitino 1.3.1.
 """
@@ -44,10 +44,12 @@ def load(exchange: Exchange) -> Reply:
     if target.type not in _WITH:
         raise unsupported(f"a {target.type} has no credentials")
     parts = gravitino.parts(target)
-    return ok(credentials=_given(exchange, Entity("catalog", f"{parts[0]}:{parts[1]}")))
+    return ok(
+        credentials=_configured_credentials(exchange, Entity("catalog", f"{parts[0]}:{parts[1]}"))
+    )
 
 
-def _given(exchange: Exchange, catalog: Entity) -> list[Json]:
+def _configured_credentials(exchange: Exchange, catalog: Entity) -> list[Json]:
     with exchange.service.reading() as reading:
         body = reading.documents(exchange.realm, [catalog]).get(catalog) or {}
         secrets = reading.secrets(exchange.realm, catalog)

@@ -103,7 +103,7 @@ def no_such_entity(entity: Entity) -> Failure:
 
 
 def exists(kind: str, name: str) -> Failure:
-    """409, code 1004: what should be created is there already."""
+    """409, code 1004: what should be created already exists."""
     type = f"{_WORDS[kind]}AlreadyExistsException"
     return Failure(409, ALREADY_EXISTS, type, f"{kind} {quoted(name)} already exists")
 
@@ -169,7 +169,7 @@ def failure_of(error: Exception) -> Failure:
             return Failure(500, INTERNAL, "RuntimeException", "internal error")
 
 
-def body_of(failure: Failure) -> bytes:
+def error_body(failure: Failure) -> bytes:
     """The JSON that says it."""
     return msgspec.json.encode(
         {"code": failure.code, "type": failure.type, "message": failure.message}

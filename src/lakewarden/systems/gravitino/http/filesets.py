@@ -15,7 +15,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.gravitino.http import object_store
 from lakewarden.systems.gravitino.http.authorization import allow, entity
-from lakewarden.systems.gravitino.http.bodies import Body, Json, ok, present, read, word
+from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word, ok, present, read
 from lakewarden.systems.gravitino.http.errors import illegal, no_such
 from lakewarden.systems.gravitino.http.kinds import (
     SCHEMA,
@@ -49,7 +49,7 @@ class Create(Body):
 
 def _read(exchange: Exchange) -> Created:
     body = read(exchange, Create)
-    type = word(body.type or "managed", TYPES, "fileset type")
+    type = enum_word(body.type or "managed", TYPES, "fileset type")
     locations = dict(body.storage_locations or {})
     if body.storage_location:
         locations.setdefault(UNKNOWN, body.storage_location)
@@ -91,7 +91,9 @@ def list_files(exchange: Exchange) -> Reply:
     """The files of a fileset: none, because nothing outside is read."""
     fileset = entity(exchange, "fileset")
     allow(exchange, "fileset.files.list", fileset)
-    _at(fileset, object_store.document(exchange, fileset), exchange.one("location_name"), "/")
+    _path_below(
+        fileset, object_store.document(exchange, fileset), exchange.one("location_name"), "/"
+    )
     return ok(files=[])
 
 
@@ -101,13 +103,13 @@ def location(exchange: Exchange) -> Reply:
     allow(exchange, "fileset.location", fileset)
     body = object_store.document(exchange, fileset)
     below = exchange.one("sub_path")
-    return ok(fileLocation=_at(fileset, body, exchange.one("location_name"), below))
+    return ok(fileLocation=_path_below(fileset, body, exchange.one("location_name"), below))
 
 
-def _at(fileset: Entity, body: Json, name: str, below: str) -> str:
+def _path_below(fileset: Entity, body: Json, name: str, below: str) -> str:
     """The address of a path below a location.
 
-    Raises `Failure` 404 for a location that there is not, 400 for a path that leads out.
+    Raises `Failure` 404 for a location that does not exist, 400 for a path that leads out.
     """
     locations = _locations(body)
     properties = cast("Mapping[str, str]", body.get("properties") or {})

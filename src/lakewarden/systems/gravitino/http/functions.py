@@ -15,11 +15,11 @@ from lakewarden.systems.gravitino.http.bodies import (
     Body,
     Json,
     audit_of,
+    enum_word,
     is_on,
     ok,
     present,
     read,
-    word,
 )
 from lakewarden.systems.gravitino.http.errors import illegal
 from lakewarden.systems.gravitino.http.kinds import SCHEMA, Created, Kind, routes_of
@@ -78,7 +78,7 @@ class RemoveImpl(Update, tag="removeImpl"):
 
 def _read(exchange: Exchange) -> Created:
     body = read(exchange, Create)
-    type = word(body.function_type, TYPES, "function type")
+    type = enum_word(body.function_type, TYPES, "function type")
     if not body.definitions:
         raise illegal("body: a function needs at least one definition")
     definitions: list[Json] = []
@@ -165,8 +165,8 @@ def _implementations(bodies: Sequence[Json]) -> list[Json]:
     runtimes: set[str] = set()
     implementations: list[Json] = []
     for implementation in bodies:
-        language = word(str(implementation.get("language", "")), LANGUAGES, "language").upper()
-        runtime = word(str(implementation.get("runtime", "")), RUNTIMES, "runtime").upper()
+        language = enum_word(str(implementation.get("language", "")), LANGUAGES, "language").upper()
+        runtime = enum_word(str(implementation.get("runtime", "")), RUNTIMES, "runtime").upper()
         if runtime in runtimes:
             raise illegal(f"two implementations are for runtime `{runtime}`")
         runtimes.add(runtime)
@@ -176,7 +176,7 @@ def _implementations(bodies: Sequence[Json]) -> list[Json]:
 
 
 def _without(definition: Json, runtime: str) -> list[Json]:
-    name = word(runtime, RUNTIMES, "runtime").upper()
+    name = enum_word(runtime, RUNTIMES, "runtime").upper()
     remaining = [impl for impl in _impls(definition) if impl.get("runtime") != name]
     if len(remaining) == len(_impls(definition)):
         raise illegal(f"there is no implementation for runtime `{name}`")

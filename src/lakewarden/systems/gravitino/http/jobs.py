@@ -36,10 +36,10 @@ from lakewarden.systems.gravitino.http.bodies import (
     Json,
     audit_of,
     convert,
+    enum_word,
     is_on,
     ok,
     read,
-    word,
 )
 from lakewarden.systems.gravitino.http.errors import IN_USE, Failure, illegal, no_such_entity
 from lakewarden.systems.gravitino.http.kinds import METALAKE, Created, Kind, alter, create, load
@@ -49,7 +49,7 @@ from lakewarden.systems.gravitino.http.updates import (
     Update,
     UpdateComment,
     apply_shared,
-    checked,
+    checked_properties,
 )
 
 QUEUED: Final = "queued"
@@ -121,12 +121,12 @@ def _template(members: Json, type: object) -> Json:
     """A template as it is kept; raises `Failure` 400 for one that does not fit its type."""
     if not isinstance(type, str):
         raise illegal("body: jobTemplate: expected a `jobType`")
-    lower = word(type, _TYPES, "job type")
+    lower = enum_word(type, _TYPES, "job type")
     content = convert(members, _CONTENTS[lower], "body: jobTemplate")
     if not content.executable.strip():
         raise illegal("body: jobTemplate: the `executable` is blank")
     for map in (content.environments, content.custom_fields):
-        checked(map)
+        checked_properties(map)
     template: Json = msgspec.to_builtins(content)
     return {"jobType": lower, **template}
 
@@ -144,7 +144,7 @@ def _apply(draft: Draft, update: object) -> None:
         return
     before = show(draft.name, draft.body)
     type = update.new_template.get("@type")
-    if not isinstance(type, str) or word(type, _TYPES, "job type") != before["jobType"]:
+    if not isinstance(type, str) or enum_word(type, _TYPES, "job type") != before["jobType"]:
         raise illegal(f"the template is of type `{before['jobType']}`, which does not change")
     new = {
         key[3].lower() + key[4:]: value
@@ -199,7 +199,7 @@ def _renamed(reply: Reply) -> Reply:
 
 
 def delete_template(exchange: Exchange) -> Reply:
-    """Deletes a template with its jobs; `dropped` is false where there was none."""
+    """Deletes a template with its jobs; `dropped` is false if there was none."""
     template = entity(exchange, "job_template")
 
     def delete_unused_template(transaction: WriteTransaction) -> bool:
@@ -225,7 +225,7 @@ def delete_template(exchange: Exchange) -> Reply:
 def list_jobs(exchange: Exchange) -> Reply:
     """The jobs that the caller may read, all or those of one template.
 
-    A template that is not there is 404, as is one that the caller may not read.
+    A template that does not exist is 404, as is one that the caller may not read.
     """
     metalake = entity(exchange, "metalake")
     jobs = listed(exchange, "job.list", metalake)

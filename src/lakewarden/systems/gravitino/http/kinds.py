@@ -27,7 +27,7 @@ from lakewarden.systems.gravitino.http.updates import (
     SHARED,
     Draft,
     apply_shared,
-    checked,
+    checked_properties,
     read_updates,
 )
 
@@ -57,7 +57,7 @@ def plain(name: str, body: Json) -> Json:
 
 def described(comment: str | None, properties: Mapping[str, str] | None) -> Json:
     """The document members that most new objects have."""
-    return present(comment=comment, properties=checked(properties))
+    return present(comment=comment, properties=checked_properties(properties))
 
 
 def nothing_else(
@@ -193,7 +193,7 @@ def alter(kind: Kind, exchange: Exchange) -> Reply:
 
 
 def drop(kind: Kind, exchange: Exchange, operation: str = "") -> Reply:
-    """Takes the object away; `dropped` is false where there was none."""
+    """Removes the object; `dropped` is false if there was none."""
     target = entity(exchange, kind.type)
 
     def drop_entity(transaction: WriteTransaction) -> bool:

@@ -62,7 +62,7 @@ def list_all(label: Label, exchange: Exchange) -> Reply:
     labels = listed(exchange, f"{label.type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
         return ok(names=[gravitino.full_name(item) for item in labels])
-    return ok(**{label.plural: _shown(label, exchange, labels)})
+    return ok(**{label.plural: _label_bodies(label, exchange, labels)})
 
 
 def objects(label: Label, exchange: Exchange) -> Reply:
@@ -83,11 +83,11 @@ def of_object(label: Label, exchange: Exchange) -> Reply:
     on = _object(exchange)
     operation = f"object.{label.plural}.list"
     state = allow(exchange, operation, on, missing=no_such_object)
-    own, inherited = carried(state, label, on)
+    own, inherited = carried_labels(state, label, on)
     shown = visible(exchange, operation, [*own, *inherited], on)
     if not is_on(exchange, "details"):
         return ok(names=[gravitino.full_name(item) for item in shown])
-    bodies = _shown(label, exchange, shown)
+    bodies = _label_bodies(label, exchange, shown)
     for item, body in zip(shown, bodies, strict=True):
         body["inherited"] = item not in own
     return ok(**{label.plural: bodies})
@@ -98,10 +98,10 @@ def one_of_object(label: Label, exchange: Exchange) -> Reply:
     on, target = _object(exchange), entity(exchange, label.type)
     operation = f"object.{label.plural}.load"
     state = allow(exchange, operation, on, missing=no_such_object, targets={label.type: target})
-    own, inherited = carried(state, label, on)
+    own, inherited = carried_labels(state, label, on)
     if target not in own and target not in inherited:
         missing = no_such_entity(target)
-        has_not = f"{_said(on)} has no {label.type} {quoted(gravitino.full_name(target))}"
+        has_not = f"{_object_text(on)} has no {label.type} {quoted(gravitino.full_name(target))}"
         raise Failure(missing.status, missing.code, missing.type, has_not)
     body = label.show(gravitino.full_name(target), document(exchange, target))
     return ok(**{label.type: {**body, "inherited": target not in own}})
@@ -117,18 +117,21 @@ def associate(
     on = _object(exchange)
     if to_add is None and to_remove is None:
         raise illegal("body: nothing to add and nothing to remove is given")
-    add, remove = _named(label, exchange, to_add), _named(label, exchange, to_remove)
+    add, remove = (
+        _labels_of_names(label, exchange, to_add),
+        _labels_of_names(label, exchange, to_remove),
+    )
 
     def change_labels(transaction: WriteTransaction) -> list[Entity]:
         state = transaction.realm(exchange.realm)
         _refuse(label, transaction, exchange.realm, on, add, remove)
-        own = set(carried(state, label, on)[0])
+        own = set(carried_labels(state, label, on)[0])
         both = set(add) & set(remove)
         new = [item for item in add if item not in own | both]
         removed = [item for item in remove if item in own and item not in both]
         if add and not new and not remove:
             names = ", ".join(quoted(gravitino.full_name(item)) for item in add)
-            raise already(f"{_said(on)} carries {names} already", label.repeated)
+            raise already(f"{_object_text(on)} carries {names} already", label.repeated)
         transaction.change(
             exchange.realm,
             *(RelationChanged(RelationRow(label.type, on, item), False) for item in removed),
@@ -155,18 +158,20 @@ def associate(
     return ok(names=[gravitino.full_name(item) for item in shown])
 
 
-def carried(state: RealmState, label: Label, on: Entity) -> tuple[list[Entity], list[Entity]]:
+def carried_labels(
+    state: RealmState, label: Label, on: Entity
+) -> tuple[list[Entity], list[Entity]]:
     """What an object carries itself, and what else it inherits; each by name."""
-    own = _own(state, label, on)
+    own = _own_labels(state, label, on)
     inherited = set[Entity]()
     above = gravitino.parent(on)
     while above is not None and above.type != "metalake":
-        inherited.update(_own(state, label, above))
+        inherited.update(_own_labels(state, label, above))
         above = gravitino.parent(above)
     return own, sorted(inherited.difference(own))
 
 
-def _own(state: RealmState, label: Label, on: Entity) -> list[Entity]:
+def _own_labels(state: RealmState, label: Label, on: Entity) -> list[Entity]:
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(on)
     targets = () if id is None else coded.relations[label.type].of(id)
@@ -181,7 +186,7 @@ def _refuse(
     add: Sequence[Entity],
     remove: Sequence[Entity],
 ) -> None:
-    """Raises `Failure` where one is not there, or cannot be put on this object."""
+    """Raises `Failure` where one does not exist, or cannot be put on this object."""
     state = transaction.realm(realm)
     if (add or remove) and on.type not in state.system.model.relations[label.type].sources:
         raise illegal(f"a {on.type} carries no {label.plural}")
@@ -193,7 +198,7 @@ def _refuse(
         label.check(item, dict(bodies.get(item) or {}), on)
 
 
-def _named(label: Label, exchange: Exchange, names: list[str] | None) -> list[Entity]:
+def _labels_of_names(label: Label, exchange: Exchange, names: list[str] | None) -> list[Entity]:
     distinct_names = list(dict.fromkeys(names or ()))
     if len(distinct_names) > MOST:
         raise illegal(f"body: {len(distinct_names)} {label.plural}, at most {MOST} are allowed")
@@ -202,7 +207,7 @@ def _named(label: Label, exchange: Exchange, names: list[str] | None) -> list[En
     ]
 
 
-def _shown(label: Label, exchange: Exchange, labels: Sequence[Entity]) -> list[Json]:
+def _label_bodies(label: Label, exchange: Exchange, labels: Sequence[Entity]) -> list[Json]:
     bodies = documents(exchange, labels)
     return [
         label.show(gravitino.full_name(item), body)
@@ -210,7 +215,7 @@ def _shown(label: Label, exchange: Exchange, labels: Sequence[Entity]) -> list[J
     ]
 
 
-def _said(on: Entity) -> str:
+def _object_text(on: Entity) -> str:
     return f"{on.type} {quoted(gravitino.full_name(on))}"
 
 
@@ -219,5 +224,5 @@ def _object(exchange: Exchange) -> Entity:
     return object_of(params["metalake"], params["type"], params["name"])
 
 
-def goes_anywhere(item: Entity, document: Json, on: Entity) -> None:
+def check_any_object(item: Entity, document: Json, on: Entity) -> None:
     """Most labels may be put on every object that can carry any."""

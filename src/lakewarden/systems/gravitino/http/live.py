@@ -1,8 +1,8 @@
-"""Live catalogs: schemas and tables as their database has them at the moment.
+"""Live catalogs: schemas and tables as their database has them now.
 
 A relational catalog of MySQL or PostgreSQL whose host the operator listed is live. What is found
 there is entered without an owner before it is listed or loaded, so that grants can be held on
-it, and taken out, grants included, once it is found no more. Nothing is written to a database.
+it, and taken out, grants included, once it is no longer found. Nothing is written to a database.
 SOURCE: gravitino reference 6.1 and 9; security reference, R-58.
 """
 
@@ -167,14 +167,14 @@ def refresh(exchange: Exchange, container: Entity) -> None:
     schema = "" if container.type == "catalog" else object_store.last(container)
     type = "table" if schema else "schema"
     live_entities = frozenset(_entities(container, type, _live_names(exchange, database, schema)))
-    if _known(exchange.realm_state, container, type) == live_entities:
+    if _stored_entities(exchange.realm_state, container, type) == live_entities:
         return
 
     def store_differences(transaction: WriteTransaction) -> None:
         state = transaction.realm(exchange.realm)
         if not is_stored(state, container):
             return
-        stored = _known(state, container, type)
+        stored = _stored_entities(state, container, type)
         removed: list[Effect] = [EntityDropped(entity) for entity in sorted(stored - live_entities)]
         come = [EntityAdded(entity, container) for entity in sorted(live_entities - stored)]
         transaction.change(exchange.realm, *removed, *come)
@@ -183,7 +183,7 @@ def refresh(exchange: Exchange, container: Entity) -> None:
     exchange.write(store_differences)
 
 
-def _known(state: RealmState, container: Entity, type: str) -> frozenset[Entity]:
+def _stored_entities(state: RealmState, container: Entity, type: str) -> frozenset[Entity]:
     return frozenset(object_store.children(state, container, lambda child: child.type == type))
 
 
@@ -217,7 +217,7 @@ def _table(exchange: Exchange, database: Source, table: Entity, body: Json) -> J
     try:
         found_table = live.table(database, address, schema, name)
     except Unavailable as error:
-        raise _failed(error) from None
+        raise _unreachable(error) from None
     if found_table is None:
         return None
     own = present(
@@ -260,9 +260,9 @@ def _live_names(exchange: Exchange, database: Source, schema: str) -> Sequence[s
             live.tables(database, address, schema) if schema else live.schemas(database, address)
         )
     except Unavailable as error:
-        raise _failed(error) from None
+        raise _unreachable(error) from None
     if len(names) > MOST:
-        raise _failed(Unavailable(f"the database has more than {MOST} objects in one place"))
+        raise _unreachable(Unavailable(f"the database has more than {MOST} objects in one place"))
     return names
 
 
@@ -272,10 +272,10 @@ def _live(exchange: Exchange, database: Source) -> tuple[Live, str]:
     try:
         return live, address_of(database, exchange.services.of(GravitinoSettings).jdbc_hosts)
     except Unavailable as error:
-        raise _failed(error) from None
+        raise _unreachable(error) from None
 
 
-def _failed(error: Unavailable) -> Failure:
+def _unreachable(error: Unavailable) -> Failure:
     return Failure(502, CONNECTION_FAILED, "ConnectionFailedException", str(error))
 
 

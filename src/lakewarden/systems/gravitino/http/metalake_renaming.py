@@ -1,7 +1,7 @@
 """Another name for a metalake: everything in it, its users and its roles follow.
 
 Roles are named within their metalake, so their memberships and what they were granted are
-written anew under the new name.
+written again under the new name.
 SOURCE: gravitino reference 4.3 and 6.1 (a rename keeps grants and owners).
 """
 

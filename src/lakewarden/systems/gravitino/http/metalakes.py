@@ -128,7 +128,7 @@ def switch(exchange: Exchange, type: str) -> Reply:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """Takes the metalake away with all that is in it; `dropped` is false where there was none."""
+    """Removes the metalake with all that is in it; `dropped` is false if there was none."""
     metalake = entity(exchange, "metalake")
 
     def drop_metalake(transaction: WriteTransaction) -> bool:

@@ -46,7 +46,7 @@ from lakewarden.systems.gravitino.http.updates import (
     Update,
     UpdateComment,
     apply_shared,
-    checked,
+    checked_properties,
     read_updates,
 )
 
@@ -164,7 +164,7 @@ def link(exchange: Exchange) -> Reply:
         raise illegal("body: expected `uri` or `uris`")
     for name, uri in uris.items():
         _check_uri(name, uri)
-    properties = checked(body.properties)
+    properties = checked_properties(body.properties)
     _refuse_secrets(properties)
     aliases = _unique(body.aliases or [])
 

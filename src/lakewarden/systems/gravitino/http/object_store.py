@@ -23,7 +23,7 @@ from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import is_stored
 from lakewarden.systems.gravitino.http.bodies import Json, altered, created
 from lakewarden.systems.gravitino.http.errors import exists, no_such_entity
-from lakewarden.systems.gravitino.http.sealing import parted, sealing
+from lakewarden.systems.gravitino.http.sealing import sealing, split_secrets
 from lakewarden.systems.gravitino.http.updates import Draft
 from lakewarden.systems.gravitino.settings import GravitinoSettings
 
@@ -43,7 +43,7 @@ def last(entity: Entity) -> str:
 
 
 def documents(exchange: Exchange, entities: Sequence[Entity]) -> list[Json]:
-    """The documents of the entities, in their order; empty where there is none."""
+    """The documents of the entities, in their order; empty if there is none."""
     if not entities:
         return []
     with exchange.service.reading() as reading:
@@ -68,11 +68,12 @@ def draft(transaction: WriteTransaction, realm: str, entity: Entity) -> Draft:
 def _documents(reading: Reading, state: RealmState, entities: Sequence[Entity]) -> list[Json]:
     documents_by_entity = reading.documents(state.realm.name, list(entities))
     return [
-        {**_loaded(state, entity), **(documents_by_entity.get(entity) or {})} for entity in entities
+        {**_loaded_members(state, entity), **(documents_by_entity.get(entity) or {})}
+        for entity in entities
     ]
 
 
-def _loaded(state: RealmState, entity: Entity) -> Json:
+def _loaded_members(state: RealmState, entity: Entity) -> Json:
     """What the attributes of a metalake or catalog tell."""
     if entity.type not in ("metalake", "catalog"):
         return {}
@@ -107,7 +108,7 @@ def add(
         raise exists(entity.type, gravitino.full_name(entity))
     owner = OwnerRow(entity, exchange.actor.principal(state.realm, state.system))
     has_owner = owned and exchange.services.of(GravitinoSettings).enable
-    properties, secret = parted(cast("Mapping[str, str]", body.get("properties") or {}))
+    properties, secret = split_secrets(cast("Mapping[str, str]", body.get("properties") or {}))
     document: Json = {
         **body,
         "properties": properties,
@@ -162,7 +163,7 @@ def _renamings(state: RealmState, entity: Entity, name: str) -> Iterable[Effect]
 
 
 def drop(exchange: Exchange, transaction: WriteTransaction, entity: Entity) -> bool:
-    """Takes an object away with all below it; False where there is none."""
+    """Removes an object with all below it; False if there is none."""
     if not is_stored(transaction.realm(exchange.realm), entity):
         return False
     transaction.change(exchange.realm, EntityDropped(entity))

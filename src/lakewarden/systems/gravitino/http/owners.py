@@ -16,7 +16,7 @@ from lakewarden.service.owner import owners_of, set_owner
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import allow, is_next, is_stored, write
-from lakewarden.systems.gravitino.http.bodies import Body, ok, read, word
+from lakewarden.systems.gravitino.http.bodies import Body, enum_word, ok, read
 from lakewarden.systems.gravitino.http.errors import NOT_FOUND, Failure, illegal
 from lakewarden.systems.gravitino.http.kinds import METALAKE
 from lakewarden.systems.gravitino.http.permissions import no_such_object
@@ -31,7 +31,7 @@ class Set(Body):
 
 
 def get(exchange: Exchange) -> Reply:
-    """The owner; the reply names none where there is none."""
+    """The owner; the reply names none if there is none."""
     target = _object(exchange)
     state = allow(exchange, "owner.load", target, missing=no_such_object)
     rows = owners_of(state, target)
@@ -41,10 +41,10 @@ def get(exchange: Exchange) -> Reply:
 
 
 def put(exchange: Exchange) -> Reply:
-    """Makes a user the owner in place of whoever it was."""
+    """Makes a user the owner instead of the former one."""
     target = _object(exchange)
     body = read(exchange, Set)
-    kind = word(body.type, (USER, GROUP), "type of owner")
+    kind = enum_word(body.type, (USER, GROUP), "type of owner")
     record = gravitino.entity(exchange.params["metalake"], kind, body.name)
     # A column belongs to whoever owns its table.
     if not exchange.realm_state.system.model.types[target.type].owned:

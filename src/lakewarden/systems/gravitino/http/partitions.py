@@ -14,7 +14,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http import object_store
 from lakewarden.systems.gravitino.http.authorization import allow, entity, write
-from lakewarden.systems.gravitino.http.bodies import Body, Json, is_on, ok, read, word
+from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word, is_on, ok, read
 from lakewarden.systems.gravitino.http.errors import exists, illegal, no_such
 from lakewarden.systems.gravitino.http.tables import TABLES
 
@@ -87,15 +87,15 @@ def _partition(partition: Json) -> Json:
     if not isinstance(type, str):
         raise illegal("body: a partition says its `type`")
     name = partition.get("name")
-    kind = word(type, TYPES, "partition type")
+    kind = enum_word(type, TYPES, "partition type")
     if not name and kind == "identity":
-        name = _spelled(partition)
+        name = _identity_name(partition)
     if not isinstance(name, str) or not name.strip():
         raise illegal("body: a partition has a `name`")
     return {**partition, "type": kind, "name": name}
 
 
-def _spelled(partition: Json) -> str:
+def _identity_name(partition: Json) -> str:
     """The name that an identity partition has by its fields and values: `a=1/b=2`."""
     fields, values = partition.get("fieldNames"), partition.get("values")
     if not isinstance(fields, list) or not isinstance(values, list) or len(fields) != len(values):
@@ -113,7 +113,7 @@ def _value(value: object) -> object:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """One partition less; `dropped` is false where there was none."""
+    """One partition less; `dropped` is false if there was none."""
     table = entity(exchange, "table")
     name = exchange.params["partition"]
 

@@ -44,14 +44,14 @@ def list_all(exchange: Exchange, type: str) -> Reply:
     records = listed(exchange, f"{type}.list", entity(exchange, "metalake"))
     if not is_on(exchange, "details"):
         return ok(names=[gravitino.full_name(record) for record in records])
-    return ok(**{f"{type}s": shown(exchange, exchange.realm_state, records)})
+    return ok(**{f"{type}s": person_bodies(exchange, exchange.realm_state, records)})
 
 
 def get_one(exchange: Exchange, type: str) -> Reply:
     """One user or group, with its roles."""
     record = entity(exchange, type)
     state = allow(exchange, f"{type}.load", record)
-    return ok(**{type: shown(exchange, state, [record])[0]})
+    return ok(**{type: person_bodies(exchange, state, [record])[0]})
 
 
 def add_one(exchange: Exchange, type: str) -> Reply:
@@ -70,7 +70,7 @@ def add_one(exchange: Exchange, type: str) -> Reply:
 
 
 def remove_one(exchange: Exchange, type: str) -> Reply:
-    """Removes a user or group; `removed` is false where there was none."""
+    """Removes a user or group; `removed` is false if there was none."""
     record = entity(exchange, type)
     removed = write(
         exchange,
@@ -89,11 +89,11 @@ def add(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> Js
     document: Json = {"audit": created(exchange.actor.user, transaction.now)}
     member.add(transaction, exchange.realm, record)
     transaction.change(exchange.realm, DocumentChanged(record, document))
-    return person(transaction.realm(exchange.realm), record, document)
+    return person_body(transaction.realm(exchange.realm), record, document)
 
 
 def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) -> bool:
-    """Removes the user or group; False where there is none.
+    """Removes the user or group; False if there is none.
 
     Raises `Failure` 400 for the owner of the metalake.
     """
@@ -111,13 +111,13 @@ def take_out(exchange: Exchange, transaction: WriteTransaction, record: Entity) 
     return True
 
 
-def shown(exchange: Exchange, state: RealmState, records: Sequence[Entity]) -> list[Json]:
+def person_bodies(exchange: Exchange, state: RealmState, records: Sequence[Entity]) -> list[Json]:
     """Users or groups as replies show them."""
     bodies = documents(exchange, records)
-    return [person(state, record, body) for record, body in zip(records, bodies, strict=True)]
+    return [person_body(state, record, body) for record, body in zip(records, bodies, strict=True)]
 
 
-def person(state: RealmState, record: Entity, document: Json) -> Json:
+def person_body(state: RealmState, record: Entity, document: Json) -> Json:
     """One user or group: name, the roles handed to it, audit."""
     container = Entity("metalake", gravitino.metalake(record))
     roles = member.roles_of(state, member.principal_of(state, record), container)

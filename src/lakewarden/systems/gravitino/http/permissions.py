@@ -1,4 +1,4 @@
-"""Handing out roles, and changing what roles hold.
+"""Granting roles, and changing what roles hold.
 
 Roles go to users and groups of the metalake; privileges go to roles, object by object. Doing
 either twice changes nothing. An object holds a privilege in one way: the opposite is refused
@@ -25,17 +25,17 @@ from lakewarden.systems.gravitino.http.authorization import entity, is_stored, w
 from lakewarden.systems.gravitino.http.bodies import Body, Json, altered, ok, read
 from lakewarden.systems.gravitino.http.errors import Failure, illegal, no_such, no_such_entity
 from lakewarden.systems.gravitino.http.kinds import METALAKE
-from lakewarden.systems.gravitino.http.people import person
+from lakewarden.systems.gravitino.http.people import person_body
 from lakewarden.systems.gravitino.http.roles import role_body
 from lakewarden.systems.gravitino.http.securable import (
     ObjectBody,
     PrivilegeBody,
+    audit_details,
     check_conflicts,
     check_held,
-    given_by,
+    grants_of,
     object_of,
-    said_of,
-    words_of,
+    privileges_named,
 )
 
 MOST: Final = 1_000
@@ -43,7 +43,7 @@ MOST: Final = 1_000
 
 
 class Roles(Body):
-    """The roles to hand out or to take back."""
+    """The roles to grant or to take back."""
 
     role_names: list[str]
 
@@ -81,8 +81,8 @@ def change_roles(exchange: Exchange, type: str, verb: str) -> Reply:
         if not is_stored(state, holder):
             raise no_such_entity(holder)
         act(transaction, exchange.realm, roles, principal_of(state, holder))
-        body = touched(exchange, transaction, holder)
-        return person(transaction.realm(exchange.realm), holder, body)
+        body = updated_document(exchange, transaction, holder)
+        return person_body(transaction.realm(exchange.realm), holder, body)
 
     details = {type: gravitino.full_name(holder), "roles": names}
     return ok(
@@ -96,7 +96,7 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
     on = object_of(params["metalake"], params["type"], params["name"])
     target = entity(exchange, "role")
     bodies = read(exchange, Privileges).privileges
-    granted = words_of(bodies, exchange.realm_state.system.model)
+    granted = privileges_named(bodies, exchange.realm_state.system.model)
 
     def change_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
@@ -104,7 +104,7 @@ def change_privileges(exchange: Exchange, verb: str) -> Reply:
         if not is_stored(state, target):
             raise no_such_entity(target)
         _change(exchange, transaction, target, on, granted, verb)
-        body = touched(exchange, transaction, target)
+        body = updated_document(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 
     details = {
@@ -141,12 +141,12 @@ def override(exchange: Exchange) -> Reply:
 
     def replace_grants(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
-        grants = given_by(state, exchange.params["metalake"], bodies)
+        grants = grants_of(state, exchange.params["metalake"], bodies)
         grant.replace_grants(transaction, exchange.realm, principal_of(state, target), grants)
-        body = touched(exchange, transaction, target)
+        body = updated_document(exchange, transaction, target)
         return role_body(transaction.realm(exchange.realm), target, body)
 
-    details = {"objects": said_of(bodies)}
+    details = {"objects": audit_details(bodies)}
     return ok(role=write(exchange, "privilege.replace", target, replace_grants, details=details))
 
 
@@ -155,7 +155,7 @@ def no_such_object(target: Entity) -> Failure:
     return no_such("metadata object", f"{target.type} {gravitino.full_name(target)}")
 
 
-def touched(exchange: Exchange, transaction: WriteTransaction, target: Entity) -> Json:
+def updated_document(exchange: Exchange, transaction: WriteTransaction, target: Entity) -> Json:
     """The document of what was changed, which says so from now on."""
     body: Json = dict(transaction.store.documents(exchange.realm, [target]).get(target) or {})
     body["audit"] = altered(body.get("audit"), exchange.actor.user, transaction.now)

@@ -23,10 +23,10 @@ from lakewarden.systems.gravitino.http.bodies import (
     Json,
     audit_of,
     convert,
+    enum_word,
     ok,
     present,
     read,
-    word,
 )
 from lakewarden.systems.gravitino.http.errors import illegal
 from lakewarden.systems.gravitino.http.kinds import (
@@ -45,7 +45,7 @@ from lakewarden.systems.gravitino.http.updates import (
     Update,
     UpdateComment,
     apply_shared,
-    checked,
+    checked_properties,
 )
 
 CUSTOM: Final = "custom"
@@ -95,7 +95,7 @@ class Associate(Body):
 
 def _read(exchange: Exchange) -> Created:
     body = read(exchange, Create)
-    type = word(body.policy_type, _TYPES, "policy type")
+    type = enum_word(body.policy_type, _TYPES, "policy type")
     return body.name, present(
         comment=body.comment,
         policyType=type,
@@ -112,11 +112,12 @@ def _content(type: str, members: dict[str, Any]) -> Json:
     if not content.supported_object_types:
         raise illegal("body: content: expected at least one supported object type")
     types = {
-        word(type_name, _OBJECTS, "object type") for type_name in content.supported_object_types
+        enum_word(type_name, _OBJECTS, "object type")
+        for type_name in content.supported_object_types
     }
     return present(
         customRules=content.custom_rules,
-        properties=None if content.properties is None else checked(content.properties),
+        properties=None if content.properties is None else checked_properties(content.properties),
         supportedObjectTypes=[type_name for type_name in _OBJECTS if type_name in types],
     )
 
@@ -138,7 +139,7 @@ def _apply(draft: Draft, update: object) -> None:
         apply_shared(draft, update)
         return
     type = str(draft.body.get("policyType") or CUSTOM)
-    if word(update.policy_type, _TYPES, "policy type") != type:
+    if enum_word(update.policy_type, _TYPES, "policy type") != type:
         raise illegal(f"the policy is of type `{type}`, which does not change")
     draft.body["content"] = _content(type, update.new_content)
 

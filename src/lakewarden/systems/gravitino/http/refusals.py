@@ -13,7 +13,7 @@
 What is missing is that of the decision itself (`kernel.explain.turning`), never of a second copy
 of its rule. Named as who may grant it are owners alone, and of objects alone that the asker may
 read the owners of (`owner.load`): so a refusal shows nothing that another request would not, and
-the same of a name that is hidden and of one that there is not.
+the same of a name that is hidden and of one that does not exist.
 SOURCE: gravitino reference 2.1.
 """
 
@@ -70,7 +70,7 @@ def _hints(state: RealmState, request: Request) -> Iterator[str]:
         needs = sorted((c for c in ways[0] if isinstance(c, Need)), key=str)
         granting, of = state.system.model.granting or _SET_OWNER, [need.entity for need in needs]
     else:
-        yield f"requires {_standing(state.system.model, request)}"
+        yield f"requires {_ownership_levels(state.system.model, request)}"
         granting, of = _SET_OWNER, [request.target]
     grantors = [name for name in (_grantors(state, request, granting, on) for on in of) if name]
     if grantors and len(grantors) == len(of):
@@ -103,7 +103,7 @@ def _changes(state: RealmState, ways: tuple[frozenset[Change], ...]) -> str:
 
 def _from_above(need: Change) -> tuple[int, str]:
     entity = need.entity if isinstance(need, Need) else NO_RESOURCE
-    return len(_chain(entity)), str(need)
+    return len(_with_containers(entity)), str(need)
 
 
 def _ordered(model: Model, privileges: Iterable[str]) -> list[str]:
@@ -115,7 +115,7 @@ def _object(entity: Entity) -> str:
     return f"{entity.type} '{shown(gravitino.full_name(entity))}'"
 
 
-def _standing(model: Model, request: Request) -> str:
+def _ownership_levels(model: Model, request: Request) -> str:
     """What the rule asks for where no privilege would do."""
     rule = model.operation(request.operation).rule(request.target.type)
     levels = [
@@ -153,18 +153,22 @@ def _grantors(state: RealmState, request: Request, granting: str, on: Entity) ->
     """The owners, as far as the asker may know them, who may grant on the nearest known object."""
     readable = [
         entity
-        for entity in _chain(on)
-        if _may(state, request, request.principal, _READ_OWNER, entity)
+        for entity in _with_containers(on)
+        if _is_allowed(state, request, request.principal, _READ_OWNER, entity)
     ]
     if not readable:
         return ""
     owners = dict.fromkeys(row.owner for entity in readable for row in owners_of(state, entity))
-    able = [f"'{shown(o.name)}'" for o in owners if _may(state, request, o, granting, readable[0])]
+    able = [
+        f"'{shown(o.name)}'"
+        for o in owners
+        if _is_allowed(state, request, o, granting, readable[0])
+    ]
     more = f" and {len(able) - _NAMED} more" if len(able) > _NAMED else ""
     return f"{' or '.join(able[:_NAMED])}{more}"
 
 
-def _may(
+def _is_allowed(
     state: RealmState, request: Request, principal: Principal, operation: str, target: Entity
 ) -> bool:
     own = principal == request.principal
@@ -175,7 +179,7 @@ def _may(
     return state.matrix.decide(question).allow
 
 
-def _chain(entity: Entity) -> list[Entity]:
+def _with_containers(entity: Entity) -> list[Entity]:
     """The entity and what it lies in, from below."""
     chain = [] if entity == NO_RESOURCE else [entity]
     while chain and (above := gravitino.parent(chain[-1])) is not None:

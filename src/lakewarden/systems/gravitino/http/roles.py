@@ -23,8 +23,13 @@ from lakewarden.systems.gravitino.http.authorization import allow, entity, is_st
 from lakewarden.systems.gravitino.http.bodies import Body, Json, audit_of, created, ok, read
 from lakewarden.systems.gravitino.http.errors import exists
 from lakewarden.systems.gravitino.http.kinds import METALAKE
-from lakewarden.systems.gravitino.http.securable import ObjectBody, given_by, objects_body, said_of
-from lakewarden.systems.gravitino.http.updates import checked
+from lakewarden.systems.gravitino.http.securable import (
+    ObjectBody,
+    audit_details,
+    grants_of,
+    objects_body,
+)
+from lakewarden.systems.gravitino.http.updates import checked_properties
 
 
 class Create(Body):
@@ -46,11 +51,11 @@ def create(exchange: Exchange) -> Reply:
     metalake = entity(exchange, "metalake")
     body = read(exchange, Create)
     new = object_store.child(metalake, "role", body.name)
-    properties = checked(body.properties)
+    properties = checked_properties(body.properties)
 
     def create_role(transaction: WriteTransaction) -> Json:
         state = transaction.realm(exchange.realm)
-        grants = given_by(state, metalake.name, body.securable_objects)
+        grants = grants_of(state, metalake.name, body.securable_objects)
         if is_stored(state, new):
             raise exists("role", body.name)
         audit = created(exchange.actor.user, transaction.now)
@@ -60,7 +65,7 @@ def create(exchange: Exchange) -> Reply:
         transaction.change(exchange.realm, DocumentChanged(new, document))
         return role_body(transaction.realm(exchange.realm), new, document)
 
-    details = {"role": body.name, "objects": said_of(body.securable_objects)}
+    details = {"role": body.name, "objects": audit_details(body.securable_objects)}
     return ok(role=write(exchange, "role.create", metalake, create_role, details=details))
 
 
@@ -72,7 +77,7 @@ def get(exchange: Exchange) -> Reply:
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes a role: nobody holds it any more; `dropped` is false where there was none."""
+    """Deletes a role: nobody holds it any more; `dropped` is false if there was none."""
     target = entity(exchange, "role")
 
     def delete_role(transaction: WriteTransaction) -> bool:

@@ -2,7 +2,7 @@
 
 `lakewarden.service.sealed_properties.is_secret` decides which they are. They are stored apart from
 the object's document, encrypted; no reply, log line or audit row has them. They are opened for
-two purposes alone: to read a live catalog, and to hand out the credentials that a catalog is
+two purposes alone: to read a live catalog, and to grant the credentials that a catalog is
 configured to give.
 """
 
@@ -15,7 +15,7 @@ from lakewarden.service.sealed_properties import Sealing, is_secret
 from lakewarden.systems.gravitino.http.errors import unsupported
 
 
-def parted(properties: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def split_secrets(properties: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The properties that may be shown, and the secret ones."""
     secret = {key: value for key, value in properties.items() if is_secret(key, value)}
     return {k: v for k, v in properties.items() if k not in secret}, secret

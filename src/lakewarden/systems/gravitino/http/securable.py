@@ -22,7 +22,7 @@ from lakewarden.service.grant import GrantedPrivilege, Grants, spelling_of
 from lakewarden.service.state import RealmState
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.http.authorization import is_stored
-from lakewarden.systems.gravitino.http.bodies import Body, Json, word
+from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word
 from lakewarden.systems.gravitino.http.errors import Failure, illegal
 from lakewarden.systems.gravitino.http.kinds import catalog_type
 
@@ -57,20 +57,20 @@ def illegal_privilege(message: str) -> Failure:
 
 
 def illegal_object(message: str) -> Failure:
-    """400: an object that is not there, or not of this metalake."""
+    """400: an object that does not exist, or not of this metalake."""
     return illegal(message, "IllegalMetadataObjectException")
 
 
-def words_of(bodies: Sequence[PrivilegeBody], model: Model) -> list[GrantedPrivilege]:
+def privileges_named(bodies: Sequence[PrivilegeBody], model: Model) -> list[GrantedPrivilege]:
     """The privileges that bodies name, in order; raises `Failure` 400 for none, or unknown ones."""
     if not bodies:
         raise illegal("expected at least one privilege")
     if len(bodies) > MOST:
         raise illegal(f"{len(bodies)} privileges, at most {MOST} are allowed")
-    return [_word(body, model) for body in bodies]
+    return [_privilege_name(body, model) for body in bodies]
 
 
-def _word(body: PrivilegeBody, model: Model) -> GrantedPrivilege:
+def _privilege_name(body: PrivilegeBody, model: Model) -> GrantedPrivilege:
     name = lower_word(body.name).upper()
     try:
         privilege = model.privilege(name)
@@ -78,7 +78,7 @@ def _word(body: PrivilegeBody, model: Model) -> GrantedPrivilege:
         raise illegal(f"unknown privilege {quoted(body.name)}") from None
     if not privilege.grantable or _FOREIGN in privilege.flags:
         raise illegal(f"unknown privilege {quoted(body.name)}")
-    condition = word(body.condition, [effect.value for effect in GRANTING], "condition")
+    condition = enum_word(body.condition, [effect.value for effect in GRANTING], "condition")
     return GrantedPrivilege(name, Effect(condition))
 
 
@@ -119,16 +119,16 @@ def check_conflicts(model: Model, granted: Iterable[GrantedPrivilege], on: Entit
         other = by_name.setdefault(spelling(privilege.privilege), privilege)
         if other != privilege:
             raise illegal_privilege(
-                f"{_said(privilege)} and {_said(other)} cannot both be held on the {on.type}"
-                f" {quoted(gravitino.full_name(on))}; revoke one first"
+                f"{_privileges_text(privilege)} and {_privileges_text(other)} cannot both be held"
+                f" on the {on.type} {quoted(gravitino.full_name(on))}; revoke one first"
             )
 
 
-def _said(granted: GrantedPrivilege) -> str:
+def _privileges_text(granted: GrantedPrivilege) -> str:
     return f"{granted.effect.name} `{granted.privilege}`"
 
 
-def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> Grants:
+def grants_of(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> Grants:
     """What the bodies give on which objects, checked; raises `Failure` 400.
 
     The objects are there, none is named twice, each has at least one privilege and none of
@@ -141,7 +141,7 @@ def given_by(state: RealmState, metalake: str, bodies: Sequence[ObjectBody]) -> 
         on = object_of(metalake, body.type, body.full_name)
         if on in words_by_object:
             raise illegal(f"the {on.type} {quoted(body.full_name)} is named twice")
-        granted = words_of(body.privileges, state.system.model)
+        granted = privileges_named(body.privileges, state.system.model)
         if len(set(granted)) < len(granted):
             raise illegal_privilege(
                 f"a privilege on the {on.type} {quoted(body.full_name)} is named twice"
@@ -170,7 +170,7 @@ def object_of(metalake: str, type: str, full_name: str) -> Entity:
         raise (illegal_object if is_metalake else illegal)(str(error)) from None
 
 
-def said_of(bodies: Sequence[ObjectBody]) -> list[str]:
+def audit_details(bodies: Sequence[ObjectBody]) -> list[str]:
     """What the bodies ask for, for the audit trail."""
     return [
         f"{privilege.condition} {privilege.name} on {body.type} {body.full_name}"

@@ -74,7 +74,7 @@ def list_all(exchange: Exchange) -> Reply:
     """The statistics of a table."""
     table = _table(exchange)
     allow(exchange, "table.statistics.list", table)
-    return ok(statistics=_shown(_statistics(object_store.document(exchange, table))))
+    return ok(statistics=_statistics_body(_statistics(object_store.document(exchange, table))))
 
 
 def update(exchange: Exchange) -> Reply:
@@ -94,14 +94,14 @@ def update(exchange: Exchange) -> Reply:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """Takes statistics of a table away; `dropped` is false where there was none of them."""
+    """Removes statistics of a table; `dropped` is false if there was none of them."""
     table = _table(exchange)
     names = read(exchange, Drop).names
     if not names:
         raise illegal("body: expected at least one name")
 
     def change(body: Json, _audit: Callable[[object], object]) -> bool:
-        return _dropped(_statistics(body), names)
+        return _drop_names(_statistics(body), names)
 
     return ok(dropped=_write(exchange, "table.statistics.drop", table, change))
 
@@ -116,19 +116,22 @@ def list_partitions(exchange: Exchange) -> Reply:
     ]
     return ok(
         partitionStatistics=[
-            {"partitionName": name, "statistics": _shown(by_partition[name])} for name in chosen
+            {"partitionName": name, "statistics": _statistics_body(by_partition[name])}
+            for name in chosen
         ]
     )
 
 
 def _is_between(exchange: Exchange, name: str) -> bool:
     start, end = exchange.query.get("from"), exchange.query.get("to")
-    if start and (name < start[0] or (name == start[0] and not _included(exchange, "from"))):
+    if start and (name < start[0] or (name == start[0] and not _is_end_included(exchange, "from"))):
         return False
-    return not (end and (name > end[0] or (name == end[0] and not _included(exchange, "to"))))
+    return not (
+        end and (name > end[0] or (name == end[0] and not _is_end_included(exchange, "to")))
+    )
 
 
-def _included(exchange: Exchange, end: str) -> bool:
+def _is_end_included(exchange: Exchange, end: str) -> bool:
     """Whether the end itself counts: the lower one by default, the upper one not."""
     values = exchange.query.get(f"{end}Inclusive")
     return end == "from" if not values else lower_word(values[-1]) == "true"
@@ -154,7 +157,7 @@ def update_partitions(exchange: Exchange) -> Reply:
 
 
 def drop_partitions(exchange: Exchange) -> Reply:
-    """Takes statistics of partitions away; `dropped` is false where there was none of them."""
+    """Removes statistics of partitions; `dropped` is false if there was none of them."""
     table = _table(exchange)
     drops = read(exchange, PartitionDrops).drops
     if not drops:
@@ -163,7 +166,7 @@ def drop_partitions(exchange: Exchange) -> Reply:
     def change(body: Json, _audit: Callable[[object], object]) -> bool:
         by_partition = _by_partition(body)
         removed = [
-            _dropped(by_partition.get(d.partition_name, {}), d.statistic_names) for d in drops
+            _drop_names(by_partition.get(d.partition_name, {}), d.statistic_names) for d in drops
         ]
         return any(removed)
 
@@ -223,12 +226,12 @@ def _set(by_name: ByName, updates: Mapping[str, object], audit: Callable[[object
         by_name[name] = present(value=value, audit=new)
 
 
-def _dropped(by_name: ByName, names: list[str]) -> bool:
+def _drop_names(by_name: ByName, names: list[str]) -> bool:
     removed = [by_name.pop(name, None) for name in names]
     return any(statistic is not None for statistic in removed)
 
 
-def _shown(by_name: ByName) -> list[Json]:
+def _statistics_body(by_name: ByName) -> list[Json]:
     return [
         {**present(name=name, **values), "reserved": False, "modifiable": True}
         for name, values in by_name.items()

@@ -204,7 +204,7 @@ def apply_column(draft: Draft, update: object) -> bool:
         case UpdatePosition(field_name=path, new_position=position):
             moved = _column_at(columns, path)
             columns.remove(moved)
-            _place(columns, moved, position)
+            _insert_column(columns, moved, position)
         case UpdateNullability(field_name=path, nullable=nullable):
             _column_at(columns, path)["nullable"] = nullable
         case UpdateAutoIncrement(field_name=path, auto_increment=counts):
@@ -230,7 +230,7 @@ def _add(columns: list[Json], update: AddColumn) -> None:
         update.auto_increment,
         update.default_value,
     )
-    _place(columns, column(new), update.position)
+    _insert_column(columns, column(new), update.position)
 
 
 def _delete(columns: list[Json], path: list[str], *, lenient: bool) -> None:
@@ -265,7 +265,7 @@ def _change_index(body: Json, update: AddIndex | DeleteIndex) -> None:
     body["indexes"] = remaining
 
 
-def _place(columns: list[Json], new: Json, position: Position) -> None:
+def _insert_column(columns: list[Json], new: Json, position: Position) -> None:
     match position:
         case None:
             columns.append(new)

@@ -193,7 +193,7 @@ def load(exchange: Exchange) -> Reply:
 
 
 def drop(exchange: Exchange) -> Reply:
-    """Takes the table away; with `purge` together with its data, of which there is none here."""
+    """Removes the table; with `purge` together with its data, of which there is none here."""
     operation = "table.purge" if is_on(exchange, "purge") else "table.drop"
     return kinds.drop(TABLES, exchange, operation)
 

@@ -22,7 +22,7 @@ from lakewarden.systems.gravitino.http.kinds import (
     load,
     plain,
 )
-from lakewarden.systems.gravitino.http.labels import Label, goes_anywhere
+from lakewarden.systems.gravitino.http.labels import Label, check_any_object
 
 
 class Create(Body):
@@ -45,7 +45,7 @@ def _read(exchange: Exchange) -> Created:
     return body.name, described(body.comment, body.properties)
 
 
-TAG: Final = Label(type="tag", plural="tags", show=plain, check=goes_anywhere)
+TAG: Final = Label(type="tag", plural="tags", show=plain, check=check_any_object)
 
 TAGS: Final = Kind(type="tag", within="metalake", path=METALAKE + "/tags", read=_read)
 

@@ -65,7 +65,7 @@ class Draft:
     """An object as the updates so far leave it.
 
     `body` is its document, `name` the last part of its name. `secrets` are properties to keep
-    apart, None to take one away; `renamed` are parts of it (columns) by old and new name.
+    apart, None to remove one; `renamed` are parts of it (columns) by old and new name.
     """
 
     name: str
@@ -114,7 +114,7 @@ def set_comment(draft: Draft, comment: str | None) -> None:
         draft.body["comment"] = comment
 
 
-def checked(properties: Mapping[str, str] | None) -> dict[str, str]:
+def checked_properties(properties: Mapping[str, str] | None) -> dict[str, str]:
     """Properties as a request gives them; raises `Failure` 400 for such as may not be set."""
     copied = dict(properties or {})
     for key in copied:

@@ -52,12 +52,12 @@ class BulkRemove(Body):
 def bulk_add(exchange: Exchange) -> Reply:
     """Adds users, each by itself: failures are listed, the others are added."""
     metalake = entity(exchange, "metalake")
-    users = _counted(read(exchange, BulkAdd).users)
+    users = _check_count(read(exchange, BulkAdd).users)
     names = [user.name for user in users]
 
     def add_each(transaction: WriteTransaction) -> Reply:
         acts = [partial(_added, exchange, transaction, user, metalake) for user in users]
-        done, errors = _each(names, acts)
+        done, errors = _outcomes(names, acts)
         return _bulk_reply("users", done, errors, len(names))
 
     return write(exchange, "user.bulk_add", metalake, add_each, details={"users": names})
@@ -66,7 +66,7 @@ def bulk_add(exchange: Exchange) -> Reply:
 def bulk_remove(exchange: Exchange) -> Reply:
     """Removes users, each by itself: failures are listed, the others are removed."""
     metalake = entity(exchange, "metalake")
-    names = _counted(read(exchange, BulkRemove).names)
+    names = _check_count(read(exchange, BulkRemove).names)
     if len(set(names)) < len(names):
         raise illegal("body: a name is there twice")
 
@@ -77,7 +77,7 @@ def bulk_remove(exchange: Exchange) -> Reply:
         return name
 
     def remove_each(transaction: WriteTransaction) -> Reply:
-        done, errors = _each(names, [partial(remove, transaction, name) for name in names])
+        done, errors = _outcomes(names, [partial(remove, transaction, name) for name in names])
         return _bulk_reply("names", done, errors, len(names))
 
     users = tuple(Entity("user", f"{metalake.name}:{name}") for name in names)
@@ -87,7 +87,7 @@ def bulk_remove(exchange: Exchange) -> Reply:
     )
 
 
-def _counted(items: list[T]) -> list[T]:
+def _check_count(items: list[T]) -> list[T]:
     if not 1 <= len(items) <= MOST:
         raise illegal(f"body: expected 1 to {MOST} users, got {len(items)}")
     return items
@@ -97,7 +97,7 @@ def _added(exchange: Exchange, transaction: WriteTransaction, user: Add, metalak
     return add(exchange, transaction, user.record(metalake, "user"))
 
 
-def _each(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T], list[Json]]:
+def _outcomes(names: Sequence[str], acts: Sequence[Callable[[], T]]) -> tuple[list[T], list[Json]]:
     """What became of each name: results, and errors with the place in the request."""
     done: list[T] = []
     errors: list[Json] = []

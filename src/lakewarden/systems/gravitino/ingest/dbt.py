@@ -62,27 +62,27 @@ class InGravitino:
         entity = Entity("view" if node.is_view else "table", f"{schema}.{node.identifier}")
         for container in (Entity("catalog", f"{lake}:{catalog}"), Entity("schema", schema), entity):
             yield from stored(container, node.where)
-        yield from self._tagged(entity, node.tags, node)
+        yield from self._tag_rows(entity, node.tags, node)
         for column in node.columns:
             if not node.is_view:
                 inner = Entity("column", f"{entity.name}.{column.name}")
                 yield from stored(inner, node.where, inside=entity)
-                yield from self._tagged(inner, column.tags, node)
+                yield from self._tag_rows(inner, column.tags, node)
             elif column.tags:
                 yield note_row(node.id, f"tags of the column {column.name} of a view")
         for owner in node.owners:
             yield note_row(
                 node.id, f"the owner {owner.name}: answers for it, does not own it there"
             )
-        yield from self._granted(entity, node)
+        yield from self._grant_rows(entity, node)
 
-    def _tagged(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
+    def _tag_rows(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
         for name in tags:
             tag = Entity("tag", f"{self.metalake}:{name}")
             yield from stored(tag, node.where)
             yield relation_row("tag", entity, tag, node.where)
 
-    def _granted(self, entity: Entity, node: Node) -> Iterator[Row]:
+    def _grant_rows(self, entity: Entity, node: Node) -> Iterator[Row]:
         readers: dict[Principal, None] = {}
         for privilege, grantees in node.grants.items():
             if privilege in _READING:

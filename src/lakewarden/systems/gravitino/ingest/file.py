@@ -127,28 +127,28 @@ def _few_on_stored(rows: Sequence[Row]) -> Iterator[Row]:
 
 def rows(exchange: Exchange, system: System) -> Iterator[Row]:
     """What one reply says. Raises `BadInput` for a malformed reply and an unknown path."""
-    reply = _checked(exchange)
+    reply = _successful_reply(exchange)
     match exchange.segments:
         case ("api", "metalakes"):
             for item in reply.tables("metalakes"):
                 metalake = Entity("metalake", item.text("name"))
                 yield entity_row(metalake, "")
-                yield from _described(metalake, item)
+                yield from _catalog_attributes(metalake, item)
         case ("api", "metalakes", lake):
             metalake = Entity("metalake", lake)
             yield entity_row(metalake, "")
-            yield from _described(metalake, _same(reply, "metalake", lake))
+            yield from _catalog_attributes(metalake, _object_named(reply, "metalake", lake))
         case ("api", "metalakes", lake, "catalogs", *inside):
             yield from _catalogs(exchange, reply, lake, tuple(inside))
         case ("api", "metalakes", lake, *inside):
             yield from _in_metalake(exchange, reply, lake, tuple(inside), system)
         case ("api", "version" | "configs" as kind):
-            yield _meaningless(kind)
+            yield _ignored_kind(kind)
         case _:
             raise exchanges.unknown(exchange)
 
 
-def _checked(exchange: Exchange) -> Section:
+def _successful_reply(exchange: Exchange) -> Section:
     """The reply; an error that the server answered is refused."""
     reply = exchange.section()
     code = reply.take("code")
@@ -161,11 +161,11 @@ def _checked(exchange: Exchange) -> Section:
     return reply
 
 
-def _meaningless(kind: str) -> Row:
+def _ignored_kind(kind: str) -> Row:
     return Row(IGNORED, (f"replies about {kind}",))
 
 
-def _same(reply: Section, key: str, name: str) -> Section:
+def _object_named(reply: Section, key: str, name: str) -> Section:
     """The object under `key`, which must have the name that the path says."""
     item = Section(reply.take(key), reply.at(key))
     actual = item.text("jobId" if key == "job" else "name")
@@ -196,28 +196,28 @@ def _catalogs(
         case ():
             for item in reply.tables("catalogs"):
                 yield from _catalog(lake, item.text("name"), item)
-            for name in _identified(reply, lake):
+            for name in _identifier_names(reply, lake):
                 yield from _one(lake, "catalog", name)
         case (catalog,):
-            yield from _catalog(lake, catalog, _same(reply, "catalog", catalog))
+            yield from _catalog(lake, catalog, _object_named(reply, "catalog", catalog))
         case (catalog, "schemas"):
-            for name in _identified(reply, lake, catalog):
+            for name in _identifier_names(reply, lake, catalog):
                 yield from _one(lake, "schema", f"{catalog}.{name}")
         case (catalog, "schemas", schema):
-            _same(reply, "schema", schema)
+            _object_named(reply, "schema", schema)
             yield from _one(lake, "schema", f"{catalog}.{schema}")
         case (catalog, "schemas", schema, segment) if segment in _LEAVES:
-            for name in _identified(reply, lake, catalog, schema):
+            for name in _identifier_names(reply, lake, catalog, schema):
                 yield from _one(lake, _LEAVES[segment], f"{catalog}.{schema}.{name}")
         case (catalog, "schemas", schema, segment, name) if segment in _LEAVES:
             type = _LEAVES[segment]
-            item = _same(reply, type, name)
+            item = _object_named(reply, type, name)
             yield from _one(lake, type, f"{catalog}.{schema}.{name}")
             for column in item.tables("columns"):
                 full_name = f"{catalog}.{schema}.{name}.{column.text('name')}"
                 yield from _one(lake, "column", full_name)
         case _ if _MEANINGLESS & set(inside[-2:]):
-            yield _meaningless(next(segment for segment in inside[-2:] if segment in _MEANINGLESS))
+            yield _ignored_kind(next(segment for segment in inside[-2:] if segment in _MEANINGLESS))
         case _:
             raise exchanges.unknown(exchange)
 
@@ -227,10 +227,10 @@ def _catalog(lake: str, name: str, item: Section) -> Iterator[Row]:
     for row in _one(lake, "catalog", name):
         yield row
         if row.table == "entities" and not row.reason:
-            yield from _described(gravitino.entity(lake, "catalog", name), item)
+            yield from _catalog_attributes(gravitino.entity(lake, "catalog", name), item)
 
 
-def _described(entity: Entity, item: Section) -> Iterator[Row]:
+def _catalog_attributes(entity: Entity, item: Section) -> Iterator[Row]:
     """Type, provider, comment and properties, as attributes; secret properties are left out."""
     for name in gravitino.DESCRIBED:
         value = item.text(name, "")
@@ -249,7 +249,7 @@ def _described(entity: Entity, item: Section) -> Iterator[Row]:
             yield attribute_row(entity, gravitino.PROPERTY + key, value, "")
 
 
-def _identified(reply: Section, *namespace: str) -> Iterator[str]:
+def _identifier_names(reply: Section, *namespace: str) -> Iterator[str]:
     """The names of a list of identifiers, all of the namespace that the path says."""
     for item in reply.tables("identifiers"):
         if item.texts("namespace") != namespace:
@@ -268,13 +268,13 @@ def _in_metalake(
             for item in reply.tables(list_name):
                 yield from _holder(lake, list_name, item.text("name"), item)
         case ("users" | "groups" as list_name, name):
-            yield from _holder(lake, list_name, name, _same(reply, list_name[:-1], name))
+            yield from _holder(lake, list_name, name, _object_named(reply, list_name[:-1], name))
         case ("roles",):
             for name in reply.texts("names"):
                 yield from _role(lake, name)
         case ("roles", name):
             yield from _role(lake, name)
-            yield from _grants(lake, name, _same(reply, "role", name), system)
+            yield from _grants(lake, name, _object_named(reply, "role", name), system)
         case ("owners", type, full_name):
             yield from _owner(lake, type, full_name, reply, system)
         case ("jobs", *run):
@@ -284,10 +284,10 @@ def _in_metalake(
             for name in (*reply.texts("names"), *items):
                 yield from _one(lake, _WHOLE[list_name], name)
         case ("tags" | "policies" as list_name, name):
-            _same(reply, _WHOLE[list_name], name)
+            _object_named(reply, _WHOLE[list_name], name)
             yield from _one(lake, _WHOLE[list_name], name)
         case ("objects", *_) | ("tags" | "policies", _, "objects"):
-            yield _meaningless("objects")
+            yield _ignored_kind("objects")
         case _:
             raise exchanges.unknown(exchange)
 
@@ -299,13 +299,13 @@ def _jobs(exchange: Exchange, reply: Section, lake: str, run: tuple[str, ...]) -
             for name in (*reply.texts("names"), *items):
                 yield from _one(lake, "job_template", name)
         case ("templates", name):
-            _same(reply, "jobTemplate", name)
+            _object_named(reply, "jobTemplate", name)
             yield from _one(lake, "job_template", name)
         case ("runs",):
             for item in reply.tables("jobs"):
                 yield from _one(lake, "job", item.text("jobId"))
         case ("runs", id):
-            _same(reply, "job", id)
+            _object_named(reply, "job", id)
             yield from _one(lake, "job", id)
         case _:
             raise exchanges.unknown(exchange)
@@ -356,10 +356,10 @@ def _grants(lake: str, name: str, role: Section, system: System) -> Iterator[Row
                 "on": f"{target.type}:{target.name}",
                 "title": name,
             }
-            yield _judged(table, effect, item.where, system)
+            yield _statement_row(table, effect, item.where, system)
 
 
-def _judged(table: dict[str, object], effect: Effect, where: str, system: System) -> Row:
+def _statement_row(table: dict[str, object], effect: Effect, where: str, system: System) -> Row:
     """The statement's row; refused or rejected when the model cannot read it."""
     row = statement_row(table, where)
     try:

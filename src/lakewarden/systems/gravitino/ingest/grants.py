@@ -186,7 +186,7 @@ class Grants:
             entity = Entity("column", f"{table.name}.{column}")
             self.grant(grantee, to, entity, {ON_COLUMN[name] for name in expressible}, expressible)
             if set(sql) - expressible:
-                note = f"{listed(set(sql) - expressible)} on the column `{column}` to {grantee}"
+                note = f"{joined(set(sql) - expressible)} on the column `{column}` to {grantee}"
                 self.note(f"{table.type}:{table.name}", note)
 
     def grant(
@@ -199,7 +199,7 @@ class Grants:
     ) -> None:
         """The principals `to` have Gravitino privileges, which the database calls `sql`.
 
-        `grantee` (see `called`) says by what right. INVARIANT: it always means the same `to`.
+        `grantee` is a `grantee_label`. INVARIANT: it always means the same `to`.
         """
         principals, granted = tuple(sorted(set(to))), set(privileges)
         if principals and granted:
@@ -222,7 +222,7 @@ class Grants:
             table: dict[str, object] = {
                 "id": f"{grantee} on {on.type}:{on.name}",
                 "effect": "allow",
-                "title": f"{listed(sql)}: {grantee}",
+                "title": f"{joined(sql)}: {grantee}",
                 "privileges": sorted(privileges),
                 "to": [principal_text(principal) for principal in to],
                 "on": f"{on.type}:{on.name}",
@@ -238,15 +238,15 @@ class Grants:
         return row
 
 
-def called(kind: str, name: str) -> str:
+def grantee_label(kind: str, name: str) -> str:
     """A grantee by kind and name, which no other kind and name give.
 
-    >>> called("role", "readers")
+    >>> grantee_label("role", "readers")
     'role "readers"'
     """
     return f"{kind} {json.dumps(name, ensure_ascii=False)}"
 
 
-def listed(names: Iterable[str]) -> str:
+def joined(names: Iterable[str]) -> str:
     """Words in order, for people."""
     return ", ".join(sorted(names))

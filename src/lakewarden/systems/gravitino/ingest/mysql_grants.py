@@ -46,9 +46,9 @@ from lakewarden.systems.gravitino.ingest.grants import (
     WRITES,
     Columns,
     Grants,
-    called,
     closure,
-    listed,
+    grantee_label,
+    joined,
 )
 
 PUBLIC: Final = "PUBLIC"
@@ -147,7 +147,7 @@ def literal(pattern: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Has:
+class _Privileges:
     """What an account has, or a role together with the roles granted to it."""
 
     everywhere: frozenset[str]
@@ -164,19 +164,19 @@ def _narrowest(patterns: Iterable[str]) -> list[str]:
     with 10.11.
     """
     candidates = list(patterns)
-    longest = max(map(_beginning, candidates))
-    fewest = min(map(_breadth, candidates))
-    return [p for p in candidates if _beginning(p) == longest or _breadth(p) == fewest]
+    longest = max(map(_literal_prefix, candidates))
+    fewest = min(map(_match_count, candidates))
+    return [p for p in candidates if _literal_prefix(p) == longest or _match_count(p) == fewest]
 
 
-def _beginning(pattern: str) -> int:
+def _literal_prefix(pattern: str) -> int:
     """How long the text before the first wildcard is, escapes included."""
     match = re.match(r"(?:\\.|[^%_])*", pattern, re.DOTALL)
     end = match.end() if match else 0
     return _LONGEST_NAME * 2 + 1 if end == len(pattern) else end
 
 
-def _breadth(pattern: str) -> tuple[int, int, int]:
+def _match_count(pattern: str) -> tuple[int, int, int]:
     """A measure of how many names the pattern matches."""
     parts = re.findall(r"\\.|%+|.", pattern, re.DOTALL)
     ones = parts.count("_")
@@ -204,13 +204,13 @@ class _Reader:
             ["an account"],
         )
         for account, known in sorted(self._mysql.accounts.items()):
-            if self._is_someone(account, known):
+            if self._is_account(account, known):
                 self._principal(account, known)
                 self._privileges(account, known)
         for subject, note in self._mysql.notes:
             self._grants.note(subject, note)
 
-    def _is_someone(self, account: Account, known: Known) -> bool:
+    def _is_account(self, account: Account, known: Known) -> bool:
         if known.is_role:
             return True
         if not account.user:
@@ -233,15 +233,15 @@ class _Reader:
                 note = f"the role `{role_name(role)}`, which takes SET ROLE"
                 self._grants.note(user_name(account), note)
 
-    def _to(self, account: Account, known: Known) -> tuple[str, Principal]:
-        """What the grantee is called, and whom its privileges reach."""
+    def _grantee(self, account: Account, known: Known) -> tuple[str, Principal]:
+        """The label of the grantee, and whom its privileges reach."""
         if not known.is_role:
-            return called(USER, user_name(account)), Principal(USER, user_name(account))
+            return grantee_label(USER, user_name(account)), Principal(USER, user_name(account))
         if account.user == PUBLIC:
             return PUBLIC, self._catalog.everybody
-        return called(ROLE, role_name(account)), self._catalog.role(role_name(account))
+        return grantee_label(ROLE, role_name(account)), self._catalog.role(role_name(account))
 
-    def _has(self, account: Account, known: Known) -> _Has:
+    def _effective_privileges(self, account: Account, known: Known) -> _Privileges:
         """What the account has at once; a role with all that was granted to it, however far."""
         whose = {account}
         if known.is_role and account.user != PUBLIC:
@@ -262,33 +262,33 @@ class _Reader:
                 tables[key] = tables.get(key, frozenset()) | on.privileges
                 for column, column_privileges in on.columns.items():
                     columns.setdefault(key, {}).setdefault(column, set()).update(column_privileges)
-        return _Has(everywhere, patterns, tables, columns)
+        return _Privileges(everywhere, patterns, tables, columns)
 
     def _everywhere(self, account: Account) -> frozenset[str]:
         known = self._mysql.accounts[account]
         if not known.has_restrictions:
             return known.privileges
-        note = f"{listed(known.privileges)}, limited by partial revokes"
+        note = f"{joined(known.privileges)}, limited by partial revokes"
         self._grants.note(user_name(account), note)
         return frozenset()
 
     def _privileges(self, account: Account, known: Known) -> None:
-        label, to = self._to(account, known)
-        has = self._has(account, known)
+        label, to = self._grantee(account, known)
+        has = self._effective_privileges(account, known)
         everywhere = has.everywhere
         above = self._catalog_words(everywhere)
-        self._given(label, to, self._catalog.entity, above, everywhere, everywhere)
+        self._state_grant(label, to, self._catalog.entity, above, everywhere, everywhere)
         for schema in self._mysql.schemas:
             schema_privileges = self._on_schema(has, schema)
             inside = [key for key in has.on_tables if key[0] == schema]
             together = everywhere | schema_privileges
             granted = self._schema_words(together, schema_privileges or inside) - above
             entity = self._catalog.schema(schema)
-            self._given(label, to, entity, granted, schema_privileges, together)
+            self._state_grant(label, to, entity, granted, schema_privileges, together)
             for key in inside:
                 self._on_table(label, to, has, key, together, granted | above)
 
-    def _on_schema(self, has: _Has, schema: str) -> frozenset[str]:
+    def _on_schema(self, has: _Privileges, schema: str) -> frozenset[str]:
         matching = [pattern for pattern in has.on_patterns if matches(pattern, schema)]
         if not matching:
             return frozenset()
@@ -302,7 +302,7 @@ class _Reader:
         self,
         label: str,
         to: Principal,
-        has: _Has,
+        has: _Privileges,
         key: tuple[str, str],
         above: frozenset[str],
         had: set[str],
@@ -316,7 +316,7 @@ class _Reader:
         if type is None:
             unmapped = table_privileges.union(*on_columns.values())
             if unmapped:
-                self._grants.note(subject, f"{listed(unmapped)} to {label}")
+                self._grants.note(subject, f"{joined(unmapped)} to {label}")
             return
         entity = self._catalog.leaf(type, *key)
         self._grants.columns(label, [to], entity, on_columns)
@@ -328,7 +328,7 @@ class _Reader:
             granted |= {WRITES[name] for name in together & WRITES.keys()}
         if type == "table" and together >= self._modified:
             granted.add("MODIFY_TABLE")
-        self._given(label, to, entity, granted - had, table_privileges, together)
+        self._state_grant(label, to, entity, granted - had, table_privileges, together)
 
     def _catalog_words(self, privileges: frozenset[str]) -> set[str]:
         granted = self._schema_words(privileges, privileges & (MODIFIED | {_SHOWN, "CREATE"}))
@@ -345,7 +345,7 @@ class _Reader:
             granted.add("CREATE_TABLE")
         return granted
 
-    def _given(
+    def _state_grant(
         self,
         label: str,
         to: Principal,
@@ -365,4 +365,4 @@ class _Reader:
         self._grants.grant(label, [to], on, granted, set(sql_privileges) & expressible or {"USAGE"})
         unmapped = set(sql_privileges) - expressible
         if unmapped:
-            self._grants.note(f"{on.type}:{on.name}", f"{listed(unmapped)} to {label}")
+            self._grants.note(f"{on.type}:{on.name}", f"{joined(unmapped)} to {label}")

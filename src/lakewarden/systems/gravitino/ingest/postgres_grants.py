@@ -33,9 +33,9 @@ from lakewarden.systems.gravitino.ingest.grants import (
     MODIFIED,
     WRITES,
     Grants,
-    called,
     closure,
-    listed,
+    grantee_label,
+    joined,
 )
 
 PUBLIC: Final = ""
@@ -161,11 +161,11 @@ class _Reader:
                 self._grants.role(role.name)
             if role.is_super and role.can_login:
                 user = Principal(USER, role.name)
-                right = called("superuser", role.name)
+                right = grantee_label("superuser", role.name)
                 self._grants.grant(right, [user], self._catalog.entity, _EVERYTHING, ["everything"])
         for membership in self._database_catalog.memberships:
             if not membership.inherits:
-                note = f"membership in {_right(membership.role)} without INHERIT"
+                note = f"membership in {_grantee_label(membership.role)} without INHERIT"
                 self._grants.note(membership.member, note)
 
     def _is_group(self, name: str) -> bool:
@@ -185,7 +185,7 @@ class _Reader:
         own = [Principal(USER, name)] if name in self._logins else []
         return own + self._members(name)
 
-    def _given(
+    def _state_grants(
         self,
         on: Entity,
         items: Sequence[Item],
@@ -196,18 +196,20 @@ class _Reader:
         for grantee, privileges in _by_grantee(items):
             known = {name for name in privileges if name in meanings}
             granted = [name for privilege in known for name in meanings[privilege]]
-            self._grants.grant(_right(grantee), self.to(grantee), on, granted, known)
+            self._grants.grant(_grantee_label(grantee), self.to(grantee), on, granted, known)
             if grantee != owner:
-                self._rest(on, items, grantee, privileges - known)
+                self._note_unmapped(on, items, grantee, privileges - known)
 
-    def _rest(self, on: Entity, items: Sequence[Item], grantee: str, unmapped: set[str]) -> None:
+    def _note_unmapped(
+        self, on: Entity, items: Sequence[Item], grantee: str, unmapped: set[str]
+    ) -> None:
         """Notes what of a grantee's privileges says nothing here."""
         subject = f"{on.type}:{on.name}"
         if unmapped:
-            self._grants.note(subject, f"{listed(unmapped)} to {_right(grantee)}")
+            self._grants.note(subject, f"{joined(unmapped)} to {_grantee_label(grantee)}")
         passed_on = {i.privilege for i in items if i.grantee == grantee and i.with_grant_option}
         if passed_on:
-            note = f"grant option of {listed(passed_on)} to {_right(grantee)}"
+            note = f"grant option of {joined(passed_on)} to {_grantee_label(grantee)}"
             self._grants.note(subject, note)
 
     def _owner(self, name: str) -> str:
@@ -216,17 +218,17 @@ class _Reader:
 
     def _database(self) -> None:
         entity, database = self._catalog.entity, self._database_catalog
-        self._given(entity, database.items, _ON_DATABASE, database.owner)
+        self._state_grants(entity, database.items, _ON_DATABASE, database.owner)
         inside = [self._owner(schema.owner) for schema in database.schemas]
         inside += [relation.owner for relation in database.relations]
         self._own_all(entity, database.owner, inside)
 
     def _schema(self, schema: Schema) -> None:
         entity = self._catalog.schema(schema.name)
-        self._given(entity, schema.items, _ON_SCHEMA, schema.owner)
+        self._state_grants(entity, schema.items, _ON_SCHEMA, schema.owner)
         for grantee, privileges in _by_grantee(schema.items):
             if "CREATE" in privileges and grantee != schema.owner:
-                note = f"CREATE of views to {_right(grantee)}"
+                note = f"CREATE of views to {_grantee_label(grantee)}"
                 self._grants.note(f"{entity.type}:{entity.name}", note)
         inside = [r.owner for r in self._database_catalog.relations if r.schema == schema.name]
         self._own_all(entity, self._owner(schema.owner), inside)
@@ -238,7 +240,7 @@ class _Reader:
         else:
             reason = "others own some of it" if owner in self._logins else "it is a role"
             self._grants.note(
-                f"{entity.type}:{entity.name}", f"the owner {_right(owner)}: {reason}"
+                f"{entity.type}:{entity.name}", f"the owner {_grantee_label(owner)}: {reason}"
             )
 
     def _relation(self, relation: Relation) -> None:
@@ -252,12 +254,12 @@ class _Reader:
         else:
             for grantee, privileges in _by_grantee(relation.items):
                 if grantee != relation.owner:
-                    self._grants.note(subject, f"{listed(privileges)} to {_right(grantee)}")
+                    self._grants.note(subject, f"{joined(privileges)} to {_grantee_label(grantee)}")
             return
         items = [item for item in relation.items if item.grantee != relation.owner]
         if relation.has_row_security:
             for grantee, privileges in _by_grantee(items):
-                note = f"{listed(privileges)} to {_right(grantee)}, limited by row security"
+                note = f"{joined(privileges)} to {_grantee_label(grantee)}, limited by row security"
                 self._grants.note(f"{entity.type}:{entity.name}", note)
         else:
             self._leaf(entity, items)
@@ -272,11 +274,11 @@ class _Reader:
                     columns_by_grantee.setdefault(grantee, {})[column] = privileges
         for grantee, granted in sorted(columns_by_grantee.items()):
             if relation.has_row_security:
-                words = listed(set[str]().union(*granted.values()))
-                note = f"{words} on columns to {_right(grantee)}, limited by row security"
+                words = joined(set[str]().union(*granted.values()))
+                note = f"{words} on columns to {_grantee_label(grantee)}, limited by row security"
                 self._grants.note(f"{entity.type}:{entity.name}", note)
             else:
-                self._grants.columns(_right(grantee), self.to(grantee), entity, granted)
+                self._grants.columns(_grantee_label(grantee), self.to(grantee), entity, granted)
 
     def _leaf_owner(self, entity: Entity, relation: Relation, rights: Sequence[str]) -> None:
         owner = relation.owner
@@ -286,9 +288,9 @@ class _Reader:
         else:
             others = self.to(owner)
             self._grants.note(
-                f"{entity.type}:{entity.name}", f"the owner {_right(owner)}: it is a role"
+                f"{entity.type}:{entity.name}", f"the owner {_grantee_label(owner)}: it is a role"
             )
-        self._grants.grant(called("owner", owner), others, entity, rights, ["ownership"])
+        self._grants.grant(grantee_label("owner", owner), others, entity, rights, ["ownership"])
 
     def _leaf(self, entity: Entity, items: Sequence[Item]) -> None:
         for grantee, privileges in _by_grantee(items):
@@ -303,8 +305,10 @@ class _Reader:
             if self._takes_data and entity.type == "table" and privileges >= MODIFIED:
                 granted.add("MODIFY_TABLE")
                 expressible |= MODIFIED
-            self._grants.grant(_right(grantee), self.to(grantee), entity, granted, expressible)
-            self._rest(entity, items, grantee, privileges - expressible)
+            self._grants.grant(
+                _grantee_label(grantee), self.to(grantee), entity, granted, expressible
+            )
+            self._note_unmapped(entity, items, grantee, privileges - expressible)
 
     def _predefined(self) -> None:
         """The roles that read or write everything; row security holds for them, too."""
@@ -315,23 +319,23 @@ class _Reader:
         ):
             members = self._members(name)
             if members:
-                self._grants.grant(_right(name), members, on, ["USE_SCHEMA"], ["USAGE"])
-                for entity in self._unsecured():
+                self._grants.grant(_grantee_label(name), members, on, ["USE_SCHEMA"], ["USAGE"])
+                for entity in self._without_row_security():
                     fitting = [
                         privilege
                         for privilege in privileges
                         if self._grants.fits(privilege, entity)
                     ]
-                    self._grants.grant(_right(name), members, entity, fitting, sql)
-                self._secured(name, sql)
+                    self._grants.grant(_grantee_label(name), members, entity, fitting, sql)
+                self._note_row_security(name, sql)
 
-    def _secured(self, name: str, sql: Sequence[str]) -> None:
+    def _note_row_security(self, name: str, sql: Sequence[str]) -> None:
         for relation in self._database_catalog.relations:
             if relation.has_row_security:
-                note = f"{listed(sql)} to {_right(name)}, limited by row security"
+                note = f"{joined(sql)} to {_grantee_label(name)}, limited by row security"
                 self._grants.note(f"relation {relation.schema}.{relation.name}", note)
 
-    def _unsecured(self) -> Iterator[Entity]:
+    def _without_row_security(self) -> Iterator[Entity]:
         """As little entities as cover everything that has no row security."""
         secured = {r.schema for r in self._database_catalog.relations if r.has_row_security}
         if not secured:
@@ -348,9 +352,9 @@ class _Reader:
                     yield self._catalog.leaf("view", relation.schema, relation.name)
 
 
-def _right(grantee: str) -> str:
+def _grantee_label(grantee: str) -> str:
     """By what right whoever it reaches has what a grantee was granted."""
-    return called("role", grantee) if grantee else "PUBLIC"
+    return grantee_label("role", grantee) if grantee else "PUBLIC"
 
 
 def _by_grantee(items: Sequence[Item]) -> list[tuple[str, set[str]]]:

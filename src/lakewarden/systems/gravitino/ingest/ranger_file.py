@@ -11,7 +11,7 @@
 
 Nothing becomes more access than it is. What allows and cannot be said exactly (some columns,
 conditions, excluding resources, names that are patterns of what no policy names) is left out.
-What takes away is never left out: where it cannot be said exactly it is said for more, as a
+What removes access is never left out: where it cannot be said exactly it is said for more, as a
 DENY on the smallest entity that contains it and to everybody that it may be about. So are
 deny exceptions, conditions, masks, row filters and `isDenyAllElse`. The report says which.
 
@@ -112,7 +112,7 @@ class RangerFile:
 
     def meaning(self, ranger: Ranger) -> Meaning:
         """What the policies come to. Raises `BadInput` where they cannot be kept apart."""
-        policies, type = self._chosen(ranger)
+        policies, type = self._service_policies(ranger)
         tagging = [policy for policy in ranger.policies if policy.type == TAG]
         limits = next((policy for policy in tagging if policy.restricts), None)
         if limits is not None and not self.takes_untagged:
@@ -136,7 +136,7 @@ class RangerFile:
             meaning.note(policy, "policy about tags")
         return meaning
 
-    def _chosen(self, ranger: Ranger) -> tuple[list[Policy], str]:
+    def _service_policies(self, ranger: Ranger) -> tuple[list[Policy], str]:
         """The policies of the one service, and its type."""
         types = {p.service: p.type for p in ranger.policies if p.type != TAG}
         if not types:
@@ -259,7 +259,7 @@ class Meaning:
             self._deny_at(policy, f"exception {index}", exception, place)
 
     def _restrict(self, policy: Policy, part: str, items: Sequence[Item]) -> None:
-        """Takes away from everybody whom the items may be about, wherever it may be."""
+        """Removes access from everybody whom the items may be about, wherever it may be."""
         for index, item in enumerate(items, 1):
             if item.conditional or policy.conditional:
                 self.note(policy, f"the condition of {part} {index}: said as if it always held")
@@ -319,7 +319,7 @@ class Meaning:
 
 
 def _times(policy: Policy, effect: str) -> list[tuple[float | None, float | None]]:
-    """From when until when; what takes away does so at least then."""
+    """From when until when; what removes access does so at least then."""
     windows = []
     for window in policy.windows or _ALWAYS:
         # The last second belongs to it, there.

@@ -41,16 +41,16 @@ class People:
         groups_by_user = self.ranger.groups_of
         self._has_all_groups = bool(groups_by_user) and named <= groups_by_user.keys()
         for user, groups in groups_by_user.items():
-            self._take(USER, user)
+            self._principal(USER, user)
             for group in groups:
-                self._take(GROUP, group)
+                self._principal(GROUP, group)
         for role in self.ranger.roles.values():
-            self._take(ROLE, role.name)
+            self._principal(ROLE, role.name)
             for kind, names in ((USER, role.users), (GROUP, role.groups), (ROLE, role.roles)):
                 for name in names:
-                    self._take(kind, name)
+                    self._principal(kind, name)
 
-    def _take(self, kind: str, name: str) -> Principal | None:
+    def _principal(self, kind: str, name: str) -> Principal | None:
         """The principal, None where Gravitino could not have it."""
         full = f"{self.metalake}:{name}"
         try:
@@ -64,12 +64,14 @@ class People:
 
     def allowed(self, item: Item) -> list[Principal]:
         """Whom an item allows something, as far as they can be named."""
-        principals = [principal for principal in self._plain(item) if principal is not None]
+        principals = [
+            principal for principal in self._named_principals(item) if principal is not None
+        ]
         return [*principals, members_of(self.metalake)] if PUBLIC in item.groups else principals
 
     def restricted(self, item: Item) -> tuple[list[Principal], list[str]]:
         """The principals of an item; and what is not listed, so that it means everybody."""
-        principals = list(self._plain(item))
+        principals = list(self._named_principals(item))
         unknown = [f"who {user} is" for user in sorted(MACROS & set(item.users))]
         unknown += [f"who is in the group {g}" for g in item.groups if not self._is_listed(g)]
         unknown += [f"who holds the role {r}" for r in item.roles if not self._is_held(r, ())]
@@ -77,15 +79,15 @@ class People:
             return [members_of(self.metalake)], unknown
         return [principal for principal in principals if principal is not None], []
 
-    def _plain(self, item: Item) -> Iterator[Principal | None]:
+    def _named_principals(self, item: Item) -> Iterator[Principal | None]:
         for user in item.users:
             if user not in MACROS:
-                yield self._take(USER, user)
+                yield self._principal(USER, user)
         for group in item.groups:
             if group != PUBLIC:
-                yield self._take(GROUP, group)
+                yield self._principal(GROUP, group)
         for role in item.roles:
-            yield self._take(ROLE, role)
+            yield self._principal(ROLE, role)
 
     def _is_listed(self, group: str) -> bool:
         """Whether everybody in a group is known."""
@@ -108,11 +110,11 @@ class People:
             yield principal_row(principal, place)
             if principal.kind == USER:
                 yield membership_row(principal, members_of(self.metalake), place)
-        for member, of in dict.fromkeys(self._held()):
+        for member, of in dict.fromkeys(self._role_members()):
             if member in self._known and of in self._known:
                 yield membership_row(member, of, place)
 
-    def _held(self) -> Iterator[tuple[Principal, Principal]]:
+    def _role_members(self) -> Iterator[tuple[Principal, Principal]]:
         for user, groups in self.ranger.groups_of.items():
             for group in groups:
                 yield Principal(USER, user), Principal(GROUP, group)

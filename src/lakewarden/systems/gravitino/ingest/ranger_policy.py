@@ -7,7 +7,7 @@ A file holds one or more of these, as lists or one after the other:
     roles        GET /service/public/v2/api/roles: who holds a role
     users        GET /service/xusers/users (`{"vXUsers": […]}`): who is in which group
 
-A key of a policy that is not known refuses the file: it may be one that takes access away.
+A key of a policy that is not known refuses the file: it may be one that removes access.
 
 SOURCE: apache/ranger@8e7716cd3c36: REST and policy JSON as in ecosystem reference 6.1, 6.2;
 apache/ranger, VXUser (`name`, `groupNameList`).
@@ -94,7 +94,7 @@ class Policy:
 
     @property
     def restricts(self) -> bool:
-        """Whether the policy takes away what another one gives."""
+        """Whether the policy removes what another one gives."""
         return bool(self.deny or self.limits or self.denies_all_else)
 
 
@@ -122,7 +122,7 @@ class Ranger:
         section = Section(value, where)
         names = set(section.names())
         if {"policies", "tagPolicies"} & names:
-            self._exported(section)
+            self._exported_policies(section)
         elif "vXUsers" in names:
             for user in section.tables("vXUsers"):
                 self._user(user)
@@ -139,12 +139,12 @@ class Ranger:
             expected = "expected policies, roles or users as Ranger's REST API gives them"
             raise BadInput(expected, where=where)
 
-    def _exported(self, section: Section) -> None:
+    def _exported_policies(self, section: Section) -> None:
         if section.take("policyDeltas"):
             raise BadInput("expected all policies, got changes", where=section.at("policyDeltas"))
         tags = section.take("tagPolicies")
         if tags is not None:
-            self._exported(Section(tags, section.at("tagPolicies")))
+            self._exported_policies(Section(tags, section.at("tagPolicies")))
         for policy in section.tables("policies"):
             self._policy(policy)
 
@@ -181,7 +181,7 @@ def _read(section: Section) -> tuple[Policy, bool]:
         name=section.text("name"),
         service=section.text("service"),
         type=section.text("serviceType", "") or _TYPES.get(next(iter(resources[0]), ""), ""),
-        kind=_whole(section, "policyType"),
+        kind=_number(section, "policyType"),
         resources=tuple(resources),
         allow=_items(section, "policyItems"),
         allow_exceptions=_items(section, "allowExceptions", takes_all=True),
@@ -189,7 +189,7 @@ def _read(section: Section) -> tuple[Policy, bool]:
         deny_exceptions=_items(section, "denyExceptions"),
         limits=(*_masks(section), *_filters(section)),
         denies_all_else=section.flag("isDenyAllElse"),
-        overrides=_whole(section, "policyPriority") > 0,
+        overrides=_number(section, "policyPriority") > 0,
         conditional=bool(section.take("conditions")),
         windows=tuple(_window(table) for table in section.tables("validitySchedules")),
         where=section.where,
@@ -201,7 +201,7 @@ def _read(section: Section) -> tuple[Policy, bool]:
     return policy, enabled
 
 
-def _whole(section: Section, key: str) -> int:
+def _number(section: Section, key: str) -> int:
     return int(section.number(key) or 0)
 
 

@@ -156,12 +156,12 @@ class Scopes:
     def learn(self, resource: Resource) -> None:
         """Remembers the names that a resource spells out."""
         if self.speaks_of(resource):
-            for values in self._named(resource):
+            for values in self._combinations(resource):
                 spelt = list(takewhile(_is_name, values))
                 for depth in range(1, len(spelt) + 1):
-                    self._put((*self.top, *spelt[:depth]))
+                    self._remember((*self.top, *spelt[:depth]))
 
-    def _put(self, names: tuple[str, ...]) -> None:
+    def _remember(self, names: tuple[str, ...]) -> None:
         try:
             entity = self._entity(names)
         except BadInput:
@@ -183,7 +183,7 @@ class Scopes:
             return None
         type = TYPES[len(self.top) + len(resource)]
         entities: dict[Entity, None] = {}
-        for values in self._named(resource):
+        for values in self._combinations(resource):
             depth = len(values)
             while depth and values[depth - 1] == _ANY:
                 depth -= 1
@@ -210,7 +210,7 @@ class Scopes:
         type = TYPES[len(self.top) + len(resource)]
         excludes = any(level.excludes for level in resource.values())
         places: dict[Place, None] = {}
-        for values in self._named(resource):
+        for values in self._combinations(resource):
             names = (*self.top, *takewhile(_is_name, values))
             entity = self._restrictable(names)
             deeper = values[len(names) - len(self.top) :]
@@ -229,7 +229,7 @@ class Scopes:
                 continue
         return Entity("metalake", self.metalake)
 
-    def _named(self, resource: Resource) -> Iterator[tuple[str, ...]]:
+    def _combinations(self, resource: Resource) -> Iterator[tuple[str, ...]]:
         """Every combination of the values, an excluding level counting as all of it.
 
         Names are the same in any case. SOURCE: `ignoreCase` in Ranger's service definitions.
@@ -251,7 +251,7 @@ class Scopes:
 
     def gives(self, accesses: Iterable[str], place: Place) -> set[str]:
         """The privileges that mean no more than the accesses do at that place."""
-        accesses_given, depth = self._all(accesses), TYPES.index(place.entity.type)
+        accesses_given, depth = self._all_privileges(accesses), TYPES.index(place.entity.type)
         given_depth, privileges = TYPES.index(place.given), set[str]()
         if place.given == "column" and place.entity.type != "column":
             privileges |= {"SELECT_TABLE"} if self.service.reads <= accesses_given else set()
@@ -283,8 +283,8 @@ class Scopes:
             yield self.root, "USE_CATALOG"
 
     def denied(self, accesses: Iterable[str], place: Place) -> Iterator[tuple[Entity, str]]:
-        """The privileges that must be taken away with the accesses at that place, and where."""
-        accesses_denied = self._all(accesses) - self.service.inert
+        """The privileges that must be removed with the accesses at that place, and where."""
+        accesses_denied = self._all_privileges(accesses) - self.service.inert
         denies_reading, privileges = bool(accesses_denied & _SEES), set[str]()
         unknown = bool(accesses_denied - _SEES - _CHANGES - {"create"})
         if denies_reading or unknown:
@@ -306,7 +306,7 @@ class Scopes:
             ):  # of that name: nobody can be kept from one name alone
                 yield _above(place.entity), privilege
 
-    def _all(self, accesses: Iterable[str]) -> set[str]:
+    def _all_privileges(self, accesses: Iterable[str]) -> set[str]:
         expanded = set(accesses)
         service = self.service
         if "all" in expanded:
@@ -327,10 +327,10 @@ _INNERMOST: Final = {
 
 
 def _values(level: Level) -> list[str]:
-    return [_ANY] if level.excludes else [_plain(value) for value in level.values]
+    return [_ANY] if level.excludes else [_compared_value(value) for value in level.values]
 
 
-def _plain(value: str) -> str:
+def _compared_value(value: str) -> str:
     """A value as it is compared: in lower case, and one star for several."""
     return re.sub(r"\*+", _ANY, value.lower())
 

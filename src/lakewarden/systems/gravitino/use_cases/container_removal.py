@@ -19,7 +19,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def drop(transaction: WriteTransaction, realm: str, container: Entity) -> None:
-    """Takes the container away with all below it, its roles and its record of people included.
+    """Removes the container with all below it, its roles and its record of people included.
 
     Raises `Unknown` where it is not stored.
     """

@@ -49,7 +49,9 @@ def _config(_: object, info: Info) -> Mapping[str, Any]:
         "policiesConfig": {
             "enabled": services.of(DataHubSettings).policies,
             "platformPrivileges": [
-                _shown(privilege) for privilege in _grantable(model) if not privilege.on
+                _privilege_record(privilege)
+                for privilege in _grantable_privileges(model)
+                if not privilege.on
             ],
             "resourcePrivileges": list(_by_type(model, info)),
         },
@@ -71,22 +73,22 @@ def _config(_: object, info: Info) -> Mapping[str, Any]:
     }
 
 
-def _grantable(model: Model) -> Iterable[Privilege]:
+def _grantable_privileges(model: Model) -> Iterable[Privilege]:
     return (privilege for privilege in model.privileges.values() if privilege.grantable)
 
 
 def _by_type(model: Model, info: Info) -> Iterable[Mapping[str, Any]]:
     """What may be granted on all types, and on each type on which anything may be."""
-    on_any = [privilege for privilege in _grantable(model) if privilege.on]
+    on_any = [privilege for privilege in _grantable_privileges(model) if privilege.on]
     yield {
         "resourceType": _ALL,
         "resourceTypeDisplayName": "All Types",
         "entityType": None,
-        "privileges": [_shown(privilege) for privilege in on_any],
+        "privileges": [_privilege_record(privilege) for privilege in on_any],
     }
     for name, type in sorted(model.types.items()):
-        own = [_shown(privilege) for privilege in on_any if privilege.on & {name, _ANY}]
-        type_name = kinds.word_of(Entity(name, ""), info)
+        own = [_privilege_record(privilege) for privilege in on_any if privilege.on & {name, _ANY}]
+        type_name = kinds.type_word(Entity(name, ""), info)
         if own and any(name in privilege.on for privilege in on_any):
             yield {
                 "resourceType": name,
@@ -96,7 +98,7 @@ def _by_type(model: Model, info: Info) -> Iterable[Mapping[str, Any]]:
             }
 
 
-def _shown(privilege: Privilege) -> Mapping[str, str | None]:
+def _privilege_record(privilege: Privilege) -> Mapping[str, str | None]:
     return {
         "type": privilege.name,
         "displayName": privilege.title,

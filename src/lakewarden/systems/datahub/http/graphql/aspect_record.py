@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.http.graphql.call import Call
 
 
@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
     def get(self, key: str) -> Any:
         """A member, without the name of its Avro type."""
-        return untagged(self.value.get(key))
+        return without_avro_type(self.value.get(key))
 
     def text(self, key: str) -> str | None:
         """A text."""
@@ -86,13 +86,13 @@ class Record(NamedTuple):
     def records(self, key: str) -> list[Record]:
         """The objects of a list."""
         value, place = self.get(key), self._at(key)
-        objects = map(untagged, value) if isinstance(value, list) else ()
+        objects = map(without_avro_type, value) if isinstance(value, list) else ()
         return [Record(self.entity, item, place) for item in objects if isinstance(item, Mapping)]
 
     def objects(self, key: str) -> list[Record]:
         """A member that is an object, alone, or the objects of a list."""
         value, place = self.get(key), self._at(key)
-        members = map(untagged, value) if isinstance(value, list) else (value,)
+        members = map(without_avro_type, value) if isinstance(value, list) else (value,)
         return [
             Record(self.entity, member, place) for member in members if isinstance(member, Mapping)
         ]
@@ -100,7 +100,7 @@ class Record(NamedTuple):
     def listed(self, key: str) -> Iterator[object]:
         """The members of a list, whatever they are."""
         value = self.get(key)
-        yield from (untagged(item) for item in value) if isinstance(value, list) else ()
+        yield from (without_avro_type(item) for item in value) if isinstance(value, list) else ()
 
     def within(self, path: Sequence[str]) -> list[Record]:
         """The objects at the end of a path; through lists, those of each object."""

@@ -131,7 +131,7 @@ class _Counting:
 
     def _of_fragment(self, name: str) -> Cost:
         fragment = self._fragments.get(name)
-        # Validation refuses both: one that is not there, and one that spreads itself.
+        # Validation refuses both: one that does not exist, and one that spreads itself.
         if fragment is None or name in self._open:
             return Cost()
         if name not in self._known:

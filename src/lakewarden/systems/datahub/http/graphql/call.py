@@ -119,7 +119,7 @@ class Call:
             self._revision = self.exchange.state.revision
 
     def aspect(self, entity: Entity, name: str) -> Mapping[str, object]:
-        """The value of one aspect; empty where there is none."""
+        """The value of one aspect; empty if there is none."""
         self._renew()
         stored = self._read.get(entity)
         if stored is None:

@@ -28,7 +28,7 @@ class Reason(NamedTuple):
     reason: str
 
 
-class Standing(NamedTuple):
+class EffectiveAccess(NamedTuple):
     """Everything that an actor's rights come from, as URNs; privileges by name."""
 
     roles: list[str]
@@ -42,7 +42,7 @@ class Standing(NamedTuple):
 def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> Iterator[Reason]:
     """Of every policy that did not apply: its name, and why."""
     stored = statements.stored(state)
-    applying = _applying(state, actor, target, now)
+    applying = _applying_statements(state, actor, target, now)
     owning = _owns(state, actor, target)
     for id in sorted(stored):
         statement = stored[id]
@@ -57,16 +57,16 @@ def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> 
         yield Reason(statement.title or id, reason)
 
 
-def standing(state: RealmState, actor: Principal, now: float) -> Standing:
+def effective_access(state: RealmState, actor: Principal, now: float) -> EffectiveAccess:
     """What the actor belongs to, and what the policies that name it grant."""
-    roles, groups = _of(state, actor, ROLE), _of(state, actor, GROUP)
-    by_group = {group: _of(state, group, ROLE) for group in groups}
+    roles, groups = _access_of(state, actor, ROLE), _access_of(state, actor, GROUP)
+    by_group = {group: _access_of(state, group, ROLE) for group in groups}
     policies = {
         id: statement
         for id, statement in statements.stored(state).items()
         if statement.applies(now) and _names(state, actor, statement)
     }
-    return Standing(
+    return EffectiveAccess(
         roles=[role.name for role in roles],
         groups=[group.name for group in groups],
         groups_with_roles=[group.name for group, own in by_group.items() if own],
@@ -76,7 +76,7 @@ def standing(state: RealmState, actor: Principal, now: float) -> Standing:
     )
 
 
-def _of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
+def _access_of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
     ids = () if id is None else memberships.of.get(id, ())
@@ -94,7 +94,9 @@ def _owns(state: RealmState, actor: Principal, target: Entity) -> bool:
     return isinstance(place, int) and place in state.matrix.snapshot.subject(actor).owned
 
 
-def _applying(state: RealmState, actor: Principal, target: Entity, now: float) -> set[str]:
+def _applying_statements(
+    state: RealmState, actor: Principal, target: Entity, now: float
+) -> set[str]:
     """The statements that grant the actor something on the target, by id."""
     snapshot = state.matrix.snapshot
     point = PointEvaluator(snapshot, snapshot.subject(actor), Request(actor, "", target, now))

@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
-from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases import aspects, native_user
 from lakewarden.systems.datahub.use_cases.aspects import Value, Write
@@ -43,11 +43,13 @@ def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, 
         authorization.allow(call, operation)
         listed = authorization.visible(call, entities.people(call.state, type))
         if type == _USER:
-            listed = service_accounts.without(call, listed)
+            listed = service_accounts.without_service_accounts(call, listed)
         if (input.get("query") or "*").strip() not in ("", "*"):
             call.aspects(listed)
             listed = [
-                principal for principal in listed if says(input["query"], *_texts(call, principal))
+                principal
+                for principal in listed
+                if contains_words(input["query"], *_texts(call, principal))
             ]
         shown, numbers = page(listed, input, call.exchange.services.page_rows)
         call.together(shown)
@@ -150,7 +152,7 @@ def _remove_group(_: object, info: Info, urn: str) -> bool:
 def _add_members(_: object, info: Info, input: Input) -> bool:
     def joined(of_user: Mapping[str, Value], group: str) -> Iterator[tuple[str, Value]]:
         value = of_user.get(_NATIVE, {})
-        groups = _listed(value, "nativeGroups")
+        groups = _list_principals(value, "nativeGroups")
         if group not in groups:
             yield _NATIVE, {**value, "nativeGroups": [*groups, group]}
 
@@ -160,7 +162,7 @@ def _add_members(_: object, info: Info, input: Input) -> bool:
 def _remove_members(_: object, info: Info, input: Input) -> bool:
     def left(of_user: Mapping[str, Value], group: str) -> Iterator[tuple[str, Value]]:
         for aspect, key in _MEMBERSHIPS:
-            groups = _listed(of_user.get(aspect, {}), key)
+            groups = _list_principals(of_user.get(aspect, {}), key)
             if group in groups:
                 yield (
                     aspect,
@@ -202,7 +204,7 @@ def _change_members(call: Call, input: Input, changing: Changing) -> bool:
     return authorization.write(call, "group.members.edit", group, change_members, details)
 
 
-def _listed(value: Mapping[str, Any], key: str) -> list[str]:
+def _list_principals(value: Mapping[str, Any], key: str) -> list[str]:
     members = value.get(key)
     return list(members) if isinstance(members, list) else []
 
@@ -234,7 +236,7 @@ def _set_status(_: object, info: Info, urn: str, status: str) -> str:
 
 
 def _drop(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
-    """Takes a user or group away that is stored here."""
+    """Removes a user or group that is stored here."""
     state = transaction.realm(call.exchange.realm)
     if not entities.is_known(state, entity):
         raise missing(entity.name)

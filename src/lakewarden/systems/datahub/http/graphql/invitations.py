@@ -37,7 +37,7 @@ def _is_native(entity: Entity, info: Info) -> bool:
     return entity in call.cached(("native", id(beside)), read)
 
 
-def _shown(_: object, info: Info, input: Input) -> Mapping[str, str]:
+def _invitation_record(_: object, info: Info, input: Input) -> Mapping[str, str]:
     call: Call = info.context
     role, operation = _role_and_operation(input)
     authorization.allow(call, operation)
@@ -114,7 +114,7 @@ def _reset_password(_: object, info: Info, input: Input) -> Mapping[str, str]:
 
 RESOLVERS: Final[Resolvers] = {
     "CorpUser": {"isNativeUser": _is_native},
-    "Query": {"getInviteToken": _shown},
+    "Query": {"getInviteToken": _invitation_record},
     "Mutation": {
         "createInviteToken": _create,
         "acceptRole": _accept,

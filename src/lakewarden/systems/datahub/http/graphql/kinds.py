@@ -104,7 +104,7 @@ def type_of(value: Entity | Mapping[str, Any], _info: Info, _: object) -> str:
     return str(value["__typename"])
 
 
-def word_of(entity: Entity, info: Info) -> str:
+def type_word(entity: Entity, info: Info) -> str:
     """The entity's type as a word of `EntityType`."""
     name = _word(entity.type)
     known: Any = info.schema.type_map["EntityType"]

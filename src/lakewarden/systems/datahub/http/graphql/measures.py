@@ -69,8 +69,8 @@ def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) 
     return call.cached((id(group), aspect, window, limit), find).get(dataset, [])
 
 
-def _listed(aspect: str) -> Callable[..., list[Record]]:
-    """The values of an aspect in a window, those that a filter lets through."""
+def _values_in_window(aspect: str) -> Callable[..., list[Record]]:
+    """The values of an aspect in a window, those that a filter accepts."""
 
     def resolve(dataset: Entity, info: Info, **arguments: Any) -> list[Record]:
         call: Call = info.context
@@ -122,17 +122,17 @@ def _newest(is_whole: bool) -> Callable[..., Record | None]:
 
 
 def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] | None:
-    """Usage by days, the oldest first; None for whoever may not see it."""
+    """Usage by days, the oldest first; None for those who may not see it."""
     if not authorization.may_at_all(call, _MAY_SEE[usage.ASPECT], dataset):
         return None
     first = FIRST if since is None else since
     read = _read(call, dataset, usage.ASPECT, Window(first, LAST), call.exchange.services.page_rows)
-    return [value.value for value in reversed(read) if usage.is_of(value.value, "DAY")]
+    return [value.value for value in reversed(read) if usage.has_duration(value.value, "DAY")]
 
 
 def _usage_stats(dataset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
     """Days are those of UTC, in whatever time zone the caller is."""
-    since = _back(info.context, usage.RANGES[arguments.get("range") or "MONTH"])
+    since = _days_ago(info.context, usage.RANGES[arguments.get("range") or "MONTH"])
     if arguments.get("startTimeMillis") is not None:
         since = _window(arguments).first
     values = _usage(info.context, dataset, since)
@@ -144,19 +144,19 @@ def _usage_stats(dataset: Entity, info: Info, **arguments: Any) -> Mapping[str, 
     ]
     return {
         "buckets": [{**bucket, "resource": dataset.name} for bucket in buckets],
-        "aggregations": Record(dataset, usage.together(values)),
+        "aggregations": Record(dataset, usage.aggregate(values)),
     }
 
 
-def _back(call: Call, span: int | None) -> int | None:
+def _days_ago(call: Call, span: int | None) -> int | None:
     return None if span is None else int(call.exchange.now * 1_000) - span
 
 
 def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
-    values = _usage(info.context, dataset, _back(info.context, 30 * _UNITS["DAY"]))
+    values = _usage(info.context, dataset, _days_ago(info.context, 30 * _UNITS["DAY"]))
     if values is None:
         return None
-    total = usage.together(values)
+    total = usage.aggregate(values)
     users: Any = total["users"]
     names = named((user["user"] for user in users), frozenset({"corpuser"}))
     return {
@@ -184,21 +184,21 @@ def _views(aspect: str) -> Field:
     return resolve
 
 
-def _length(window: Record, _info: Info) -> int:
+def _window_length(window: Record, _info: Info) -> int:
     size = window.record_or_empty("length")
     return _UNITS.get(size.text("unit") or "", 0) * (size.number("multiple") or 1)
 
 
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {
-        "datasetProfiles": _listed(_PROFILE),
+        "datasetProfiles": _values_in_window(_PROFILE),
         "latestFullTableProfile": _newest(is_whole=True),
         "latestPartitionProfile": _newest(is_whole=False),
-        "operations": _listed(_OPERATION),
+        "operations": _values_in_window(_OPERATION),
         "usageStats": _usage_stats,
         "statsSummary": _summary,
     },
     "Chart": {"statsSummary": _views("chartUsageStatistics")},
     "Dashboard": {"statsSummary": _views("dashboardUsageStatistics")},
-    "TimeWindow": {"durationMillis": _length},
+    "TimeWindow": {"durationMillis": _window_length},
 }

@@ -27,7 +27,7 @@ def page(
     return shown, {"start": start, "count": len(shown), "total": len(items)}
 
 
-def says(query: str | None, *texts: str) -> bool:
+def contains_words(query: str | None, *texts: str) -> bool:
     """Whether every word of a search stands in one of the texts; `*` and nothing: always."""
     check()  # lists are looked through one by one
     terms = (query or "").casefold().split()
@@ -35,7 +35,7 @@ def says(query: str | None, *texts: str) -> bool:
     return terms in ([], ["*"]) or all(term in within for term in terms)
 
 
-def wanted(criterion: Mapping[str, Any]) -> list[str]:
+def criterion_values(criterion: Mapping[str, Any]) -> list[str]:
     """The values of a criterion of a list, which are compared as they are."""
     condition = criterion.get("condition")
     if condition not in (None, "EQUAL", "IN"):

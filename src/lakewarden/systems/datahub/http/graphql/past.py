@@ -12,7 +12,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.timeline import writings
+from lakewarden.systems.datahub.http.timeline import known_writes
 
 _READ: Final = "timeline.read"
 _SCHEMA: Final = "schemaMetadata"
@@ -24,7 +24,7 @@ Value = Mapping[str, Any]
 def _transactions(call: Call, entity: Entity, categories: Iterable[str]) -> list[Value]:
     authorization.allow(call, _READ, entity)
     stored = call.aspects([entity]).get(entity, {})
-    return history.transactions(entity.name, writings(stored), categories)
+    return history.transactions(entity.name, known_writes(stored), categories)
 
 
 def timeline(_: object, info: Info, input: Value) -> Value:

@@ -1,4 +1,4 @@
-"""Policies: listed, made, replaced, taken away.
+"""Policies: listed, made, replaced, removed.
 
 A policy is the aspect `dataHubPolicyInfo` of its entity and the statement that it states; one
 that comes with the system is a statement alone until somebody writes it.
@@ -21,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import POLICIES
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
-from lakewarden.systems.datahub.http.graphql.paging import page, says, wanted
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, criterion_values, page
 from lakewarden.systems.datahub.http.graphql.policy_output import Policy
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases import aspects
@@ -58,7 +58,9 @@ def _matches(policy: Policy, input: Mapping[str, Any]) -> bool:
     alternatives = input.get("orFilters") or ()
     # All of them are looked at, so that one that makes no sense is refused whatever is stored.
     fits = [_fits(policy, alternative.get("and") or ()) for alternative in alternatives]
-    return (not fits or any(fits)) and says(input.get("query"), policy.name, policy.description)
+    return (not fits or any(fits)) and contains_words(
+        input.get("query"), policy.name, policy.description
+    )
 
 
 def _fits(policy: Policy, criteria: Iterable[Mapping[str, Any]]) -> bool:
@@ -74,7 +76,7 @@ def _holds(policy: Policy, criterion: Mapping[str, Any]) -> bool:
             value = "true" if policy.editable else "false"
         case other:
             raise bad(f"policies are not filtered by `{other}`; expected `state` or `editable`")
-    return (value in wanted(criterion)) != bool(criterion.get("negated"))
+    return (value in criterion_values(criterion)) != bool(criterion.get("negated"))
 
 
 def _create(_: object, info: Info, input: Mapping[str, Any]) -> str:
@@ -122,7 +124,7 @@ def _delete(_: object, info: Info, urn: str) -> str:
         aspects.drop(transaction, realm, entity)
         state = transaction.realm(realm)
         if any(table["id"] == urn for table in state.system.model.defaults):
-            # What came with the system and was taken away stays away.
+            # What came with the system and was removed stays away.
             deleted = state.realm.deleted | {urn}
             transaction.change(realm, RealmChanged(realm, replace(state.realm, deleted=deleted)))
         return urn
@@ -131,7 +133,7 @@ def _delete(_: object, info: Info, urn: str) -> str:
 
 
 def _changeable(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
-    """The policy as it is stored; raises `Failure` where there is none, or nobody changes it."""
+    """The policy as it is stored; raises `Failure` if there is none, or nobody changes it."""
     state = transaction.realm(call.exchange.realm)
     read = aspects.read(transaction.store, state, [entity]).get(entity, {})
     if POLICY not in read:

@@ -105,31 +105,31 @@ def _target(spec: Mapping[str, Any] | None, info: Info) -> Entity:
     type_name, urn = spec["resourceType"], spec["resourceUrn"]
     if urn:
         target = calls.entity(urn)
-        if kinds.word_of(target, info) != type_name:
+        if kinds.type_word(target, info) != type_name:
             raise bad(f"`{urn}` is not of type `{type_name}`")
         return target
     types = (Entity(type, "") for type in info.context.state.system.model.types)
     of_type = next(
-        (candidate for candidate in types if kinds.word_of(candidate, info) == type_name), None
+        (candidate for candidate in types if kinds.type_word(candidate, info) == type_name), None
     )
     if of_type is None or type_name == "OTHER":
         raise bad(f"there is no type `{type_name}` to be asked about")
     return of_type
 
 
-def _debugged(_: object, info: Info, userUrn: str) -> Mapping[str, Any]:  # noqa: N803 — the schema's name
+def _access_report(_: object, info: Info, userUrn: str) -> Mapping[str, Any]:  # noqa: N803 — the schema's name
     call: Call = info.context
     user = calls.entity(userUrn, "corpuser")
     authorization.allow(call, "access.debug", user)
-    standing = evaluation.standing(call.state, Principal(USER, user.name), call.exchange.now)
+    access = evaluation.effective_access(call.state, Principal(USER, user.name), call.exchange.now)
     return {
-        "roles": standing.roles,
-        "groups": standing.groups,
-        "groupsWithRoles": standing.groups_with_roles,
-        "rolesViaGroups": standing.roles_via_groups,
-        "allRoles": sorted({*standing.roles, *standing.roles_via_groups}),
-        "policies": standing.policies,
-        "privileges": standing.privileges,
+        "roles": access.roles,
+        "groups": access.groups,
+        "groupsWithRoles": access.groups_with_roles,
+        "rolesViaGroups": access.roles_via_groups,
+        "allRoles": sorted({*access.roles, *access.roles_via_groups}),
+        "policies": access.policies,
+        "privileges": access.privileges,
     }
 
 
@@ -137,7 +137,7 @@ RESOLVERS: Final[Resolvers] = {
     "Query": {
         "me": _me,
         "getGrantedPrivileges": _granted,
-        "debugAccess": _debugged,
+        "debugAccess": _access_report,
     },
     "PlatformPrivileges": {
         **{member: _on_platform(operation) for member, operation in _PLATFORM.items()},

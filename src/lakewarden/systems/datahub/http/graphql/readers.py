@@ -5,7 +5,7 @@
 - Any other object: the record that stands there. A record without what it must have counts as
   not there.
 
-What is not there is the declared default, or else null; where that is not allowed, empty or zero.
+What does not exist is the declared default, or else null; where that is not allowed, empty or zero.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ _PLAIN: Final = {"Boolean": bool, "Float": float, "ID": str, "Int": int, "Long":
 
 
 def _member_reader(type: GraphQLOutputType, *, or_null: bool = False) -> tuple[ReadMember, Any]:
-    """How a member is read for a scalar or enum, and what stands for one that is not there.
+    """How a member is read for a scalar or enum, and what stands for one that does not exist.
 
-    `or_null`: a list that is not there is null, and not an empty one.
+    `or_null`: a list that does not exist is null, and not an empty one.
     """
     named = get_named_type(type)
     if isinstance(get_nullable_type(type), GraphQLList):

@@ -13,7 +13,7 @@ from typing import Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, RecordPath, aspect
@@ -46,8 +46,8 @@ def urns(record: Record, path: tuple[str, ...]) -> list[object]:
         reached: list[object] = []
         for holder in values:
             if isinstance(holder, Mapping):
-                value = untagged(holder.get(key))
-                reached += map(untagged, value) if isinstance(value, list) else (value,)
+                value = without_avro_type(holder.get(key))
+                reached += map(without_avro_type, value) if isinstance(value, list) else (value,)
         values = reached
     return values
 

@@ -18,7 +18,7 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
-from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.relationships import relationships
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.user_settings import default_view
@@ -36,7 +36,7 @@ _MOST: Final = 200
 Input = Mapping[str, Any]
 
 
-def is_one(entity: Entity, read: Mapping[str, Aspect]) -> bool:
+def is_service_account(entity: Entity, read: Mapping[str, Aspect]) -> bool:
     """Whether the entity with these aspects is a service account."""
     subtypes = read.get("subTypes")
     names = None if subtypes is None else subtypes.value.get("typeNames")
@@ -47,7 +47,7 @@ def check(transaction: WriteTransaction, realm: str, entity: Entity) -> None:
     """Raises `Failure` 404 unless the entity is a service account."""
     state = transaction.realm(realm)
     read = aspects.read(transaction.store, state, [entity]).get(entity, {})
-    if not is_one(entity, read) or native_user.is_of_directory(
+    if not is_service_account(entity, read) or native_user.is_of_directory(
         transaction.state, state, entity.name
     ):
         raise missing(entity.name)
@@ -71,7 +71,7 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         ]
         aspects.write(transaction, call.exchange.realm, writes, call.actor.name)
         read = aspects.read(transaction.store, transaction.realm(call.exchange.realm), [account])
-        return _shown(account, read[account])
+        return _account_record(account, read[account])
 
     return authorization.write(
         call, OPERATION, NO_RESOURCE, create_account, {"account": account.name}
@@ -96,8 +96,10 @@ def _delete(_: object, info: Info, urn: str) -> bool:
 def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, OPERATION)
-    matching = [_shown(user, read) for user, read in _all(call).items()]
-    matching = [account for account in matching if says(input.get("query"), *_texts(account))]
+    matching = [_account_record(user, read) for user, read in _all_accounts(call).items()]
+    matching = [
+        account for account in matching if contains_words(input.get("query"), *_texts(account))
+    ]
     listed, numbers = page(matching, input, call.exchange.services.page_rows)
     return {**numbers, "serviceAccounts": listed}
 
@@ -107,34 +109,36 @@ def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
     authorization.allow(call, OPERATION)
     account = calls.entity(urn, _TYPE)
     read = call.aspects([account]).get(account, {})
-    is_known = is_one(account, read) and not native_user.is_of_directory(
+    is_known = is_service_account(account, read) and not native_user.is_of_directory(
         call.exchange.state, call.state, account.name
     )
-    return _shown(account, read) if is_known else None
+    return _account_record(account, read) if is_known else None
 
 
-def _all(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
+def _all_accounts(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
     """The service accounts, in order of their URNs, with their aspects."""
     snapshot = call.state.matrix.snapshot
     named = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
     likely = sorted(user for user in named if user.name.startswith(_PREFIX))
     state = call.exchange.state
     own = (user for user in likely if not native_user.is_of_directory(state, call.state, user.name))
-    return {user: read for user, read in call.aspects(own).items() if is_one(user, read)}
+    return {
+        user: read for user, read in call.aspects(own).items() if is_service_account(user, read)
+    }
 
 
-def without(call: Call, users: Sequence[Entity]) -> list[Entity]:
+def without_service_accounts(call: Call, users: Sequence[Entity]) -> list[Entity]:
     """The users that are no service accounts: whoever lists people is not shown these.
 
     SOURCE: ListUsersResolver, which filters by the subtype.
     """
     likely = [user for user in users if user.name.startswith(_PREFIX)]
     read = call.aspects(likely) if likely else {}
-    programs = {user for user in likely if is_one(user, read.get(user, {}))}
+    programs = {user for user in likely if is_service_account(user, read.get(user, {}))}
     return [user for user in users if user not in programs]
 
 
-def _shown(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
+def _account_record(account: Entity, read: Mapping[str, Aspect]) -> Mapping[str, Any]:
     info, created = read.get("corpUserInfo"), read["subTypes"].created
     about = {} if info is None else info.value
     return {

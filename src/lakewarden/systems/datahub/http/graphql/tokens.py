@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql import authorization, entities, ser
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
-from lakewarden.systems.datahub.http.graphql.paging import page, wanted
+from lakewarden.systems.datahub.http.graphql.paging import criterion_values, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases import aspect_guard, aspects
 from lakewarden.systems.datahub.use_cases.account_status import ROOT, SYSTEM
@@ -119,7 +119,9 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     filters = input.get("filters") or ()
     authorization.allow(call, "token.list", _owner_asked_about(filters))
-    matching = [token for token in _valid(call) if all(_holds(token, filter) for filter in filters)]
+    matching = [
+        token for token in _valid_tokens(call) if all(_holds(token, filter) for filter in filters)
+    ]
     shown, numbers = page(matching, input, call.exchange.services.page_rows)
     return {**numbers, "tokens": shown}
 
@@ -131,17 +133,17 @@ def _owner_asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
         if filter["field"] not in _FILTERS:
             expected = " or ".join(f"`{field}`" for field in _FILTERS)
             raise bad(f"tokens are not filtered by `{filter['field']}`; expected {expected}")
-        values = wanted(filter)
+        values = criterion_values(filter)
         if filter["field"] == "ownerUrn" and not filter.get("negated") and len(values) == 1:
             about = calls.entity(values[0], "corpuser")
     return about
 
 
 def _holds(metadata: Metadata, filter: Mapping[str, Any]) -> bool:
-    return (metadata[filter["field"]] in wanted(filter)) != bool(filter.get("negated"))
+    return (metadata[filter["field"]] in criterion_values(filter)) != bool(filter.get("negated"))
 
 
-def _valid(call: Call) -> list[Metadata]:
+def _valid_tokens(call: Call) -> list[Metadata]:
     """The tokens that are valid in this realm alone and now, the newest first."""
     exchange, realm = call.exchange, call.state.realm
     valid = [
@@ -155,7 +157,7 @@ def _valid(call: Call) -> list[Metadata]:
 
 
 def _metadata(token: Token, value: Mapping[str, object], realm: Realm) -> Metadata:
-    """What is shown of a token; one that was made elsewhere is its user's own."""
+    """What is shown of a token; one that was created elsewhere is its user's own."""
     actor, owner = actor_of(token, realm), value.get("ownerUrn")
     description = value.get("description")
     return {
@@ -175,7 +177,7 @@ def _revoke(_: object, info: Info, tokenId: str) -> bool:  # noqa: N803 — the 
     call: Call = info.context
     id = tokenId.removeprefix(_PREFIX)
     realm = call.exchange.realm
-    metadata = next((token for token in _valid(call) if token["id"] == id), None)
+    metadata = next((token for token in _valid_tokens(call) if token["id"] == id), None)
     # Only those who manage all tokens learn that one does not exist.
     owner = NO_RESOURCE if metadata is None else calls.entity(metadata["ownerUrn"], "corpuser")
 
@@ -194,7 +196,7 @@ def _metadata_of(_: object, info: Info, token: str) -> Metadata:
     call: Call = info.context
     authorization.allow(call, "token.metadata")
     stored = call.exchange.state.tokens.get(tokens.digest(token))
-    for metadata in _valid(call):
+    for metadata in _valid_tokens(call):
         if stored is not None and metadata["id"] == stored.id:
             return metadata
     raise Failure(404, "there is no such token")

@@ -38,7 +38,7 @@ _documents = ValidDocuments()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GraphQLRequest:
     """What a body holds."""
 
     query: str
@@ -68,7 +68,7 @@ def serve(exchange: Exchange) -> Reply:
         return _reply({"data": None, "errors": [entry(error)]})
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the document nests too deep"))]})
-    return _executed(call, document, query)
+    return _execute(call, document, query)
 
 
 def unauthenticated(why: str) -> Reply:
@@ -93,7 +93,7 @@ def _introspects(exchange: Exchange) -> bool:
     return allowed == "all" or (allowed == "authenticated" and is_proven)
 
 
-def _read(body: bytes) -> Asked:
+def _read(body: bytes) -> GraphQLRequest:
     value = read(body)
     if isinstance(value, list):
         raise invalid("several requests in one are not allowed")
@@ -107,10 +107,10 @@ def _read(body: bytes) -> Asked:
         raise invalid("expected `variables` to be an object")
     if operation is not None and not isinstance(operation, str):
         raise invalid("expected `operationName` to be a string")
-    return Asked(query, variables or {}, operation)
+    return GraphQLRequest(query, variables or {}, operation)
 
 
-def _executed(call: Call, document: DocumentNode, query: Asked) -> Reply:
+def _execute(call: Call, document: DocumentNode, query: GraphQLRequest) -> Reply:
     try:
         result = execute_sync(
             schema(),

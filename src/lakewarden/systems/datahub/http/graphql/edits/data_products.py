@@ -102,7 +102,7 @@ def _add(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
     stamps = {"created": edit.stamp, "lastModified": edit.stamp}
     records = [{"destinationUrn": asset.name, **stamps} for asset in assets]
     value = edit.value(product, _ASPECT)
-    value["assets"] = shapes.added(value, "assets", "destinationUrn", records)
+    value["assets"] = shapes.with_records(value, "assets", "destinationUrn", records)
     edit.put(product, _ASPECT, value)
 
 

@@ -80,7 +80,7 @@ def put_name(edit: Edit, entity: Entity, name: str) -> None:
     edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), member: name})
 
 
-def _named(_: Call, input: Input) -> list[Entity]:
+def _named_entity(_: Call, input: Input) -> list[Entity]:
     entity = targets.parsed("urn", input["urn"])
     if entity.type not in shapes.NAMES:
         raise bad(f"`urn`: the name of a `{entity.type}` cannot be changed")
@@ -97,7 +97,7 @@ RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "updateDescription": page_edit.PageEdit(_places, _ask, _write),
         "updateName": page_edit.change(
-            _named, "entity.rename", _rename, reads={"name": page_edit.name}
+            _named_entity, "entity.rename", _rename, reads={"name": page_edit.name}
         ),
     }
 }

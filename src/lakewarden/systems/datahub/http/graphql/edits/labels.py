@@ -1,4 +1,4 @@
-"""Tags and glossary terms: attached to entities and their columns, and taken away."""
+"""Tags and glossary terms: attached to entities and their columns, and removed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.records import Input
@@ -38,11 +38,11 @@ Change = Callable[[Label, Value, Sequence[Entity]], None]
 def add(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
     """Attaches labels; those that are there stay as they are."""
     records = [{label.member: entity.name} for entity in labels]
-    holder[label.list] = shapes.added(holder, label.list, label.member, records)
+    holder[label.list] = shapes.with_records(holder, label.list, label.member, records)
 
 
 def remove(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
-    """Takes labels away; what else is there stays."""
+    """Removes labels; what else is there stays."""
     urns = {entity.name for entity in labels}
     holder[label.list] = shapes.selected(
         holder, label.list, label.member, lambda urn: urn not in urns
@@ -67,7 +67,7 @@ def put(
         return
     schema = shapes.begun(edit, place.entity, "editableSchemaMetadata")
     column = shapes.column(schema, place.column)
-    holder = untagged(column.get(label.aspect))
+    holder = without_avro_type(column.get(label.aspect))
     value = dict(holder) if isinstance(holder, dict) else {}
     if label is TERM:
         value["auditStamp"] = edit.stamp
@@ -85,7 +85,7 @@ def _editing(label: Label, change: Change, argument: str) -> page_edit.PageEdit:
     def ask_each(edit: Edit, place: EditTarget, input: Input) -> None:
         ask(edit, label, place)
         if label is TAG:
-            # Also for a tag that is there already, or is not: nothing else would ask then.
+            # Also for a tag that already exists, or is not: nothing else would ask then.
             operation = label.column_operation if place.column else label.operation
             edit.ask(operation, place.entity, subresources=tuple(input[argument]))
 

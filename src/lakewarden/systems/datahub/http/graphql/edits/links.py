@@ -50,29 +50,31 @@ def new(edit: Edit, address: str, label: str) -> Value:
 
 
 def _add(edit: Edit, links: Links, input: Input) -> Links:
-    if any(_is(link, input["linkUrl"], input["label"]) for link in links):
+    if any(_matches(link, input["linkUrl"], input["label"]) for link in links):
         return links
     return [*links, {**new(edit, input["linkUrl"], input["label"]), **_settings(input)}]
 
 
 def _update(edit: Edit, links: Links, input: Input) -> Links:
     address = input.get("currentUrl") or input["linkUrl"]
-    matching = (n for n, link in enumerate(links) if _is(link, address, input.get("currentLabel")))
+    matching = (
+        n for n, link in enumerate(links) if _matches(link, address, input.get("currentLabel"))
+    )
     at = next(matching, None)
     if at is None:
         raise Failure(404, f"there is no link to `{address}`")
     before, after = links[:at], links[at + 1 :]
-    if any(_is(link, input["linkUrl"], input["label"]) for link in (*before, *after)):
+    if any(_matches(link, input["linkUrl"], input["label"]) for link in (*before, *after)):
         raise Failure(409, f"the link to `{input['linkUrl']}` already exists")
     changes = {"url": input["linkUrl"], "description": input["label"], "updateStamp": edit.stamp}
     return [*before, {**links[at], **changes, **_settings(input)}, *after]
 
 
 def _remove(_: Edit, links: Links, input: Input) -> Links:
-    return [link for link in links if not _is(link, input["linkUrl"], input.get("label"))]
+    return [link for link in links if not _matches(link, input["linkUrl"], input.get("label"))]
 
 
-def _is(link: object, address: str, label: str | None) -> bool:
+def _matches(link: object, address: str, label: str | None) -> bool:
     """Whether a link has the address, and the label if one is given."""
     if not isinstance(link, dict) or link.get("url") != address:
         return False

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
@@ -34,12 +34,12 @@ def owners_of(inputs: Iterable[Input], otherwise: str | None = None) -> list[Val
         types = _ACTORS.values() if owner_type is None else (_ACTORS[owner_type],)
         argument = "owner" if "owner" in input else "ownerUrn"
         owner = targets.parsed(argument, input[argument], *types)
-        type = _typed(input.get("type"), input.get("ownershipTypeUrn"), otherwise)
+        type = _with_type(input.get("type"), input.get("ownershipTypeUrn"), otherwise)
         owners.append({"owner": owner.name, **type, "source": {"type": "MANUAL"}})
     return owners
 
 
-def _typed(type: str | None, urn: str | None, otherwise: str | None) -> Value:
+def _with_type(type: str | None, urn: str | None, otherwise: str | None) -> Value:
     if urn is None and type is None:
         urn = otherwise
     if urn is not None:
@@ -69,7 +69,7 @@ def add(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
     value = shapes.begun(edit, entity, "ownership")
     stored = shapes.members(value, "owners")
     for owner in owners:
-        if not any(_is(old, owner["owner"], _type_of(owner)) for old in stored):
+        if not any(_is_owner(old, owner["owner"], _type_of(owner)) for old in stored):
             stored.append(owner)
     _put(edit, entity, value, stored)
 
@@ -80,7 +80,7 @@ def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
     staying = [
         old
         for old in shapes.members(value, "owners")
-        if any(_is(old, owner["owner"], _type_of(owner)) for owner in owners)
+        if any(_is_owner(old, owner["owner"], _type_of(owner)) for owner in owners)
     ]
     _put(edit, entity, value, staying)
     add(edit, entity, owners)
@@ -93,7 +93,7 @@ def remove(edit: Edit, entity: Entity, owners: Iterable[Entity], type: str | Non
     staying = [
         old
         for old in shapes.members(value, "owners")
-        if not any(_is(old, name, _type_of(old) if type is None else type) for name in names)
+        if not any(_is_owner(old, name, _type_of(old) if type is None else type) for name in names)
     ]
     _put(edit, entity, value, staying)
 
@@ -104,35 +104,35 @@ def _put(edit: Edit, entity: Entity, value: Value, owners: list[Any]) -> None:
     edit.put(entity, "ownership", {**value, "owners": owners, "lastModified": edit.stamp})
 
 
-def _is(owner: object, name: str, type: str) -> bool:
-    if not isinstance(owner, dict) or untagged(owner.get("owner")) != name:
+def _is_owner(owner: object, name: str, type: str) -> bool:
+    if not isinstance(owner, dict) or without_avro_type(owner.get("owner")) != name:
         return False
     return _type_of(owner) == type
 
 
 def _type_of(owner: Mapping[str, Any]) -> str:
     """The type's URN; for an older word that has none, the word."""
-    type = str(untagged(owner.get("type", _NONE)))
-    return str(untagged(owner.get("typeUrn")) or _URNS.get(type, type))
+    type = str(without_avro_type(owner.get("type", _NONE)))
+    return str(without_avro_type(owner.get("typeUrn")) or _URNS.get(type, type))
 
 
-def _given(call: Call, argument: str, input: Input) -> list[Value]:
+def _input_owners(call: Call, argument: str, input: Input) -> list[Value]:
     """Owners of an input: those of its list `owners`, or the one that it names itself."""
     inputs = targets.bounded(call, argument, input[argument]) if argument == "owners" else [input]
     return owners_of(inputs, input.get("ownershipTypeUrn"))
 
 
-def _adding(argument: str) -> page_edit.PageEdit:
+def _add_owners(argument: str) -> page_edit.PageEdit:
     return page_edit.change(
         targets.entities,
         _EDIT,
         lambda edit, entity, input: add(edit, entity, input[argument]),
-        reads={argument: _given},
+        reads={argument: _input_owners},
         check=lambda edit, input: check(edit, input[argument]),
     )
 
 
-def _removing(argument: str) -> page_edit.PageEdit:
+def _remove_owners(argument: str) -> page_edit.PageEdit:
     def write(edit: Edit, entity: Entity, input: Input) -> None:
         remove(edit, entity, input[argument], input["input"].get("ownershipTypeUrn"))
 
@@ -143,10 +143,10 @@ def _removing(argument: str) -> page_edit.PageEdit:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "addOwner": _adding("ownerUrn"),
-        "addOwners": _adding("owners"),
-        "batchAddOwners": _adding("owners"),
-        "removeOwner": _removing("ownerUrn"),
-        "batchRemoveOwners": _removing("ownerUrns"),
+        "addOwner": _add_owners("ownerUrn"),
+        "addOwners": _add_owners("owners"),
+        "batchAddOwners": _add_owners("owners"),
+        "removeOwner": _remove_owners("ownerUrn"),
+        "batchRemoveOwners": _remove_owners("ownerUrns"),
     }
 }

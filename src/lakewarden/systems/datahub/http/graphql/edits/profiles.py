@@ -38,10 +38,10 @@ def _updating(type: str, aspect: str, operation: str) -> page_edit.PageEdit:
         changed = {_MEMBERS.get(key, key): value for key, value in input["input"].items()}
         edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **changed})
 
-    return page_edit.change(page_edit.by_urn(type), ask, update, reads={"input": _provided})
+    return page_edit.change(page_edit.by_urn(type), ask, update, reads={"input": _provided_members})
 
 
-def _provided(_: Call, argument: str, input: Input) -> Input:
+def _provided_members(_: Call, argument: str, input: Input) -> Input:
     """The members of the input that are given; raises `Failure` 400 for what no page could show."""
     provided = {key: value for key, value in input[argument].items() if value is not None}
     if "pictureLink" in provided:

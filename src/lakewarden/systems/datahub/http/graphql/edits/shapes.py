@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import empty_records as required
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -44,7 +44,7 @@ STAMPED: Final = (
 
 def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
     """The aspect as it is, with the members that it must have; to be changed and put."""
-    value = {**required.begun(aspect, edit.stamp), **edit.value(entity, aspect)}
+    value = {**required.initial_aspect(aspect, edit.stamp), **edit.value(entity, aspect)}
     if aspect in _NAMED:
         value.setdefault("name", datahub.key_parts(entity.name)[-1])
     if aspect in STAMPED:
@@ -55,17 +55,19 @@ def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
 
 
 def members(holder: Mapping[str, Any], key: str) -> list[Any]:
-    """A list within an aspect, of plain members; empty where there is none."""
-    listed = untagged(holder.get(key))
-    return [untagged(item) for item in listed] if isinstance(listed, list) else []
+    """A list within an aspect, of plain members; empty if there is none."""
+    listed = without_avro_type(holder.get(key))
+    return [without_avro_type(item) for item in listed] if isinstance(listed, list) else []
 
 
 def reference_in(record: object, member: str) -> object:
-    """The URN that a record of a list has in a member; None for what is no record."""
-    return untagged(record.get(member)) if isinstance(record, dict) else None
+    """The URN that a record of a list has in a member; None for an invalid record."""
+    return without_avro_type(record.get(member)) if isinstance(record, dict) else None
 
 
-def added(holder: Mapping[str, Any], key: str, member: str, records: Iterable[Value]) -> list[Any]:
+def with_records(
+    holder: Mapping[str, Any], key: str, member: str, records: Iterable[Value]
+) -> list[Any]:
     """A list with records added; those whose entity is in it already stay as they are."""
     old = members(holder, key)
     urns = {reference_in(record, member) for record in old}
@@ -83,7 +85,7 @@ def column(schema: Value, path: str) -> Value:
     """The edits of a column, in `editableSchemaMetadata`, to be changed in place."""
     columns = schema["editableSchemaFieldInfo"] = members(schema, "editableSchemaFieldInfo")
     for column in columns:
-        if isinstance(column, dict) and untagged(column.get("fieldPath")) == path:
+        if isinstance(column, dict) and without_avro_type(column.get("fieldPath")) == path:
             return column
     added: Value = {"fieldPath": path}
     columns.append(added)

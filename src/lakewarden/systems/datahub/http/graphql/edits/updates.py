@@ -33,7 +33,7 @@ Put = Callable[[Edit], None]
 """Puts one part of an update, once all parts were asked about."""
 
 
-def _asked(edit: Edit, entity: Entity, input: Input) -> list[Put]:
+def _authorized_parts(edit: Edit, entity: Entity, input: Input) -> list[Put]:
     """Asks about each part that is given; how to put them, in order."""
     puts: list[Put] = []
     for key, ask in _PARTS.items():
@@ -145,7 +145,7 @@ def _update_many(_: object, info: Info, input: list[Input]) -> list[Entity | Non
 
 def _update(info: Info, updates: list[tuple[Entity, Input]]) -> None:
     def update(edit: Edit) -> None:
-        puts = [put for entity, input in updates for put in _asked(edit, entity, input)]
+        puts = [put for entity, input in updates for put in _authorized_parts(edit, entity, input)]
         targets.check_there(edit, *(entity for entity, _ in updates))
         for put in puts:
             put(edit)

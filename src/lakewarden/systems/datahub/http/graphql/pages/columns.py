@@ -36,7 +36,7 @@ _RAW: Final = ("rawSchema", "tableSchema", "schema", "documentSchema")
 """Where the records of platforms keep their schema."""
 
 
-def word_of_type(column: Record) -> str | None:
+def column_type_word(column: Record) -> str | None:
     """The type: the record that stands in `type.type`, by its name; None: nobody knows."""
     outer = column.value.get("type")
     inner = outer.get("type") if isinstance(outer, Mapping) else None
@@ -46,7 +46,7 @@ def word_of_type(column: Record) -> str | None:
 
 def type_of(column: Record, _info: Info) -> str:
     """The type of a column; STRUCT: nobody knows."""
-    return word_of_type(column) or "STRUCT"
+    return column_type_word(column) or "STRUCT"
 
 
 def _newest(entity: Entity, info: Info, version: int | None = None) -> Record | None:

@@ -40,7 +40,7 @@ def _assets(_: object, info: Info, urn: str, input: Input) -> Mapping[str, Any] 
 
 
 def _siblings(dataset: Entity, info: Info, input: Input) -> Mapping[str, Any]:
-    """What is found among the siblings; where there are none, nothing."""
+    """What is found among the siblings; if there are none, nothing."""
     siblings = follow(info.context, dataset, _SIBLINGS)
     if not siblings:
         return {"count": 0, "total": 0, "searchResults": [], "facets": []}

@@ -15,7 +15,7 @@ from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import edges
 from lakewarden.systems.datahub.aspects.edges import Lineage
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.meaning import target
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization, references
@@ -37,7 +37,7 @@ def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
     call.start_list()
     period = Period(input.get("startTimeMillis"), input.get("endTimeMillis"))
-    near = [step for step in _beside(call, entity, input["direction"]) if period.has(step.said)]
+    near = [step for step in _neighbours(call, entity, input["direction"]) if period.has(step.said)]
     stored = near
     if not input.get("includeGhostEntities"):
         stored = [step for step in near if is_there(call.state, step.other)]
@@ -67,7 +67,7 @@ def is_there(state: RealmState, entity: Entity) -> bool:
     return is_known(state, entity)
 
 
-def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
+def _neighbours(call: Call, entity: Entity, direction: str) -> list[Step]:
     """What is next to the entity, of what the caller is shown."""
     way = Lineage(direction)
     group = call.group(entity)
@@ -85,7 +85,7 @@ def _beside(call: Call, entity: Entity, direction: str) -> list[Step]:
         except LimitExceeded:  # too much of all together may be little of each
             return {}
 
-    of_group = call.cached((_beside, id(group), way), find_all)
+    of_group = call.cached((_neighbours, id(group), way), find_all)
     return of_group[entity] if entity in of_group else find([entity])[entity]
 
 
@@ -94,29 +94,33 @@ def _visible(call: Call, steps: Iterable[Step]) -> Collection[Entity]:
     urns = [
         urn
         for step in steps
-        for urn in (made(step.said)[1], changed(step.said)[1], untagged(step.said.get("query")))
+        for urn in (
+            made(step.said)[1],
+            changed(step.said)[1],
+            without_avro_type(step.said.get("query")),
+        )
     ]
     return frozenset(authorization.visible(call, named(urns)))
 
 
 def _relationship(entity: Entity, step: Step, visible: Collection[Entity]) -> Shown:
     (made_on, maker), (changed_on, changer) = made(step.said), changed(step.said)
-    by = _among(untagged(step.said.get("query")), visible)
+    by = _visible_columns(without_avro_type(step.said.get("query")), visible)
     path = [entity, step.other] if by is None else [entity, by, step.other]
     return {
         "type": step.type,
         "entity": step.other,
         "degree": 1,
         "createdOn": made_on,
-        "createdActor": _among(maker, visible),
+        "createdActor": _visible_columns(maker, visible),
         "updatedOn": changed_on,
-        "updatedActor": _among(changer, visible),
+        "updatedActor": _visible_columns(changer, visible),
         "isManual": is_by_hand(step.said),
         "paths": [{"path": path}],
     }
 
 
-def _among(urn: object, visible: Collection[Entity]) -> Entity | None:
+def _visible_columns(urn: object, visible: Collection[Entity]) -> Entity | None:
     entity, problem = target(urn, frozenset()) if isinstance(urn, str) else (None, "none")
     return entity if not problem and entity in visible else None
 
@@ -127,10 +131,10 @@ _COLUMNS: Final = frozenset({edges.COLUMN})
 
 def _of_dataset(entity: Entity, info: Info) -> list[Shown] | None:
     record = aspect(info.context, entity, "upstreamLineage")
-    return _fine(record, info) if record.value else None
+    return _fine_grained(record, info) if record.value else None
 
 
-def _fine(record: Record, info: Info) -> list[Shown]:
+def _fine_grained(record: Record, info: Info) -> list[Shown]:
     """The columns at both ends; nothing where the caller is shown none at one of them."""
     shown = []
     for lineage_entry in record.records("fineGrainedLineages"):
@@ -153,5 +157,5 @@ def _refs(call: Call, edge: Record, key: str) -> list[Shown]:
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {"fineGrainedLineages": _of_dataset},
     "SemanticModel": {"fineGrainedLineages": _of_dataset},
-    "DataJobInputOutput": {"fineGrainedLineages": _fine},
+    "DataJobInputOutput": {"fineGrainedLineages": _fine_grained},
 }

@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edges import children
-from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 
 Input = Mapping[str, Any]
@@ -41,7 +41,7 @@ def _matching(call: Call, entities: list[Entity], query: str | None) -> list[Ent
     if (query or "*").strip() in ("", "*"):
         return entities
     call.together(entities)
-    return [entity for entity in entities if says(query, *_texts(call, entity))]
+    return [entity for entity in entities if contains_words(query, *_texts(call, entity))]
 
 
 def _texts(call: Call, entity: Entity) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _queries(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     dataset, source = input.get("datasetUrn"), input.get("source")
     ids = call.state.matrix.snapshot.of_type("query")
     if dataset is not None:
-        ids &= _about(call, calls.entity(dataset, "dataset"))
+        ids &= _query_ids(call, calls.entity(dataset, "dataset"))
     queries = _matching(call, _visible(call, ids), input.get("query"))
     if source is not None:
         call.together(queries)
@@ -96,7 +96,7 @@ def _queries(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     return _page(call, queries, input, "queries")
 
 
-def _about(call: Call, dataset: Entity) -> BitMap:
+def _query_ids(call: Call, dataset: Entity) -> BitMap:
     """The ids of the queries about a dataset or one of its columns."""
     coded = call.state.matrix.snapshot.coded
     id, edges = coded.tree.find(dataset), coded.relations.get("subject")

@@ -1,4 +1,4 @@
-"""Entities by their URNs. What is not there and what the caller is not shown are alike null."""
+"""Entities by their URNs. What does not exist and what the caller is not shown are alike null."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shown(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
 
 
 def by_urn(types: Iterable[str], operation: str | None) -> Field:
-    """A field that shows an entity; to whoever may do the operation, if there is one."""
+    """A field that shows an entity; to those who may do the operation, if there is one."""
 
     def look_up(_: object, info: Info, urn: str) -> Entity | None:
         call: Call = info.context

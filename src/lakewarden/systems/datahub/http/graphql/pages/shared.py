@@ -11,7 +11,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import entity_privileges
 from lakewarden.systems.datahub.http.graphql.entities import is_known
-from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.pages import associations, placing, stored_aspects
 from lakewarden.systems.datahub.http.graphql.pages.lineage import lineage
 from lakewarden.systems.datahub.http.graphql.relationships import relationships
@@ -34,6 +34,6 @@ SHARED: Final[Fields] = {
     "lineage": lineage,
     "privileges": entity_privileges.resolve,
     "relationships": relationships,
-    "type": word_of,
+    "type": type_word,
     "urn": _urn,
 }

@@ -1,4 +1,4 @@
-"""Aspects as they are stored, to whoever may read the entity by the other APIs; and since when."""
+"""Stored aspects, for those who may read the entity by the other APIs; and since when."""
 
 from __future__ import annotations
 

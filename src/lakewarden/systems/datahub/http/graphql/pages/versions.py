@@ -9,7 +9,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.references import at, naming
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.results import searched
@@ -30,7 +30,7 @@ def _search(of: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, An
     with search_session(call.exchange, view_authorization.hits) as search:
         ids = Neighbours(search.texts()).sources(of, ["VersionOf"]) & search.index.tree.stored
         versions = [search.index.tree.entity(id) for id in ids]
-    types = input.get("types") or sorted({word_of(version, info) for version in versions})
+    types = input.get("types") or sorted({type_word(version, info) for version in versions})
     return searched(info, input, types, among=[version.name for version in versions])
 
 

@@ -17,7 +17,7 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import KINDS, types_of
-from lakewarden.systems.datahub.http.graphql.paging import says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _VIEW: Final = "analytics.view"
@@ -71,8 +71,8 @@ def _metadata_charts(_: object, info: Info, input: Mapping[str, Any]) -> list[Ma
         ids &= _with_target(call, "domain", calls.entity(domain, "domain"))
     tree = call.state.matrix.snapshot.coded.tree
     query = input.get("query")
-    if not says(query):
-        ids = BitMap(id for id in ids if says(query, tree.entity(id).name))
+    if not contains_words(query):
+        ids = BitMap(id for id in ids if contains_words(query, tree.entity(id).name))
     return [_group(list(_landscape(call, ids)))]
 
 

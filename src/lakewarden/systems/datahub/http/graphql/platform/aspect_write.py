@@ -71,7 +71,7 @@ class AspectChanges:
             raise Failure(409, f"`{entity.name}` exists already")
 
     def value(self, entity: Entity, aspect: str) -> Value:
-        """An aspect as it is stored, to be changed and put back; empty where there is none."""
+        """An aspect as it is stored, to be changed and put back; empty if there is none."""
         read = aspects.read(self.transaction.store, self.transaction.realm(self.realm), [entity])
         stored = read.get(entity, {}).get(aspect)
         return {} if stored is None else dict(stored.value)
@@ -97,7 +97,7 @@ class AspectChanges:
         aspects.write(self.transaction, self.realm, writes, self.call.actor.name)
 
     def drop(self, entity: Entity) -> None:
-        """Deletes an entity; raises `Failure` 404 where there is none."""
+        """Deletes an entity; raises `Failure` 404 if there is none."""
         if not aspects.drop(self.transaction, self.realm, entity):
             raise missing(entity.name)
 

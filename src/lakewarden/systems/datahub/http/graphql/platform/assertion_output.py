@@ -111,7 +111,7 @@ def _path(column: Entity) -> str:
 
 
 def _runs(assertion: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
-    """What came of it, the newest first; null for whoever may not read what is timed."""
+    """What came of it, the newest first; null for those who may not read what is timed."""
     call: Call = info.context
     if not timed.may_read(call, assertion):
         return None

@@ -41,7 +41,7 @@ _KIND: Final = Kind(
 
 
 def _of_result(result: Record, info: Info) -> Entity | None:
-    """The test; null for one that is not there any more."""
+    """The test; null for one that no longer exists."""
     call: Call = info.context
     test = shapes.entity(result.get("test"), _TYPE)
     return test if test is not None and is_known(call.state, test) else None

@@ -109,5 +109,5 @@ RESOLVERS: Final[Resolvers] = {
         "addBusinessAttribute": AspectWrite(_columns, _asks, _add, {_URN: reference(TYPE)}),
         "removeBusinessAttribute": AspectWrite(_columns, _asks, _remove, {_URN: reference(TYPE)}),
     },
-    "BusinessAttributeInfo": {"type": lambda attribute, _info: columns.word_of_type(attribute)},
+    "BusinessAttributeInfo": {"type": lambda attribute, _info: columns.column_type_word(attribute)},
 }

@@ -34,7 +34,7 @@ _MANAGE: Final = "connection.manage"
 def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
     if "urn" in input:
         changes.check_there(connection)
-    details = sealed.written(changes, connection, _ASPECT)
+    details = sealed.stored_without_secret(changes, connection, _ASPECT)
     members_of_input = provided(members("name"), input)
     changes.put(connection, _ASPECT, {**details, "type": "JSON", **members_of_input})
     if input.get("platformUrn") is not None:
@@ -67,7 +67,7 @@ def _details(connection: Entity, info: Info) -> Mapping[str, Any]:
 
 
 def _json(_: object, _info: Info) -> None:
-    raise sealed.never_given("what a connection is made with")
+    raise sealed.sealed_failure("what a connection is made with")
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -29,7 +29,7 @@ from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
 
-def _answered(_: Call, input: Input) -> list[Entity]:
+def _answer_target(_: Call, input: Input) -> list[Entity]:
     """The form, the asset, and the columns that the answer is about."""
     asset, form = calls.entity(input["urn"]), calls.entity(input["formUrn"], forms.TYPE)
     columns = [column(calls.entity(asset.name, "dataset"), path) for path in _paths(input)]
@@ -48,11 +48,11 @@ def _submit(changes: AspectChanges, entities: Sequence[Entity], input: Input) ->
     changes.check_there(asset, form)
     prompt = _prompt(changes, form, input)
     if input["type"] == "OWNERSHIP":
-        _own(changes, asset, input.get("ownershipParams"))
+        _own_prompt(changes, asset, input.get("ownershipParams"))
     else:
         for column in columns or [asset]:
             property_values.put(changes, column, [input["structuredPropertyParams"]])
-    _note(changes, asset, form, prompt, _paths(input))
+    _record_answer(changes, asset, form, prompt, _paths(input))
 
 
 def _paths(input: Input) -> list[str]:
@@ -77,7 +77,7 @@ def _prompt(changes: AspectChanges, form: Entity, input: Input) -> Input:
     raise bad(f"`promptId`: `{form.name}` has no such prompt of this type")
 
 
-def _own(changes: AspectChanges, asset: Entity, params: Input | None) -> None:
+def _own_prompt(changes: AspectChanges, asset: Entity, params: Input | None) -> None:
     if params is None:
         raise bad("expected `ownershipParams`: the owners")
     type = calls.entity(params["ownershipTypeUrn"], "ownershipType").name
@@ -93,7 +93,7 @@ def _own(changes: AspectChanges, asset: Entity, params: Input | None) -> None:
     changes.put(asset, "ownership", {**value, "owners": [*owners, *added], "lastModified": stamp})
 
 
-def _note(
+def _record_answer(
     changes: AspectChanges, asset: Entity, form: Entity, prompt: Input, paths: list[str]
 ) -> None:
     """Notes the answer; the form is complete once nothing that it requires is open."""
@@ -167,7 +167,7 @@ def _verify(changes: AspectChanges, form: Entity, input: Input) -> None:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "submitFormPrompt": AspectWrite(_answered, _asks, _submit, audited_as="form"),
+        "submitFormPrompt": AspectWrite(_answer_target, _asks, _submit, audited_as="form"),
         "verifyForm": mutation(
             by_urn(forms.TYPE, of="formUrn"),
             lambda _, __, input: [Requirement("properties.edit", input["entityUrn"])],

@@ -17,7 +17,7 @@ from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.platform import executions, shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -79,7 +79,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
         for source in (aspect(call, entity, ASPECT) for entity in stored(call, TYPE))
         if source.value
         and all(fits(source) for fits in criteria)
-        and says(input.get("query"), _text(source, "name"), _text(source, "type"))
+        and contains_words(input.get("query"), _text(source, "name"), _text(source, "type"))
     ]
     sources.sort(key=lambda source: (_text(source, sort["field"]), source.entity.name))
     if sort["sortOrder"] == "DESCENDING":

@@ -10,7 +10,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 
 Input = Mapping[str, Any]
@@ -47,7 +47,7 @@ class Listing:
         entities = [
             record.entity
             for record in sorted(self.records(call), key=self.order)
-            if fits(record) and says(input.get("query"), *self._texts(record))
+            if fits(record) and contains_words(input.get("query"), *self._texts(record))
         ]
         shown, numbers = page(entities, input, call.exchange.services.page_rows)
         return {**numbers, self.key: shown}

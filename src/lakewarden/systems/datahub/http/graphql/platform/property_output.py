@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.pages.associations import value_shown
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
@@ -46,7 +46,7 @@ def tagged(input: Mapping[str, Any], argument: str) -> dict[str, Any]:
 
 def shown_value(value: object) -> Mapping[str, Any] | None:
     """A value of an aspect, as the schema has it; None for what is none."""
-    plain = untagged(value)
+    plain = without_avro_type(value)
     if isinstance(plain, bool) or not isinstance(plain, str | int | float):
         return None
     return value_shown(plain)
@@ -70,7 +70,7 @@ def _data_type(info: Record, _info: Info) -> str:
 
 def _entity_type(info: Record, context: Info) -> str:
     name = datahub.key_parts(info.entity.name)[0].removeprefix("datahub.")
-    return word_of(Entity(name, ""), context)
+    return type_word(Entity(name, ""), context)
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -69,13 +69,13 @@ def put(changes: AspectChanges, asset: Entity, inputs: Iterable[Input]) -> None:
             raise bad(f"`{property.name}` is immutable: its values cannot be changed")
         assigned[property.name] = {
             **(before or {"propertyUrn": property.name, "created": stamp}),
-            "values": _checked(property, definition, asset, input["values"]),
+            "values": _checked_values(property, definition, asset, input["values"]),
             "lastModified": stamp,
         }
     changes.put(asset, VALUES, {**value, "properties": list(assigned.values())})
 
 
-def _checked(
+def _checked_values(
     property: Entity,
     definition: Input,
     asset: Entity,
@@ -113,7 +113,7 @@ def _removed(_: Call, argument: str, input: Input) -> list[str]:
     return urns(TYPE)(input[argument])
 
 
-def _shown(asset: Entity, info: Info) -> Any:
+def _property_records(asset: Entity, info: Info) -> Any:
     record = aspect(info.context, asset, VALUES)
     return record if record.value else {"properties": []}
 
@@ -124,7 +124,7 @@ def _changing(write: Change, reads: Mapping[str, Read] | None = None) -> AspectW
         lambda _, asset, __: asks(asset),
         write,
         reads=reads,
-        answer=_shown,
+        answer=_property_records,
     )
 
 

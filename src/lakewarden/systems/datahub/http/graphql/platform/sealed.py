@@ -18,8 +18,8 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import Aspect
 from lakewarden.systems.datahub.use_cases import aspects
 
 
-def never_given(label: str) -> Failure:
-    """403: `what` is sealed, whoever asks."""
+def sealed_failure(label: str) -> Failure:
+    """403: `what` is sealed, for every caller."""
     return Failure(403, f"{label} is kept sealed, and is never given out")
 
 
@@ -36,7 +36,7 @@ def _sealing(call: Call) -> Sealing:
     return sealing
 
 
-def written(changes: AspectChanges, entity: Entity, aspect: str) -> dict[str, Any]:
+def stored_without_secret(changes: AspectChanges, entity: Entity, aspect: str) -> dict[str, Any]:
     """An aspect that is never read, without its secret, to be changed and put back."""
     document = changes.transaction.store.documents(changes.realm, [entity]).get(entity)
     stored = aspects.stored_aspects(document).get(aspect)

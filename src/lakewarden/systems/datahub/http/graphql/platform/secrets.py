@@ -1,6 +1,6 @@
 """Secrets that recipes name: stored sealed, listed by name, never given back.
 
-CHOICE: the original gives the values of secrets to whoever may manage them; here nobody gets
+CHOICE: the original gives the values of secrets to those who may manage them; here nobody gets
 them, so `getSecretValues` is refused for everybody.
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/ingest/secret.
 """
@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.paging import page, says
+from lakewarden.systems.datahub.http.graphql.paging import contains_words, page
 from lakewarden.systems.datahub.http.graphql.platform import sealed
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -45,7 +45,7 @@ def _name_of(_: Call, argument: str, input: Input) -> str:
 
 
 def _describe(changes: AspectChanges, secret: Entity, value: Value, input: Input) -> None:
-    value |= sealed.written(changes, secret, _ASPECT)
+    value |= sealed.stored_without_secret(changes, secret, _ASPECT)
     value |= {"name": input["name"], "description": input.get("description")}
 
 
@@ -58,18 +58,18 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     authorization.allow(call, _MANAGE)
     everything = stored(call, _TYPE)
     values = sealed.shown(call, everything, _ASPECT)
-    secrets = [_shown(Record(secret, values.get(secret, {}))) for secret in everything]
+    secrets = [_secret_record(Record(secret, values.get(secret, {}))) for secret in everything]
     fitting = [
         secret
         for secret in secrets
-        if says(input.get("query"), secret["name"], secret["description"] or "")
+        if contains_words(input.get("query"), secret["name"], secret["description"] or "")
     ]
     fitting.sort(key=lambda secret: secret["name"])
     shown, numbers = page(fitting, input, call.exchange.services.page_rows)
     return {**numbers, "secrets": shown}
 
 
-def _shown(secret: Record) -> Mapping[str, Any]:
+def _secret_record(secret: Record) -> Mapping[str, Any]:
     urn = secret.entity.name
     name, description = secret.text("name") or urn, secret.text("description")
     return {"urn": urn, "name": name, "description": description}
@@ -77,7 +77,7 @@ def _shown(secret: Record) -> Mapping[str, Any]:
 
 def _values(_: object, info: Info, **_input: object) -> NoReturn:
     authorization.allow(info.context, _MANAGE)
-    raise sealed.never_given("the value of a secret")
+    raise sealed.sealed_failure("the value of a secret")
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -70,11 +70,11 @@ def _set_propagation(changes: AspectChanges, _: Entity, input: Input) -> None:
 def _settings(_: object, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    return _shown(call)
+    return _settings_record(call)
 
 
 def _home(_: object, info: Info) -> Mapping[str, Any]:
-    """The home page that everybody starts with, whoever asks."""
+    """The home page that everybody starts with, for every caller."""
     return {"defaultTemplate": _template(info.context)}
 
 
@@ -82,7 +82,7 @@ def _template(call: Call) -> Entity | None:
     return shown(call, shapes.entity(_part(call, "homePage").get("defaultTemplate"), TEMPLATE))
 
 
-def _shown(call: Call) -> Mapping[str, Any]:
+def _settings_record(call: Call) -> Mapping[str, Any]:
     return {
         "homePageSettings": {"defaultTemplate": _template(call)},
         "applicationsSettings": {"enabled": _part(call, "applications").get("enabled") is True},

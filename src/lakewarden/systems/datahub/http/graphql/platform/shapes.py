@@ -12,33 +12,35 @@ from typing import Any
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.fields import untagged
+from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 
 def text(value: object) -> str | None:
     """A text."""
-    plain = untagged(value)
+    plain = without_avro_type(value)
     return plain if isinstance(plain, str) else None
 
 
 def mapping(value: object) -> Mapping[str, Any]:
     """An object; an empty one for anything else."""
-    plain = untagged(value)
+    plain = without_avro_type(value)
     return plain if isinstance(plain, Mapping) else {}
 
 
 def objects(value: object) -> list[Mapping[str, Any]]:
     """The objects of a list."""
-    return [member for member in map(untagged, _members(value)) if isinstance(member, Mapping)]
+    return [
+        member for member in map(without_avro_type, _members(value)) if isinstance(member, Mapping)
+    ]
 
 
 def texts(value: object) -> list[str]:
     """The texts of a list."""
-    return [member for member in map(untagged, _members(value)) if isinstance(member, str)]
+    return [member for member in map(without_avro_type, _members(value)) if isinstance(member, str)]
 
 
 def _members(value: object) -> list[object]:
-    plain = untagged(value)
+    plain = without_avro_type(value)
     return plain if isinstance(plain, list) else []
 
 

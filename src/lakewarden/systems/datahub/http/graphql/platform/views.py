@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad, missing
-from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word, types_of
 from lakewarden.systems.datahub.http.graphql.platform import personal
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
@@ -89,14 +89,14 @@ def _is_global(_: Call, __: Input) -> Callable[[Record], bool]:
     return lambda view: view.text("type") == personal.GLOBAL
 
 
-def _shown_definition(view: Entity, info: Info) -> Mapping[str, Any]:
+def _definition_record(view: Entity, info: Info) -> Mapping[str, Any]:
     definition = aspect(info.context, view, ASPECT).record_or_empty("definition")
     alternatives = definition.record_or_empty("filter").records("or")
     operator = "AND" if len(alternatives) < 2 else "OR"
     criteria = [record for each in alternatives for record in each.records("and")]
     return {
         "entityTypes": [
-            word_of(Entity(text, ""), info) for text in definition.texts("entityTypes")
+            type_word(Entity(text, ""), info) for text in definition.texts("entityTypes")
         ],
         "filter": {"operator": operator, "filters": criteria},
     }
@@ -112,5 +112,5 @@ RESOLVERS: Final[Resolvers] = {
         "updateView": change(_KIND, _asks_change, _check_defined),
         "deleteView": deletion(_KIND, _asks_change),
     },
-    "DataHubView": {"definition": _shown_definition},
+    "DataHubView": {"definition": _definition_record},
 }

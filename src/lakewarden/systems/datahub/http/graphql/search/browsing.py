@@ -59,7 +59,7 @@ class Shelves:
         return direct, below
 
     def _named(self, path: Sequence[str]) -> int | None:
-        """The container at the end of a path; None where there is none."""
+        """The container at the end of a path; None if there is none."""
         return self._tree.find(Entity("container", path[-1])) if path else _TOP
 
     def _chain(self, holder: int) -> list[int]:

@@ -9,7 +9,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
@@ -24,7 +24,7 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     type = input.get("type")
     search_question = question(call, input, None if type is None else [type], named=True)
     with search_session(call.exchange, view_authorization.hits) as session:
-        return {"query": input["query"], **_completed(call, session, search_question, limit)}
+        return {"query": input["query"], **_completion(call, session, search_question, limit)}
 
 
 def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
@@ -42,13 +42,13 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
                 search_question.removed,
                 named=True,
             )
-            shown = _completed(call, session, own, limit)
+            shown = _completion(call, session, own, limit)
             if shown["entities"]:
-                suggestions.append({"type": word_of(Entity(type, ""), info), **shown})
+                suggestions.append({"type": type_word(Entity(type, ""), info), **shown})
     return {"query": input["query"], "suggestions": suggestions}
 
 
-def _completed(call: Call, session: SearchSession, search_question: Question, limit: int) -> Shown:
+def _completion(call: Call, session: SearchSession, search_question: Question, limit: int) -> Shown:
     page = session.search(search_question).page(0, limit)
     entities = authorization.visible(call, page.entities)
     call.together(entities)

@@ -9,7 +9,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.kinds import types_of, word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word, types_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_named
 from lakewarden.systems.datahub.http.graphql.search.results import searched
@@ -32,7 +32,7 @@ def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, A
     wanted_input = input or {}
     type_names = wanted_input.get("types")
     names = type_names or dict.fromkeys(
-        word_of(Entity(type, ""), info) for type in types_named(call, None)
+        type_word(Entity(type, ""), info) for type in types_named(call, None)
     )
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, wanted_input, type_names))

@@ -31,11 +31,13 @@ def question(
     call: Call, input: Input, type_names: Sequence[str] | None, *, named: bool = False
 ) -> Question:
     """The question of an input; `words` are the types as words of `EntityType`."""
-    filters = [filter for filter in (_any_of(input.get("orFilters")), _old(input)) if filter]
+    filters = [
+        filter for filter in (_any_of(input.get("orFilters")), _legacy_criteria(input)) if filter
+    ]
     types = types_named(call, type_names)
     view = input.get("viewUrn")
     if view:
-        own, criteria = _viewed(call, view)
+        own, criteria = _view_filter(call, view)
         if own:
             types = tuple(type for type in own if not type_names or type in types)
         if criteria:
@@ -88,7 +90,7 @@ def _any_of(groups: Iterable[Input] | None) -> AnyOf:
     return tuple(tuple(map(criterion, group.get("and") or ())) for group in groups or ())
 
 
-def _old(input: Input) -> AnyOf:
+def _legacy_criteria(input: Input) -> AnyOf:
     criteria = tuple(map(criterion, input.get("filters") or ()))
     return (criteria,) if criteria else ()
 
@@ -109,7 +111,7 @@ def criterion(input: Input) -> Criterion:
     return Criterion(field, tuple(map(str, values)), condition, input.get("negated") is True)
 
 
-def _viewed(call: Call, urn: str) -> tuple[list[str], AnyOf]:
+def _view_filter(call: Call, urn: str) -> tuple[list[str], AnyOf]:
     """The types and criteria of a view that the caller may use."""
     view = calls.entity(urn, _VIEW)
     value: Any = call.aspect(view, _VIEW_INFO)
@@ -120,11 +122,11 @@ def _viewed(call: Call, urn: str) -> tuple[list[str], AnyOf]:
         definition = value.get("definition") or {}
         types = [str(type) for type in definition.get("entityTypes") or ()]
         groups = (definition.get("filter") or {}).get("or")
-        return [_plain(type) for type in types], _any_of(groups)
+        return [_legacy_value(type) for type in types], _any_of(groups)
     except (AttributeError, TypeError, BadInput):
         raise bad(f"`viewUrn`: the definition of `{urn}` makes no sense") from None
 
 
-def _plain(type: str) -> str:
+def _legacy_value(type: str) -> str:
     types = sorted(types_of(type))
     return types[0] if types else type

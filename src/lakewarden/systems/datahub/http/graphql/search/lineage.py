@@ -85,11 +85,11 @@ def _scroll_across(_: object, info: Info, input: Input) -> Shown:
     _, count = numbers(call, input)
     answer = _answer(info, input)
     known = scroll.digest(answer.asked, call.exchange.realm, call.actor.name, _arguments(input))
-    place = scroll.read(input["scrollId"], known) if input.get("scrollId") else None
+    place = scroll.read_scroll_id(input["scrollId"], known) if input.get("scrollId") else None
     following = [result for result in answer.results if place is None or _place(result) > place]
     page = following[:count]
     goes_on = page and len(following) > len(page)
-    next = scroll.written(known, _place(page[-1])) if goes_on else None
+    next = scroll.scroll_id(known, _place(page[-1])) if goes_on else None
     return {"nextScrollId": next, **_page(call, answer, page, input)}
 
 
@@ -161,7 +161,7 @@ def _walk(input: Input, parts: Sequence[_Criteria]) -> Walk:
     flags = input.get("lineageFlags") or {}
     far = {degree for part in parts for degree in part.degrees}
     hops = MOST_HOPS if _FAR in far else max((int(degree) for degree in far), default=0)
-    times = [_either(flags, input, key) for key in ("startTimeMillis", "endTimeMillis")]
+    times = [_merge(flags, input, key) for key in ("startTimeMillis", "endTimeMillis")]
     most = flags.get("entitiesExploredPerHopLimit")
     if most is not None and most < 0:
         raise bad("`entitiesExploredPerHopLimit`: expected at least 0")
@@ -180,7 +180,7 @@ def _walk(input: Input, parts: Sequence[_Criteria]) -> Walk:
     return Walk(Lineage(input["direction"]), hops, most, Period(*times), is_ignored)
 
 
-def _either(flags: Input, input: Input, key: str) -> Any:
+def _merge(flags: Input, input: Input, key: str) -> Any:
     value = flags.get(key)
     return input.get(key) if value is None else value
 
@@ -197,16 +197,16 @@ def _wants_columns(input: Input) -> bool:
 
 def _parts(input: Input) -> list[_Criteria]:
     """The groups of criteria, without what they say of degrees, each with that."""
-    older, degrees = _apart(input.get("filters") or ())
+    older, degrees = _split_degrees(input.get("filters") or ())
     parts: dict[frozenset[str], list[Shown]] = {}
     groups: Sequence[Input] = input.get("orFilters") or ({},)
     for group in groups:
-        criteria, own = _apart(group.get("and") or ())
+        criteria, own = _split_degrees(group.get("and") or ())
         parts.setdefault(own & degrees, []).append({"and": criteria})
     return [_Criteria(own, {**input, "filters": older, "orFilters": g}) for own, g in parts.items()]
 
 
-def _apart(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
+def _split_degrees(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
     """The criteria about anything else, and the degrees that fit all those about degrees."""
     others: list[Input] = []
     degrees: frozenset[str] | None = None

@@ -18,7 +18,7 @@ from lakewarden.systems.datahub.aspects.searched import URN, fields, name_in_urn
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.kinds import word_of
+from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
@@ -62,7 +62,7 @@ def searched(
     """A page of what a search finds among the types; `among`: of these URNs alone."""
     call: Call = info.context
     start, count = numbers(call, input)
-    limited = _limited(question(call, input, types), among)
+    limited = _among(question(call, input, types), among)
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(limited)
         page = search.page(start, count)
@@ -80,7 +80,7 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     """A page of what a search finds, and where to go on; `among`: of these URNs alone."""
     call: Call = info.context
     _, count = numbers(call, input)
-    limited = _limited(question(call, input, input.get("types")), among)
+    limited = _among(question(call, input, input.get("types")), among)
     known = scroll.digest(limited, call.exchange.realm, call.actor.name)
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(limited)
@@ -88,7 +88,7 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
         facets = usual(info, session, search.results, input)
     shown = hits(call, page.entities, limited, input)
     return {
-        "nextScrollId": None if page.place is None else scroll.written(known, page.place),
+        "nextScrollId": None if page.place is None else scroll.scroll_id(known, page.place),
         "count": len(shown),
         "total": page.total,
         "searchResults": shown,
@@ -96,7 +96,7 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
     }
 
 
-def _limited(search_question: Question, among: Sequence[str] | None) -> Question:
+def _among(search_question: Question, among: Sequence[str] | None) -> Question:
     """The question about these URNs alone."""
     if among is None:
         return search_question
@@ -105,7 +105,7 @@ def _limited(search_question: Question, among: Sequence[str] | None) -> Question
 
 
 def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:
-    return search.after(scroll.read(id, known), count) if id else search.page(0, count)
+    return search.after(scroll.read_scroll_id(id, known), count) if id else search.page(0, count)
 
 
 def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
@@ -154,7 +154,7 @@ def facet_shown(info: Info, facet: Facet, entities: Mapping[str, Entity | None])
     def shown(value: str, count: int) -> Shown:
         entity = entities.get(value)
         return {
-            "value": word_of(Entity(value, ""), info) if is_type else value,
+            "value": type_word(Entity(value, ""), info) if is_type else value,
             "count": count,
             "entity": entity,
             "displayName": None if entity is None else name_in_urn(entity),
@@ -192,7 +192,7 @@ def hits(
 
     def shown(entity: Entity) -> Shown:
         if entity not in visible:
-            return _hit(_restricted(call, entity))
+            return _hit(_restricted_entity(call, entity))
         own = {name: aspect.value for name, aspect in stated.get(entity, {}).items()}
         matched = _matched(entity, own, query) if query else []
         return _hit(entity, matched, _extra(entity, own, extra))
@@ -204,7 +204,7 @@ def _hit(entity: Entity, matched: Sequence[Shown] = (), extra: Sequence[Shown] =
     return {"entity": entity, "insights": [], "matchedFields": matched, "extraProperties": extra}
 
 
-def _restricted(call: Call, entity: Entity) -> Entity:
+def _restricted_entity(call: Call, entity: Entity) -> Entity:
     """What stands for an entity that is found, and whose page the caller may not see."""
     identity = f"{call.exchange.realm}\0{call.actor.name}\0{entity.name}"
     digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

@@ -46,7 +46,9 @@ ui: setup ## Build the web pages, which the server then serves at /ui/
 page-pictures: ui ## Draw the pictures of docs/pages.md anew
 	@DRAW_PAGES=1 $(BIN)/python -m pytest -q tests/ui/test_drawn.py
 
-ui-types: ui ## Write the types of the API anew, which the pages are compiled against
+# The pages may not compile before their types are written, so they are built only where none are.
+ui-types: setup ## Write the types of the API anew, which the pages are compiled against
+	@$(BIN)/python scripts/build_pages.py --once
 	@$(BIN)/python scripts/describe-api.py ui/openapi.json
 	@cd ui && npm run --silent types
 

@@ -54,7 +54,7 @@ class SystemDefinition:
     - `passwords`: a module with the passwords of users (`lakewarden.cli.user_password`)
     - `policies`: a function of a policy's name, its value as the system writes it, the model and
       the place for errors, that returns the statement that it states, as a file has it
-    - `documents`: a `lakewarden.service.statement_document.Reader`
+    - `documents`: a module that is a `lakewarden.service.statement_document.StatementDocuments`
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
     - `engines`: the files that say what the acts of an engine require, by the engines' names

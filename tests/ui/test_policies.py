@@ -307,7 +307,7 @@ def test_the_list_is_narrowed_and_sorted_by_the_server(visit: Visits, served: Se
         found.settle()
         names = [row.get_by_role("link").inner_text() for row in _rows(page)[:3]]
         assert names == sorted(names, key=str.casefold, reverse=True)
-        page.get_by_label("Name", exact=True).fill("read comm")
+        page.get_by_label("Name or description").fill("read comm")
         page.get_by_text("1 in all").wait_for()
         page.get_by_role("button", name="Clear").click()
         page.get_by_text(f"{every} in all").wait_for()

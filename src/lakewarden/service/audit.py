@@ -11,13 +11,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from lakewarden.service.audit_seal import UNSEALED, Seals
 from lakewarden.service.effect import canonical
 
 START = "0" * 64
 """The digest that stands before the first row."""
+
+TITLES: Final[Mapping[str, str]] = {
+    "audit.seal": "seal the audit trail",
+    "server.start": "start the server",
+    "session.create": "log in",
+    "session.end": "log out",
+}
+"""What the acts are called that are no operations of a model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,9 @@ from lakewarden.kernel.statement import (
 )
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.names.label import urn_label
-from lakewarden.service.state import RealmState
+from lakewarden.service.audit import TITLES
+from lakewarden.service.realm import CONTROL
+from lakewarden.service.state import RealmState, State
 
 _LISTED: Final = 4
 """How many names a list shows; of the others it gives the number."""
@@ -229,13 +231,33 @@ class Sentences:
         return [*phrases, Phrase(".")]
 
 
-def event_sentence(event: Mapping[str, object]) -> list[Phrase]:
-    """An event of the audit trail: actor, outcome, operation and target."""
-    outcome = {"allow": "", "deny": " was denied", "error": " failed at"}
-    verb = outcome.get(str(event.get("outcome", "")), "")
-    phrases = [Phrase(str(event.get("actor", "") or "anonymous")), Phrase(verb)]
+def event_title(event: Mapping[str, object], state: State) -> str:
+    """What was done, as the model of the event's realm calls it; "" for an unknown operation.
+
+    An operation that the realm's model does not declare is one of lakewarden itself.
+    """
+    operation = str(event.get("operation", ""))
+    for realm in (str(event.get("realm", "")), CONTROL):
+        realm_state = state.realms.get(realm)
+        model = None if realm_state is None else realm_state.system.model
+        if model is not None and operation in model.operations:
+            return model.operations[operation].title
+    return TITLES.get(operation, "")
+
+
+def event_sentence(event: Mapping[str, object], title: str) -> list[Phrase]:
+    """An event of the audit trail: actor, outcome, operation and target.
+
+    `title` is what the operation is called; "" shows its name.
+    """
+    outcome = {"allow": ": ", "deny": " was denied: ", "error": " failed: "}
+    verb = outcome.get(str(event.get("outcome", "")), ": ")
     operation, realm = str(event.get("operation", "")), str(event.get("realm", ""))
-    phrases += [Phrase(" "), Phrase(operation, Ref("operation", operation, realm))]
+    phrases = [
+        Phrase(str(event.get("actor", "") or "anonymous")),
+        Phrase(verb),
+        Phrase(title or operation, Ref("operation", operation, realm)),
+    ]
     details = event.get("details")
     statement = details.get("statement") if isinstance(details, Mapping) else None
     if isinstance(statement, str) and statement:

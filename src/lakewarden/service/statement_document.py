@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
@@ -23,8 +23,18 @@ class StatementDocument:
     version: str
 
 
-Reader = Callable[[Reading, RealmState, Entity], StatementDocument | None]
-"""Reads the document of the entity that a statement is called by; None where there is none."""
+class StatementDocuments(Protocol):
+    """The documents of a system's statements, by the entities that statements are called by."""
+
+    def read(self, reading: Reading, realm: RealmState, entity: Entity) -> StatementDocument | None:
+        """The document of one entity; None where there is none."""
+        ...
+
+    def descriptions(
+        self, reading: Reading, realm: RealmState, entities: Sequence[Entity]
+    ) -> Mapping[Entity, str]:
+        """What people wrote about statements; those without a text may be left out."""
+        ...
 
 
 def statement_document(
@@ -34,24 +44,45 @@ def statement_document(
     realm: str,
     id: str,
     now: float,
-    reader: Reader | None,
+    documents: StatementDocuments | None,
 ) -> StatementDocument | Denied:
-    """The document of a statement. `reader` is that of the realm's system, None if it has none.
+    """The document of a statement. `documents` are the realm's system's, None if it has none.
 
     It is for readers of the realm's statements, and for those who may grant by the rules of the
     realm's own system. Raises `Unknown` where there is no document.
     """
     refused = control.denied_in(state, actor, "statement.list", realm, now)
-    if refused is not None and not (reader and _may_grant(state, actor, realm, id, now)):
+    if refused is not None and not (documents and _may_grant(state, actor, realm, id, now)):
         return refused
     realm_state = state.realm(realm)
     entity = _entity(realm_state, id)
     document = None
-    if reader is not None and entity is not None:
-        document = reader(reading, realm_state, entity)
+    if documents is not None and entity is not None:
+        document = documents.read(reading, realm_state, entity)
     if document is None:
         raise Unknown("statement", id)
     return document
+
+
+def described_ids(
+    reading: Reading,
+    realm_state: RealmState,
+    ids: Iterable[str],
+    fragment: str,
+    documents: StatementDocuments | None,
+) -> frozenset[str]:
+    """The statements whose description contains the fragment, case-insensitive.
+
+    For readers of the realm's statements only.
+    """
+    if documents is None:
+        return frozenset()
+    named = {entity: id for id in ids if (entity := _entity(realm_state, id)) is not None}
+    descriptions = documents.descriptions(reading, realm_state, list(named))
+    wanted = fragment.casefold()
+    return frozenset(
+        named[entity] for entity, text in descriptions.items() if wanted in text.casefold()
+    )
 
 
 def _may_grant(state: State, actor: Actor, realm: str, id: str, now: float) -> bool:

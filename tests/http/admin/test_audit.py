@@ -48,3 +48,18 @@ def test_an_auditor_of_one_realm_reads_what_concerns_it_and_no_more(api: Api) ->
     for query in ({}, {"realm": "cdap"}):
         assert api.ask("GET", "/audit", user="aud", query=query).status == 403
     assert api.ask("POST", "/audit/verify", user="aud").status == 403
+
+
+def test_a_row_says_what_was_done_as_the_model_calls_it(api: Api) -> None:
+    api.must("PUT", "/realms/gravitino/entity", {"entity": "metalake:lk"})
+    answer = api.ask("POST", "//r/gravitino/api/metalakes", {"name": "mine"}, user="ana")
+    assert answer.status == 403
+    written = api.must("GET", "/audit", query={"order": "newest"})["rows"]
+    titles = {row["event"]["operation"]: row["title"] for row in written}
+    assert titles["server.start"] == "start the server"
+    assert titles["entity.put"] == "create or move an entity, or change its metadata"
+    assert titles["metalake.create"] == "create a metalake"
+    said = {row["event"]["operation"]: row["words"] for row in written}
+    texts = {name: "".join(word["text"] for word in words) for name, words in said.items()}
+    assert texts["metalake.create"].startswith("ana was denied: create a metalake")
+    assert texts["entity.put"].startswith("admin: create or move an entity")

@@ -69,3 +69,37 @@ def test_what_has_no_document_is_not_found(hub: Api, id: str) -> None:
 
 def test_statements_of_other_systems_have_none(hub: Api) -> None:
     assert hub.ask("GET", "/realms/gravitino/statements/x/document").status == 404
+
+
+def found(api: Api, q: str, **query: str) -> list[str]:
+    answer = api.must("GET", "/realms/datahub/statements", query={"q": q, **query})
+    return [row["id"] for row in answer["statements"]]
+
+
+def test_statements_are_found_by_their_description(hub: Api) -> None:
+    assert found(hub, "KEPT") == [URN]
+    assert found(hub, "mine") == [URN]
+    assert found(hub, "kept", id_prefix="urn:li:dataHubPolicy:x") == []
+    assert found(hub, "nowhere") == []
+
+
+def test_who_sees_only_what_concerns_them_does_not_find_by_descriptions(hub: Api) -> None:
+    value = {
+        **VALUE,
+        "type": "METADATA",
+        "privileges": ["VIEW_ENTITY_PAGE"],
+        "actors": {"users": ["urn:li:corpuser:zoe"]},
+    }
+    assert write(hub, {"value": value}).status < 300
+    hub.must("PUT", "/directories/main/users/zoe")
+    table = "dataset:urn:li:dataset:(urn:li:dataPlatform:hive,t,PROD)"
+    hub.must("PUT", "/realms/datahub/entity", {"entity": table})
+    for user, q, ids in (
+        ("admin", "kept", [URN]),
+        ("zoe", "", [URN]),
+        ("zoe", "mine", [URN]),
+        ("zoe", "kept", []),
+    ):
+        query = {"reaching": table, "id_prefix": URN, "q": q}
+        answer = hub.must("GET", "/realms/datahub/statements", query=query, user=user)
+        assert [row["id"] for row in answer["statements"]] == ids, (user, q)

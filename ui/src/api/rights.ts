@@ -20,15 +20,19 @@ export function useRights(realm?: string): { may: (operation: string) => boolean
   return { may: (operation) => operations.has(operation), known: held.isSuccess };
 }
 
-/** What the caller may do on an entity by the rules of its own realm, as an owner or delegate. */
-export function useHeld(realm: string, entity: string): (operation: string) => boolean {
-  const held = $api.useQuery(
+/** The operations that the caller may use on an entity by the rules of its own realm. */
+export function useOwnOperations(realm: string, entity: string) {
+  return $api.useQuery(
     "post",
     "/api/v1/realms/{realm}/privileges",
     { params: { path: { realm } }, body: { entity } },
     { staleTime: 60_000, retry: false, enabled: entity !== "" },
   );
-  const operations = new Set(held.data?.operations ?? []);
+}
+
+/** What the caller may do on an entity by the rules of its own realm, as an owner or delegate. */
+export function useHeld(realm: string, entity: string): (operation: string) => boolean {
+  const operations = new Set(useOwnOperations(realm, entity).data?.operations ?? []);
   return (operation) => operations.has(operation);
 }
 

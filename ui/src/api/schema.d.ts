@@ -1367,6 +1367,8 @@ export interface components {
         /**
          * AuditRowResponse
          * @description A row of the audit trail, and its sentence in `words`.
+         *
+         *         `title` is what the operation is called; empty if nothing declares it.
          */
         AuditRowResponse: {
             seq: number;
@@ -1374,6 +1376,7 @@ export interface components {
             digest: string;
             seal: string;
             event: Record<string, never>;
+            title: string;
             words: components["schemas"]["SentencePart"][];
         };
         /**
@@ -4461,7 +4464,7 @@ export interface operations {
                 to?: string;
                 /** @description only statements of this privilege */
                 privilege?: string;
-                /** @description only statements whose title or id contains this text, case-insensitive */
+                /** @description only statements whose title, id or description contains this text, case-insensitive */
                 q?: string;
                 /** @description only statements whose id begins with this text */
                 id_prefix?: string;

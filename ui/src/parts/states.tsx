@@ -38,7 +38,16 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** What went wrong in the server's own words; a refusal says who can open it. */
-export function ProblemView({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
+export function ProblemView({
+  problem,
+  onRetry,
+  children,
+}: {
+  problem: Problem;
+  onRetry?: () => void;
+  /** Where one can go on instead. */
+  children?: ReactNode;
+}) {
   const denied = problem.status === 403;
   return (
     <div className={styles.problem} role="alert" data-denied={denied || undefined}>
@@ -69,6 +78,7 @@ export function ProblemView({ problem, onRetry }: { problem: Problem; onRetry?: 
             <code>{one.path}</code> {one.message}
           </p>
         ))}
+        {children}
         {problem.request_id && (
           <p className={styles.id}>
             {t("Request")} <code>{problem.request_id}</code>

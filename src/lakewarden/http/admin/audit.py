@@ -36,7 +36,8 @@ from lakewarden.service.audit_reading import Entry, Filter
 from lakewarden.service.audit_seal import Seals
 from lakewarden.service.control import Denied
 from lakewarden.service.page_size import MAX_PAGE, PAGE_ROWS
-from lakewarden.service.sentence import event_sentence
+from lakewarden.service.sentence import event_sentence, event_title
+from lakewarden.service.state import State
 
 
 class HistoryRow(ResponseBody, kw_only=True):
@@ -138,7 +139,7 @@ def read(exchange: Exchange) -> HandlerResult:
         )
     if isinstance(page, Denied):
         return page
-    rows = [_row(row) for row in page.entries]
+    rows = [_row(row, exchange.state) for row in page.entries]
     return AuditRows(rows=rows, page=token_after(page.after, *question))
 
 
@@ -159,21 +160,23 @@ def _exported(exchange: Exchange, row_filter: Filter) -> Denied | Reply:
             )
             if isinstance(page, Denied):
                 return page
-            lines += [msgspec.json.encode(_row(row)) for row in page.entries]
+            lines += [msgspec.json.encode(_row(row, exchange.state)) for row in page.entries]
             after = page.after
     if after is not None:
         lines.append(msgspec.json.encode({"goes_on_after": after}))
     return Reply(200, b"".join(line + b"\n" for line in lines), _NDJSON)
 
 
-def _row(row: Entry) -> AuditRowResponse:
+def _row(row: Entry, state: State) -> AuditRowResponse:
+    title = event_title(row.event, state)
     return AuditRowResponse(
         seq=row.seq,
         revision=row.revision,
         digest=row.digest,
         event=row.event,
         seal=row.seal,
-        words=sentence_parts(event_sentence(row.event)),
+        title=title,
+        words=sentence_parts(event_sentence(row.event, title)),
     )
 
 

@@ -794,13 +794,17 @@ class Vocabulary(ResponseBody, kw_only=True):
 
 
 class AuditRowResponse(ResponseBody, kw_only=True):
-    """A row of the audit trail, and its sentence in `words`."""
+    """A row of the audit trail, and its sentence in `words`.
+
+    `title` is what the operation is called; empty if nothing declares it.
+    """
 
     seq: int
     revision: int
     digest: str
     seal: str
     event: dict[str, Any]
+    title: str
     words: list[SentencePart]
 
 

@@ -44,13 +44,20 @@ from lakewarden.service import history, statement_reach, statements
 from lakewarden.service.control import Denied
 from lakewarden.service.policy import IMMUTABLE_BECAUSE, immutable_ids
 from lakewarden.service.sentence import Sentences
-from lakewarden.service.statement_document import statement_document
+from lakewarden.service.state import RealmState
+from lakewarden.service.statement_document import (
+    StatementDocuments,
+    described_ids,
+    statement_document,
+)
 from lakewarden.service.statement_reach import ApplicableStatement, StatementReach
 from lakewarden.service.system import System
 
 _TO = Parameter("to", "only statements that name this principal, `kind:name`")
 _PRIVILEGE = Parameter("privilege", "only statements of this privilege")
-_Q = Parameter("q", "only statements whose title or id contains this text, case-insensitive")
+_Q = Parameter(
+    "q", "only statements whose title, id or description contains this text, case-insensitive"
+)
 _FILTERS = (
     _TO,
     _PRIVILEGE,
@@ -148,8 +155,8 @@ def _chosen(
             )
         )
     if filters["q"]:
-        fragment = filters["q"].casefold()
-        keeps.append(lambda statement: fragment in f"{statement.title} {statement.id}".casefold())
+        matching = _containing(exchange, state, stored, filters["q"], is_whole=_is_whole(near))
+        keeps.append(lambda statement: statement.id in matching)
     if filters["id_prefix"]:
         keeps.append(lambda statement: statement.id.startswith(filters["id_prefix"]))
     if filters["scope"]:
@@ -182,6 +189,32 @@ def _chosen(
         marks = _marks(exchange, realm, ids)
         keeps.append(lambda statement: marks.get(statement.id, "") == filters["mark"])
     return [statement for statement in stored if all(keep(statement) for keep in keeps)]
+
+
+def _containing(
+    exchange: Exchange,
+    realm_state: RealmState,
+    stored: Sequence[Statement],
+    text: str,
+    *,
+    is_whole: bool,
+) -> frozenset[str]:
+    """The ids of statements whose title, id or description contains the text.
+
+    Descriptions are for those who see statements in full (`is_whole`).
+    """
+    fragment = text.casefold()
+    named = frozenset(
+        statement.id
+        for statement in stored
+        if fragment in f"{statement.title} {statement.id}".casefold()
+    )
+    documents = _documents(realm_state) if is_whole else None
+    if documents is None:
+        return named
+    others = [statement.id for statement in stored if statement.id not in named]
+    with exchange.service.reading() as reading:
+        return named | described_ids(reading, realm_state, others, text, documents)
 
 
 def _is_about_entities(statement: Statement, system: System) -> bool:
@@ -291,15 +324,20 @@ def document(exchange: Exchange) -> HandlerResult:
     """The document of a statement in its own system."""
     realm, id = exchange.params["realm"], exchange.params["id"]
     realm_state = exchange.state.realms.get(realm)
-    system = None if realm_state is None else registry().shipping(realm_state.realm.model)
-    reader = system.load(system.documents) if system is not None and system.documents else None
+    documents = None if realm_state is None else _documents(realm_state)
     with exchange.service.reading() as reading:
         content = statement_document(
-            reading, exchange.state, exchange.actor, realm, id, exchange.now, reader
+            reading, exchange.state, exchange.actor, realm, id, exchange.now, documents
         )
     if isinstance(content, Denied):
         return content
     return DocumentResponse(id=id, value=dict(content.value), version=content.version)
+
+
+def _documents(realm_state: RealmState) -> StatementDocuments | None:
+    """How the realm's system writes statements; None if it has no form of its own."""
+    system = registry().shipping(realm_state.realm.model)
+    return system.load(system.documents) if system is not None and system.documents else None
 
 
 _STATEMENT = "/realms/{realm}/statements/{id}"

@@ -24,7 +24,7 @@ SYSTEM: Final = SystemDefinition(
     owner_rules="ingest.ownership:rules_of",
     passwords="use_cases.native_user",
     policies="aspects.policy:stated_by",
-    documents="use_cases.policy_document:read",
+    documents="use_cases.policy_document",
     internal_users=frozenset({"__datahub_system"}),
     operator_users=frozenset({"datahub"}),
 )

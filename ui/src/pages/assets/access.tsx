@@ -13,6 +13,7 @@ import { Segments } from "../../parts/tabs";
 import { count, t } from "../../words";
 import styles from "./access.module.css";
 import { AccessReasons } from "./access-reasons";
+import { OwnAccess } from "./own-access";
 
 const route = getRouteApi("/asset");
 const PAGE = 100;
@@ -55,8 +56,15 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
     void navigate({ search: { ...search, ...more }, replace: true });
   };
   if (asked.isPending) return <Loading rows={8} />;
-  if (asked.error)
-    return <ProblemView problem={problemOf(asked.error)} onRetry={() => void asked.refetch()} />;
+  if (asked.error) {
+    const problem = problemOf(asked.error);
+    return (
+      <>
+        <ProblemView problem={problem} onRetry={() => void asked.refetch()} />
+        {problem.status === 403 && <OwnAccess realm={realm} entity={entity} />}
+      </>
+    );
+  }
   const table = asked.data;
   const differing = disagreement(table, titles);
   return (

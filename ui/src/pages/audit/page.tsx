@@ -157,7 +157,7 @@ export default function Audit() {
                 ),
               },
               { key: "who", title: t("Who"), cell: (row) => <Name text={said(row, "actor")} /> },
-              { key: "did", title: t("Did"), cell: (row) => <code>{said(row, "operation")}</code> },
+              { key: "did", title: t("Did"), cell: (row) => <Act row={row} /> },
               {
                 key: "on",
                 title: t("On"),
@@ -190,7 +190,7 @@ export default function Audit() {
         onClose={() => {
           setOpen(null);
         }}
-        title={open && <code>{said(open, "operation")}</code>}
+        title={open && <Act row={open} />}
       >
         {open && (
           <p>
@@ -248,6 +248,12 @@ function told(row: Row): Record<string, unknown> {
 function said(row: Row, name: string): string {
   const value = told(row)[name];
   return typeof value === "string" ? value : "";
+}
+
+/** What was done, as people call it; the operation's name is its tooltip. */
+function Act({ row }: { row: Row }) {
+  const operation = said(row, "operation");
+  return row.title ? <span title={operation}>{row.title}</span> : <code>{operation}</code>;
 }
 
 function Verify() {

@@ -117,7 +117,7 @@ function Narrowing({
   return (
     <Filters>
       <TextField
-        label={t("Name")}
+        label={t("Name or description")}
         value={wanted.q ?? ""}
         type="search"
         onChange={(event) => {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState
@@ -15,3 +17,18 @@ def read(reading: Reading, realm: RealmState, entity: Entity) -> StatementDocume
     """The policy; None for anything else."""
     policy = aspects.read(reading, realm, [entity]).get(entity, {}).get(POLICY)
     return None if policy is None else StatementDocument(policy.value, version_of(policy))
+
+
+def descriptions(
+    reading: Reading, realm: RealmState, entities: Sequence[Entity]
+) -> Mapping[Entity, str]:
+    """The descriptions of policies that were written; those that are shipped have none."""
+    documents = reading.documents(realm.realm.name, entities)
+    policies = {
+        entity: aspects.stored_aspects(documents.get(entity)).get(POLICY) for entity in entities
+    }
+    return {
+        entity: str(policy.value.get("description") or "")
+        for entity, policy in policies.items()
+        if policy is not None
+    }

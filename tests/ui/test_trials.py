@@ -392,6 +392,32 @@ def test_the_matrix_marks_what_was_gained_since_a_revision(visit: Visits, served
     asked(served, "DELETE", "/realms/gravitino/statements/gained")
 
 
+def test_the_matrix_shows_what_a_plan_would_change(visit: Visits, served: Served) -> None:
+    policy = """
+[[statement]]
+id = "planned"
+effect = "allow"
+privileges = ["USE_SCHEMA", "SELECT_TABLE"]
+to = ["group:sales"]
+on = "catalog:quillmere:lake"
+valid_until = 2100-01-01T00:00:00Z
+"""
+    with visit("admin") as found:
+        page = found.page
+        found.open("/ui/r/gravitino/plan")
+        page.get_by_label("Policy file").fill(policy)
+        page.get_by_role("button", name="Plan", exact=True).click()
+        page.get_by_role("link", name="Show in the matrix").click()
+        page.wait_for_url("**/matrix?against=plan")
+        page.get_by_text("pairs of user and entity by the plan").wait_for()
+        assert "+0 " not in found.text()
+        assert "−0 " in found.text()
+        page.get_by_role("button", name="Table").click()
+        assert "allowed, before: allowed to owners" in found.text()
+        page.get_by_label("Compare with").select_option(label="Nothing")
+        page.get_by_text("pairs of user and entity are allowed").wait_for()
+
+
 def test_who_may_is_grouped_by_reason(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         query = {"do": "table.load", "on": "table:quillmere:lake.people.salaries"}

@@ -2,6 +2,7 @@ import { useState } from "react";
 
 import { useRights } from "../../api/rights";
 import { SelectField, TextField } from "../../parts/fields";
+import { PLANNED, plannedIn } from "../../parts/planned";
 import { moment, t } from "../../words";
 
 const DAY = 86_400_000;
@@ -12,21 +13,25 @@ const AGES: [days: number, label: string][] = [
   [30, "30 days ago"],
 ];
 
-/** What a text of the address compares with: a revision, or a time; nothing for anything else. */
+/** What a text of the address compares with: a revision, a time, or the plan; else nothing. */
 export function comparedWith(text: string | undefined): number | string | undefined {
   if (!text) return undefined;
+  if (text === PLANNED) return text;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   return Number.isNaN(Date.parse(text)) ? undefined : text;
 }
 
-/** How people call a revision or a time that is compared with. */
+/** How people call an earlier state that is compared with. */
 export function thenCalled(against: number | string): string {
   return typeof against === "number"
     ? t("revision {against}", { against })
     : t("{at}", { at: moment(against) });
 }
 
-/** Chooses the earlier state that the matrix is compared with; offered to readers of the trail. */
+/**
+ * Chooses what the matrix is compared with: an earlier state, for readers of the trail, or the plan
+ * that was made last.
+ */
 export function Against({
   realm,
   against,
@@ -41,25 +46,32 @@ export function Against({
   const [isTyping, setTyping] = useState(false);
   const times = AGES.map(([days]) => new Date(now - days * DAY).toISOString());
   const known = comparedWith(against);
-  if (!rights.may("audit.read") && known === undefined) return null;
+  const isPlanned = known === PLANNED || plannedIn(realm) !== null;
+  const reads = rights.may("audit.read");
+  if (!reads && !isPlanned && known === undefined) return null;
   const place = times.indexOf(against ?? "");
-  const options: [string, string][] = [
-    ["", t("Nothing")],
+  const isNamed = isTyping || (known !== undefined && known !== PLANNED && place < 0);
+  const earlier: [string, string][] = [
     ...AGES.map(([, label], at): [string, string] => [times[at] ?? "", t(label)]),
     [NAMED, t("A revision or a time")],
+  ];
+  const options: [string, string][] = [
+    ["", t("Nothing")],
+    ...(isPlanned ? [[PLANNED, t("The plan made last")] as [string, string]] : []),
+    ...(reads || known !== undefined ? earlier : []),
   ];
   return (
     <>
       <SelectField
         label={t("Compare with")}
-        value={isTyping || (known !== undefined && place < 0) ? NAMED : place < 0 ? "" : against}
+        value={isNamed ? NAMED : known === PLANNED ? PLANNED : place < 0 ? "" : against}
         options={options}
         onChange={(event) => {
           setTyping(event.target.value === NAMED);
           if (event.target.value !== NAMED) onChange(event.target.value || undefined);
         }}
       />
-      {(isTyping || (known !== undefined && place < 0)) && (
+      {isNamed && (
         <TextField
           label={t("Revision or time")}
           key={against}

@@ -9,6 +9,7 @@ import { Filters, SelectField } from "../../parts/fields";
 import { bare, Name } from "../../parts/name";
 import { Beside, Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
+import { PLANNED, plannedIn } from "../../parts/planned";
 import { Sentence, type Word } from "../../parts/sentence";
 import { useSettled } from "../../parts/settled";
 import { Empty, Loading, ProblemView } from "../../parts/states";
@@ -133,7 +134,7 @@ export default function MatrixPage() {
 /** The cell that was chosen at each place of the history, for who comes back to it. */
 const chosenCells = new Map<string, Cell>();
 
-/** What is asked: `against` is a revision or a time that the matrix is compared with. */
+/** What is asked: `against` is a revision, a time or the plan that the matrix is compared with. */
 interface MatrixQuestion {
   realm: string;
   ask: string;
@@ -144,7 +145,9 @@ interface MatrixQuestion {
 
 /** The matrix; of the cells in `explain` with the reasons. */
 function useMatrix(question: MatrixQuestion, explain: [number, number][], enabled = true) {
-  const { realm, ask, type, within, against } = question;
+  const { realm, ask, type, within } = question;
+  const isPlanned = question.against === PLANNED;
+  const against = isPlanned ? (plannedIn(realm) ?? NO_PLAN) : question.against;
   return $api.useQuery(
     "post",
     "/api/v1/realms/{realm}/matrix",
@@ -160,8 +163,26 @@ function useMatrix(question: MatrixQuestion, explain: [number, number][], enable
         ...(against === undefined ? {} : { against }),
       },
     },
-    { retry: false, enabled },
+    { retry: false, enabled, select: (found) => (isPlanned ? afterPlan(found) : found) },
   );
+}
+
+const NO_PLAN = { put: [], remove: [], members: { add: [], remove: [] } };
+
+/** The same with the plan as what is now: it says what would be, beside what is. */
+function afterPlan(found: Matrix): Matrix {
+  return {
+    ...found,
+    cells: found.cells_then ?? found.cells,
+    cells_then: found.cells,
+    reasons: found.reasons.map((reason) => ({
+      ...reason,
+      summary: reason.summary_then ?? reason.summary,
+      statements: reason.statements_then ?? reason.statements,
+      summary_then: reason.summary,
+      statements_then: reason.statements,
+    })),
+  };
 }
 
 function Answer({ question }: { question: MatrixQuestion }) {
@@ -206,11 +227,16 @@ function Answer({ question }: { question: MatrixQuestion }) {
             ? t("{pairs} pairs of user and entity are allowed", {
                 pairs: count(pairs(matrix, marks, "a")),
               })
-            : t("+{gained} −{lost} pairs of user and entity since {then}", {
-                gained: count(pairs(matrix, marks, "+")),
-                lost: count(pairs(matrix, marks, "-")),
-                then: thenCalled(against),
-              })
+            : against === PLANNED
+              ? t("+{gained} −{lost} pairs of user and entity by the plan", {
+                  gained: count(pairs(matrix, marks, "+")),
+                  lost: count(pairs(matrix, marks, "-")),
+                })
+              : t("+{gained} −{lost} pairs of user and entity since {then}", {
+                  gained: count(pairs(matrix, marks, "+")),
+                  lost: count(pairs(matrix, marks, "-")),
+                  then: thenCalled(against),
+                })
         }
       >
         <div className={styles.shape}>

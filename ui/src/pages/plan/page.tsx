@@ -14,6 +14,7 @@ import { Check, Field, Filters, SelectField, TextField } from "../../parts/field
 import { Name } from "../../parts/name";
 import { Card, Page } from "../../parts/page";
 import { Empty, ProblemView } from "../../parts/states";
+import { keepPlanned, PLANNED } from "../../parts/planned";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
 import styles from "./plan.module.css";
@@ -77,6 +78,7 @@ function Editor({ realm }: { realm: string }) {
       });
       if (error) throw problemOf(error) as unknown as Error;
       setPlan(data as Plan);
+      keepPlanned(realm, data as Plan);
     });
   const apply = () =>
     run(async () => {
@@ -248,6 +250,9 @@ function Shown({
         title={t("What it changes")}
         note={
           <span className={styles.acts}>
+            <Link to="/r/$realm/matrix" params={{ realm }} search={{ against: PLANNED }}>
+              {t("Show in the matrix")}
+            </Link>
             <a href={download} download="plan.json">
               {t("Download plan.json")}
             </a>

@@ -5,6 +5,9 @@ To an administrator, the fifth person, nothing is denied; `test_every_page` open
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 from tests.app.serving import Served
@@ -20,6 +23,7 @@ RIGHTS = {
 
 CONSUMER, STEWARD = "hugo", "wanda"
 OWNED = "table:quillmere:lake.sales.forecasts"
+REALMS = ("gravitino", "datahub", "cdap")
 LEFT = ("Log out", "Close", "Cancel")
 """Buttons that end what the test is about."""
 
@@ -68,6 +72,64 @@ def test_what_is_offered_is_never_denied(own_visit: Visits, peopled: Served, per
                     denied.setdefault(path, []).extend(acts)
                 found.open(path, **search)
     assert denied == {}
+
+
+@pytest.mark.nightly  # every page, and every operation of three realms
+def test_no_hidden_name_is_shown(own_visit: Visits, peopled: Served) -> None:
+    """Trial 24: what a consumer may not see is named nowhere, except by the address itself."""
+    hidden = hidden_names(peopled, CONSUMER)
+    assert len(hidden) > 50
+    shown: dict[str, list[str]] = {}
+    with own_visit(CONSUMER) as found:
+        for path, search in pages():
+            found.open(path, **search)
+            words = set(re.split(r"[\s,;:()]+", found.page.locator("body").inner_text()))
+            asked_about = " ".join(search.values())
+            names = sorted(name for name in hidden & words if name not in asked_about)
+            if names:
+                shown[path] = names
+    assert shown == {}
+
+
+def hidden_names(served: Served, user: str) -> set[str]:
+    """The dotted names of entities on which no operation of any realm is allowed to the user."""
+    every: set[str] = set()
+    visible: set[str] = set()
+    for realm in REALMS:
+        vocabulary = answered(served, "GET", f"/realms/{realm}/operations")
+        for operation in vocabulary["operations"]:
+            if operation["types"] != ["none"]:
+                question = {
+                    "principal": f"user:{user}",
+                    "operation": operation["name"],
+                    "page": {"limit": 1000},
+                }
+                visible |= names_in(answered(served, "POST", f"/realms/{realm}/list", question))
+        every |= names_in(answered(served, "GET", f"/realms/{realm}/entities?page.limit=1000"))
+    # The name of what is visible names what it lies in.
+    return {name for name in every - visible if not any(name in one for one in visible)}
+
+
+def names_in(listed: dict[str, Any]) -> set[str]:
+    names = {dotted(one["name"]) for one in listed["entities"]}
+    return {name for name in names if "." in name}
+
+
+def dotted(entity: str) -> str:
+    """The part of an entity's name that people know it by.
+
+    >>> dotted("table:quillmere:lake.people.salaries")
+    'lake.people.salaries'
+    """
+    found = re.search(r"[\w-]+(\.[\w-]+)+", entity)
+    return found[0] if found else entity
+
+
+def answered(served: Served, method: str, path: str, body: object = None) -> dict[str, Any]:
+    answer = served.ask(method, f"/api/v1{path}", body, user="admin")
+    assert answer.status < 300, (path, answer.body)
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 def press(found: Tab, place: int) -> None:

@@ -317,12 +317,16 @@ def test_edits_in_every_view(
     with own_visit("admin", view) as found:
         found.open("/ui/")
         if size == "double":
-            found.page.add_init_script(f"addEventListener('DOMContentLoaded', () => {{ {DOUBLE} }})")
+            found.page.add_init_script(
+                f"addEventListener('DOMContentLoaded', () => {{ {DOUBLE} }})"
+            )
         make_policy(found, f"Made at {view} and {size}")
         check(found)
     with own_visit(steward, view) as found:
         if size == "double":
-            found.page.add_init_script(f"addEventListener('DOMContentLoaded', () => {{ {DOUBLE} }})")
+            found.page.add_init_script(
+                f"addEventListener('DOMContentLoaded', () => {{ {DOUBLE} }})"
+            )
         found.open("/ui/r/gravitino/role", name="quillmere:marts_only")
         set_cell(found, "quillmere:lake.sales_mart", "SELECT_TABLE", "d")
         check(found)

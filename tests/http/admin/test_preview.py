@@ -194,3 +194,10 @@ def test_a_policy_is_tried_as_its_own_system_writes_it(api: Api) -> None:
         }
     }
     assert api.ask("POST", "/realms/datahub/preview", bad).status == 400
+
+
+def test_a_principal_with_control_characters_is_refused(api: Api) -> None:
+    body = {"members": {"remove": [{"member": "user:a", "of": "x\x9b"}]}}
+    answer = api.ask("POST", "/realms/gravitino/preview", body)
+    assert answer.status == 400
+    assert "control character" in answer.body["detail"]

@@ -246,7 +246,7 @@ class SignIn(RequestBody, kw_only=True):
     password: str = ""
     token: str = ""
     realm: str = ""
-    directory: DirectoryName | None = None
+    directory: str | None = None
 
 
 class PasswordRequest(RequestBody, kw_only=True):

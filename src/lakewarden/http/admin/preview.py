@@ -33,6 +33,7 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement import Statement
 from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.names.canonical import check_text
 from lakewarden.registry import registry
 from lakewarden.service import lint, policy
 from lakewarden.service.control import Denied
@@ -250,6 +251,7 @@ def _members(realm_state: RealmState, rows: Iterable[Membership]) -> list[Member
 
 
 def _principal(realm_state: RealmState, text: str) -> Principal:
+    check_text(text, "the principal")
     return realm_state.system.principal(text)
 
 

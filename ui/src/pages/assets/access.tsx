@@ -320,7 +320,7 @@ function Cell({
       ? t("nobody may")
       : may === of
         ? t("{of, plural, one {may} other {all # may}}", { of })
-        : t("{may} of {of} may", { may, of });
+        : t("{may}/{of} may", { may: count(may), of: count(of) });
   return (
     <button
       type="button"

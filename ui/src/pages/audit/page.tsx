@@ -161,7 +161,11 @@ export default function Audit() {
               {
                 key: "on",
                 title: t("On"),
-                cell: (row) => <Name text={said(row, "target")} cut={56} />,
+                cell: (row) => (
+                  <span className={styles.target}>
+                    <Name text={said(row, "target")} cut={56} />
+                  </span>
+                ),
               },
               {
                 key: "outcome",

@@ -128,8 +128,8 @@ def dotted(entity: str) -> str:
 def answered(served: Served, method: str, path: str, body: object = None) -> dict[str, Any]:
     answer = served.ask(method, f"/api/v1{path}", body, user="admin")
     assert answer.status < 300, (path, answer.body)
-    found: dict[str, Any] = answer.json()
-    return found
+    found: Any = answer.json()
+    return dict(found)
 
 
 def press(found: Tab, place: int) -> None:

@@ -246,7 +246,7 @@ class SignIn(RequestBody, kw_only=True):
     password: str = ""
     token: str = ""
     realm: str = ""
-    directory: str | None = None
+    directory: Annotated[DirectoryName, Meta(min_length=1)] | None = None
 
 
 class PasswordRequest(RequestBody, kw_only=True):

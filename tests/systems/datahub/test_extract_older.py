@@ -42,7 +42,7 @@ def listing(names: Names) -> Callable[[Any, Any], tuple[int, Any]]:
     return answer
 
 
-def older(names: Names) -> dict[str, Any]:
+def older_script(names: Names) -> dict[str, Any]:
     script: dict[str, Any] = {"/entities": listing(names)}
     for urn in [one for found in names.values() for one in found]:
         named = ASPECTS.get(urn, {})
@@ -52,7 +52,7 @@ def older(names: Names) -> dict[str, Any]:
     return script
 
 
-def newer(names: Names) -> dict[str, Any]:
+def newer_script(names: Names) -> dict[str, Any]:
     script = {}
     for type, urns in names.items():
         entities = [
@@ -72,10 +72,10 @@ def test_both_interfaces_give_the_same_export(
 ) -> None:
     monkeypatch.setattr(datahub_older, "PAGE", 2)
     missing = {"/openapi/v3/entity/dataHubPolicy": (status, {"message": "no such path"})}
-    with scripted({**older(BOTH), **missing}) as server:
+    with scripted({**older_script(BOTH), **missing}) as server:
         was, original = walked(server, tmp_path / "older", datahub.walk)
         asked = list(server.asked)
-    with scripted(newer(BOTH)) as server:
+    with scripted(newer_script(BOTH)) as server:
         now, _ = walked(server, tmp_path / "newer", datahub.walk)
     assert was == now
     assert [one["entityUrn"] for one in was["tag"]] == TAGS
@@ -88,7 +88,7 @@ def test_both_interfaces_give_the_same_export(
 
 
 def test_an_entity_that_is_not_shown_is_named_by_its_path(tmp_path: Path) -> None:
-    script = older(BOTH)
+    script = older_script(BOTH)
     script[f"/entitiesV2/{quote(TAGS[2], safe='')}"] = (403, {"message": "not yours"})
     with scripted(script) as server:
         found, original = walked(server, tmp_path / "out", datahub.walk)
@@ -113,7 +113,7 @@ def test_names_that_change_meanwhile_are_read_again(monkeypatch: pytest.MonkeyPa
         names, total = next(pages)
         return 200, {"value": {"entities": names, "total": total}}
 
-    with scripted({"/entities": answer}) as server, opened(server) as original:
+    with scripted({"/entities": answer}) as server, open_original(server) as original:
         found = datahub_older.entities(original, "tag", ["tagKey"])
         assert list(found) == []  # none of them is scripted
     gone = [one.path.rpartition("%3A")[2] for one in original.withheld]
@@ -123,7 +123,7 @@ def test_names_that_change_meanwhile_are_read_again(monkeypatch: pytest.MonkeyPa
 def test_names_that_always_change_end_the_walk() -> None:
     with (
         scripted({"/entities": (200, {"value": {"entities": [TAGS[0]], "total": 9}})}) as server,
-        opened(server) as original,
+        open_original(server) as original,
         pytest.raises(Unavailable, match="`tag` change while they are read; try again"),
     ):
         list(datahub_older.entities(original, "tag", []))
@@ -135,7 +135,7 @@ def test_names_without_end_are_too_many() -> None:
 
     with (
         scripted({"/entities": more}) as server,
-        opened(server, limit=10) as original,
+        open_original(server, limit=10) as original,
         pytest.raises(LimitExceeded, match="more than 10"),
     ):
         list(datahub_older.entities(original, "tag", []))
@@ -157,7 +157,7 @@ def test_names_without_end_are_too_many() -> None:
 def test_names_of_another_form_are_refused(reply: Any) -> None:
     with (
         scripted({"/entities": (200, reply)}) as server,
-        opened(server) as original,
+        open_original(server) as original,
         pytest.raises(BadInput, match="of `tag`: expected a page of URNs"),
     ):
         list(datahub_older.entities(original, "tag", []))
@@ -165,10 +165,13 @@ def test_names_of_another_form_are_refused(reply: Any) -> None:
 
 @pytest.mark.parametrize("reply", [[], {"urn": TAGS[0]}, {"urn": 7, "aspects": {}}], ids=str)
 def test_an_entity_of_another_form_is_refused(reply: Any) -> None:
-    script = {**older({"tag": TAGS[:1]}), f"/entitiesV2/{quote(TAGS[0], safe='')}": (200, reply)}
+    script = {
+        **older_script({"tag": TAGS[:1]}),
+        f"/entitiesV2/{quote(TAGS[0], safe='')}": (200, reply),
+    }
     with (
         scripted(script) as server,
-        opened(server) as original,
+        open_original(server) as original,
         pytest.raises(BadInput, match="expected an entity with its `urn` and `aspects`"),
     ):
         list(datahub_older.entities(original, "tag", []))
@@ -181,7 +184,7 @@ def test_a_list_that_stops_in_the_middle_ends_the_walk() -> None:
 
     with (
         scripted({"/entities": once}) as server,
-        opened(server) as original,
+        open_original(server) as original,
         pytest.raises(Unavailable, match="stopped in the middle of type `tag`"),
     ):
         list(datahub_older.entities(original, "tag", []))
@@ -195,5 +198,5 @@ def test_an_address_with_neither_interface_is_told_what_to_do(tmp_path: Path) ->
         walked(server, tmp_path / "out", datahub.walk)
 
 
-def opened(server: Scripted, **given: Any) -> Original:
+def open_original(server: Scripted, **given: Any) -> Original:
     return Original(server.address, pause=lambda _: None, **given)

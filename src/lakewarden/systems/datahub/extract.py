@@ -1,9 +1,9 @@
 """A running DataHub, read over its OpenAPI: every type, page by page, as change proposals.
 
-Asked for are the aspects that mean something for authorization, and the key, which says that
-the entity is there. A policy that DataHub ships and the original does not show is deleted in
-the export: it would come to life otherwise. An original that has no `/openapi/v3/entity` yet is
-read over its Rest.li interface, see `lakewarden.systems.datahub.extract_older`.
+It requests the aspects that matter for authorization, and the key, which shows that the entity
+exists. A policy that DataHub ships and the original does not return is deleted in the export: it
+would become active otherwise. An original without `/openapi/v3/entity` is read over its Rest.li
+interface, see `lakewarden.systems.datahub.extract_older`.
 
 SOURCE: datahub reference 6.6, 6.7 and 6.9.
 """
@@ -57,7 +57,7 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
     for text in _NOTES:
         export.note(text)
     model = load_system("datahub").model
-    entities = _entities if _is_served(original) else datahub_older.entities
+    entities = _entities if _has_openapi_v3(original) else datahub_older.entities
     policies: set[str] = set()
     excluding: set[str] = set()
     # First the policies: without them the rest need not be asked for.
@@ -72,7 +72,7 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
         if not policies:
             message = "the original shows no policy; ask as somebody who may read all of them"
             raise BadInput(message, where=_path(_POLICY))
-    _check_shown(original, excluding)
+    _check_complete(original, excluding)
     for shipped in model.defaults:
         if shipped.get("editable") and shipped["id"] not in policies:
             deletion = {"entityType": _POLICY, "entityUrn": shipped["id"], "changeType": "DELETE"}
@@ -80,14 +80,14 @@ def walk(original: Original, export: Export, _: Iterable[Principal] = ()) -> Non
 
 
 def _excludes(value: object) -> bool:
-    """Whether a policy asks what something is not: what is not shown would fit, then."""
+    """Whether a policy has a negated condition, which an entity without data would match."""
     if isinstance(value, dict):
         return value.get("condition") == _NOT_EQUALS or any(map(_excludes, value.values()))
     return isinstance(value, list) and any(map(_excludes, value))
 
 
-def _check_shown(original: Original, excluding: set[str]) -> None:
-    """Refuses to leave out what would open something by being left out."""
+def _check_complete(original: Original, excluding: set[str]) -> None:
+    """Refuses an export that lacks entities which a negated condition would otherwise exclude."""
     hidden = [reply for reply in original.withheld if reply.status == _FORBIDDEN]
     if hidden and excluding:
         policy = min(excluding)
@@ -95,12 +95,12 @@ def _check_shown(original: Original, excluding: set[str]) -> None:
         raise BadInput(f"{message}; ask as somebody who may read it", where=hidden[0].path)
 
 
-def _is_served(original: Original) -> bool:
-    """Whether the newer interface is there; policies are of a type that every DataHub has."""
+def _has_openapi_v3(original: Original) -> bool:
+    """Whether the newer interface exists; every DataHub has policies, so they are requested."""
     known = len(original.withheld)
     reply = original.get(f"{_path(_POLICY)}?query=*&count=1", ABSENT)
     is_refused = len(original.withheld) > known
-    del original.withheld[known:]  # it is asked again, and written down then
+    del original.withheld[known:]  # a later request records it again
     return is_refused or reply is not None
 
 
@@ -118,7 +118,7 @@ def _requested_aspects(type: str) -> list[str]:
 
 
 def _entities(original: Original, type: str, aspects: list[str]) -> Iterator[dict[str, Any]]:
-    """All entities of a type; the scroll ends where it gives no next place."""
+    """All entities of a type; the scroll ends with a page without a next position."""
     parameters = [("query", "*"), ("count", str(PAGE)), ("includeSoftDelete", "true")]
     parameters += [("aspects", name) for name in aspects]
     place: str | None = None
@@ -140,7 +140,7 @@ def _entities(original: Original, type: str, aspects: list[str]) -> Iterator[dic
 
 
 class _Scroll:
-    """A walk through pages that has to come to its end: each place once, and something new."""
+    """A scroll that must end: each position once, and new entities on each page."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -149,7 +149,7 @@ class _Scroll:
         self._idle = 0
 
     def next(self, place: object, entities: list[dict[str, Any]]) -> str | None:
-        """The next place, if there is one. Raises `BadInput` and `Unavailable`."""
+        """The next position, if there is one. Raises `BadInput` and `Unavailable`."""
         if not place:
             return None
         if not isinstance(place, str):
@@ -176,7 +176,7 @@ def _page(reply: Any, type: str) -> list[dict[str, Any]]:
 
 
 def _records(type: str, urn: str, entity: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A change proposal for each aspect that means something; for the key, if there is none."""
+    """A change proposal for each aspect that matters; for the key, if there is none."""
     about = {"entityType": type, "entityUrn": urn, "changeType": "UPSERT"}
     any_record = False
     for name in sorted(READERS):

@@ -1,11 +1,11 @@
-"""A running DataHub that has no `/openapi/v3/entity` yet, read over its Rest.li interface.
+"""A running DataHub without `/openapi/v3/entity`, read over its Rest.li interface.
 
-`/entities?action=listUrns` names all entities of a type, those that are deleted softly too, from
-the storage itself; `/entitiesV2` gives the aspects of one. GraphQL is not used: it knows fewer
-types, reads from the search index, and does not give whole aspects of every type.
+`/entities?action=listUrns` names all entities of a type, also softly deleted ones, from the storage
+itself; `/entitiesV2` gives the aspects of one. GraphQL is not used: it knows fewer types, reads
+from the search index, and does not give whole aspects of every type.
 
-Names come page by page, so that what is deleted meanwhile could hide one of them: they are read
-again where their number changes or does not add up.
+Names come in pages, and a deletion meanwhile could hide one of them: they are read again where the
+total changes or does not add up.
 
 SOURCE: datahub reference 6.6, 7.1; datahub-project/datahub:
 metadata-service/restli-servlet-impl/src/main/java/com/linkedin/metadata/resources/entity/
@@ -28,7 +28,7 @@ TRIES: Final = 5
 """How often the names of a type are read that change meanwhile."""
 
 _FIRST: Final = "dataHubPolicy"
-"""The type that is asked for first: every DataHub has it."""
+"""The type that is requested first: every DataHub has it."""
 
 _LIST: Final = "/entities?action=listUrns"
 
@@ -58,7 +58,7 @@ def _names(original: Original, type: str) -> list[str]:
 
 
 def _stable_names(original: Original, type: str) -> list[str] | None:
-    """The names of a type, none where it is withheld; None where they changed meanwhile."""
+    """The names of a type, none where the type is withheld; None if they changed meanwhile."""
     distinct: dict[str, None] = {}
     total = -1
     while len(distinct) < total or total < 0:
@@ -77,7 +77,7 @@ def _stable_names(original: Original, type: str) -> list[str] | None:
 
 
 def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | None:
-    """Names from a place on, and how many there are; None where the type is withheld."""
+    """Names from an offset on, and the total; None where the type is withheld."""
     reply = original.post(_LIST, {"entity": type, "start": start, "count": PAGE})
     if reply is None:
         if start:
@@ -98,7 +98,7 @@ def _page(original: Original, type: str, start: int) -> tuple[list[str], int] | 
 
 
 def _withheld_type(original: Original, type: str) -> None:
-    """Names the type in what was written down; refuses an address that has neither interface."""
+    """Records the withheld type in the export; refuses an address with neither interface."""
     last = original.withheld.pop()
     if last.status in ABSENT and type == _FIRST:
         message = (

@@ -8,7 +8,7 @@ Types that are not in the tables below are taken as they come, since DataHub's o
 grows; those in the tables must have the parts that they have there. Percent escapes are
 characters like any other. A key `(x)` is refused: clients read it as `x`.
 
-Two entities here stand for no stored thing, as in our AuthZEN mapping: type `platform`
+Two entities here are not stored, as in our AuthZEN mapping: type `platform`
 with the name `platform` is the question without a resource, any type with an empty name
 is the question about the type alone.
 
@@ -28,7 +28,7 @@ from lakewarden.names.canonical import check_text, quoted
 from lakewarden.names.identities import Identities, Look
 
 ANY_SUBRESOURCE: Final = "urn:li:allEntities:all"
-"""The sub-resource that stands for every one ("may any tag be edited at all")."""
+"""The sub-resource that means every one ("may any tag be edited at all")."""
 
 ENVIRONMENTS: Final = frozenset(
     (

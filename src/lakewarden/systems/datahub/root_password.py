@@ -1,8 +1,8 @@
 """The password of DataHub's root user, as the operator configured it: there is no other.
 
-Compared at every start with the one that is kept; where they differ, the configured one counts
-from then on, and the sessions of root are over. What was set by `lakewarden user password` stays
-where none is configured.
+It is compared at every start with the stored one; where they differ, the configured one replaces
+it, and the sessions of root end. A password set by `lakewarden user password` stays where none is
+configured.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _USER = Entity(TYPE, ROOT)
 def set_root_password(
     service: DecisionService, settings: DataHubSettings, hashing: Hashing
 ) -> bool:
-    """Keeps the configured password; whether it was another one before.
+    """Stores the configured password; returns whether it changed.
 
     Raises `BadInput` for one that is too easily guessed, or a file that cannot be read.
     """
-    password = _configured(settings)
+    password = _configured_password(settings)
     if password is None or REALM not in service.state.realms:
         return False
     with service.reading() as reading:
@@ -44,13 +44,13 @@ def set_root_password(
         # Another process may have been faster: one of them ends the sessions.
         if transaction.store.credential(REALM, _USER, PASSWORD) != stored:
             return False
-        native_user.put(transaction, REALM, ROOT, hashed, "configuration")
+        native_user.set_password(transaction, REALM, ROOT, hashed, "configuration")
         return True
 
     return service.write(SYSTEM, put_password)
 
 
-def _configured(settings: DataHubSettings) -> str | None:
+def _configured_password(settings: DataHubSettings) -> str | None:
     secret, file = settings.root_password, settings.root_password_file
     if secret is not None:
         return secret.get_secret_value()

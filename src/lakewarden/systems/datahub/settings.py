@@ -190,4 +190,4 @@ DATAHUB_VARIABLES: Final[Mapping[str, str]] = {
     "METADATA_SERVICE_AUTH_ENABLED": "auth",
     "METADATA_SERVICE_AUTH_ENFORCE_EXISTENCE_ENABLED": "existence",
 }
-"""DataHub's own environment variables, and the settings of ours that they stand for."""
+"""DataHub's own environment variables, and our settings for them."""

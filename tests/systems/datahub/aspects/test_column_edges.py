@@ -21,7 +21,7 @@ def remove(path: str) -> Json:
     return {"op": "remove", "path": f"/{LIST}/{path}"}
 
 
-def one(down: str, *up: str, score: float = 1.0, by: str = "NONE", **more: object) -> Json:
+def edge_record(down: str, *up: str, score: float = 1.0, by: str = "NONE", **more: object) -> Json:
     return {
         "confidenceScore": score,
         "upstreamType": "FIELD_SET",
@@ -42,29 +42,32 @@ def patched(before: list[Json] | None, *operations: Json) -> Any:
 
 def test_an_edge_is_added_to_those_of_its_column_or_to_none() -> None:
     made = add("NONE/d/NONE/u", confidenceScore=0.5)
-    assert patched(None, made) == [one("d", "u", score=0.5)]
-    assert patched([one("d", "v")], made) == [one("d", "v", "u", score=0.5)]
-    assert patched([one("d", "u")], made) == [one("d", "u", score=0.5)]
+    assert patched(None, made) == [edge_record("d", "u", score=0.5)]
+    assert patched([edge_record("d", "v")], made) == [edge_record("d", "v", "u", score=0.5)]
+    assert patched([edge_record("d", "u")], made) == [edge_record("d", "u", score=0.5)]
     by_query = add("COPY/d/urn:li:query:q/u")
-    assert patched([one("d", "u")], by_query) == [
-        one("d", "u"),
-        one("d", "u", by="COPY", query="urn:li:query:q"),
+    assert patched([edge_record("d", "u")], by_query) == [
+        edge_record("d", "u"),
+        edge_record("d", "u", by="COPY", query="urn:li:query:q"),
     ]
 
 
 def test_edges_are_taken_away_by_some_of_their_parts() -> None:
-    there = [one("d", "u", "v"), one("e", "u")]
-    assert patched(there, remove("NONE/d/NONE/u")) == [one("d", "v"), one("e", "u")]
-    assert patched(there, remove("NONE/d")) == [one("e", "u")]
+    there = [edge_record("d", "u", "v"), edge_record("e", "u")]
+    assert patched(there, remove("NONE/d/NONE/u")) == [edge_record("d", "v"), edge_record("e", "u")]
+    assert patched(there, remove("NONE/d")) == [edge_record("e", "u")]
     assert patched(there, remove("NONE")) == []
     assert patched(there, remove("NONE/d/NONE/x")) == there
 
 
 def test_a_list_written_otherwise_is_read_as_edges() -> None:
     plain = {"upstreams": {"array": ["u"]}, "downstreams": ["d", "e"]}
-    assert patched([plain], add("NONE/d/NONE/v")) == [one("d", "u", "v"), one("e", "u")]
-    whole = {"op": "replace", "path": f"/{LIST}", "value": [one("x", "y")]}
-    assert patched([one("d", "u")], remove("NONE/d"), whole) == [one("x", "y")]
+    assert patched([plain], add("NONE/d/NONE/v")) == [
+        edge_record("d", "u", "v"),
+        edge_record("e", "u"),
+    ]
+    whole = {"op": "replace", "path": f"/{LIST}", "value": [edge_record("x", "y")]}
+    assert patched([edge_record("d", "u")], remove("NONE/d"), whole) == [edge_record("x", "y")]
 
 
 @pytest.mark.parametrize("operation", [add("NONE/d/NONE"), add("NONE/d/NONE/u/more")])

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from lakewarden.kernel.errors import BadInput
-from lakewarden.systems.datahub.aspects.domains import aligned
+from lakewarden.systems.datahub.aspects.domains import align_lists
 
 Value = dict[str, Any]
 
 
-def of(*domains: str) -> list[Value]:
+def associations_of(*domains: str) -> list[Value]:
     return [{"domain": name} for name in domains]
 
 
@@ -23,12 +23,20 @@ NOTED = {"domain": "a", "context": "a scan"}
     ("old", "new", "left"),
     [
         (None, {"domains": ["a"]}, {"domains": ["a"]}),
-        (None, {"domainAssociations": of("a", "a")}, {"domains": ["a"]}),
-        (None, {"domains": [], "domainAssociations": of("b", "a")}, {"domains": ["b", "a"]}),
-        (None, {"domains": ["a"], "domainAssociations": []}, {"domainAssociations": of("a")}),
+        (None, {"domainAssociations": associations_of("a", "a")}, {"domains": ["a"]}),
         (
             None,
-            {"domains": ["a", "b"], "domainAssociations": of("b", "a")},
+            {"domains": [], "domainAssociations": associations_of("b", "a")},
+            {"domains": ["b", "a"]},
+        ),
+        (
+            None,
+            {"domains": ["a"], "domainAssociations": []},
+            {"domainAssociations": associations_of("a")},
+        ),
+        (
+            None,
+            {"domains": ["a", "b"], "domainAssociations": associations_of("b", "a")},
             {"domains": ["b", "a"]},
         ),
         (
@@ -39,7 +47,7 @@ NOTED = {"domain": "a", "context": "a scan"}
         (
             {"domains": ["a"], "domainAssociations": [NOTED]},
             {"domains": ["a", "b"], "domainAssociations": [NOTED]},
-            {"domainAssociations": [NOTED, *of("b")]},
+            {"domainAssociations": [NOTED, *associations_of("b")]},
         ),
         (
             {"domains": ["a"], "domainAssociations": [NOTED]},
@@ -47,25 +55,31 @@ NOTED = {"domain": "a", "context": "a scan"}
             {"domainAssociations": []},
         ),
         ({"domains": ["a"], "domainAssociations": [NOTED]}, {"domains": ["b"]}, {}),
-        ({"domains": ["a"]}, {"domains": ["a"], "domainAssociations": of("b")}, {"domains": ["b"]}),
+        (
+            {"domains": ["a"]},
+            {"domains": ["a"], "domainAssociations": associations_of("b")},
+            {"domains": ["b"]},
+        ),
     ],
 )
 def test_what_changed_leads(old: Value | None, new: Value, left: Value) -> None:
     """`left` is what is different from the new value."""
     before = dict(new)
-    assert aligned(old, new, "x") == {**new, **left}
+    assert align_lists(old, new, "x") == {**new, **left}
     assert new == before
 
 
 def test_what_does_not_change_stays_as_it_is() -> None:
     """Of a data product the lists may be told apart: what is read may be written back."""
-    value = {"domains": ["a"], "domainAssociations": of("b")}
-    assert aligned(value, dict(value), "x") == value
+    value = {"domains": ["a"], "domainAssociations": associations_of("b")}
+    assert align_lists(value, dict(value), "x") == value
 
 
 def test_lists_that_both_change_name_the_same_domains() -> None:
     with pytest.raises(BadInput, match="`domainAssociations`") as caught:
-        aligned({}, {"domains": ["a"], "domainAssociations": of("b")}, "body.value")
+        align_lists(
+            {}, {"domains": ["a"], "domainAssociations": associations_of("b")}, "body.value"
+        )
     assert caught.value.where == "body.value.domains"
 
 
@@ -75,9 +89,9 @@ def test_lists_that_both_change_name_the_same_domains() -> None:
         {"domainAssociations": "a"},
         {"domainAssociations": ["a"]},
         {"domainAssociations": [{}]},
-        {"domains": "a", "domainAssociations": of("a")},
+        {"domains": "a", "domainAssociations": associations_of("a")},
     ],
 )
 def test_what_is_no_list_of_domains_is_refused(new: Value) -> None:
     with pytest.raises(BadInput):
-        aligned(None, new, "x")
+        align_lists(None, new, "x")

@@ -36,7 +36,7 @@ def rows(urn: str, aspect: str, value: dict[str, Any]) -> list[Row]:
     return meaning.rows(entity, aspect, Fields(value, "f.json: line 1"), "f.json: line 1", MODEL)
 
 
-def sound(urn: str, aspect: str, value: dict[str, Any]) -> list[tuple[str, ...]]:
+def accepted_rows(urn: str, aspect: str, value: dict[str, Any]) -> list[tuple[str, ...]]:
     found = rows(urn, aspect, value)
     assert not any(row.reason for row in found)
     return [(row.table, *row.cells) for row in found]
@@ -52,7 +52,7 @@ def test_owners_are_users_and_groups_with_the_type_that_has_a_urn() -> None:
         {"owner": STAFF, "type": "CUSTOM", "typeUrn": TECHNICAL},
         {"owner": ANA, "type": "NONE", "typeUrn": {"string": TECHNICAL}},
     ]
-    assert sound(DATASET, "ownership", {"owners": owners, "ownerTypes": {}}) == [
+    assert accepted_rows(DATASET, "ownership", {"owners": owners, "ownerTypes": {}}) == [
         ("owners", *cells(DATASET), "user", ANA, ""),
         ("owners", *cells(DATASET), "group", STAFF, TECHNICAL),
         ("owners", *cells(DATASET), "user", ANA, TECHNICAL),
@@ -60,22 +60,24 @@ def test_owners_are_users_and_groups_with_the_type_that_has_a_urn() -> None:
 
 
 def test_the_older_word_for_an_ownership_type_gives_none() -> None:
-    found = sound(DATASET, "ownership", {"owners": [{"owner": ANA, "type": "TECHNICAL_OWNER"}]})
+    found = accepted_rows(
+        DATASET, "ownership", {"owners": [{"owner": ANA, "type": "TECHNICAL_OWNER"}]}
+    )
     assert found == [("owners", *cells(DATASET), "user", ANA, "")]
 
 
 def test_domains_are_those_of_the_list() -> None:
     value = {"domains": [SALES], "domainAssociations": [{"domain": SHOP}]}
-    assert sound(DATASET, "domains", value) == [
+    assert accepted_rows(DATASET, "domains", value) == [
         ("relations", "domain", *cells(DATASET), *cells(SALES))
     ]
 
 
 def test_a_product_has_the_domains_that_its_associations_name_if_they_name_any() -> None:
     both = {"domains": [SALES], "domainAssociations": [{"domain": SHOP}]}
-    kinds = [(row[1], row[-1]) for row in sound(PRODUCT, "domains", both)]
+    kinds = [(row[1], row[-1]) for row in accepted_rows(PRODUCT, "domains", both)]
     assert kinds == [("domain", SALES), ("product_domain", SHOP)]
-    kinds = [(row[1], row[-1]) for row in sound(PRODUCT, "domains", {"domains": [SALES]})]
+    kinds = [(row[1], row[-1]) for row in accepted_rows(PRODUCT, "domains", {"domains": [SALES]})]
     assert kinds == [("domain", SALES), ("product_domain", SALES)]
 
 
@@ -90,14 +92,16 @@ def test_a_product_has_the_domains_that_its_associations_name_if_they_name_any()
     ],
 )
 def test_what_places_an_entity(urn: str, aspect: str, key: str, parent: str) -> None:
-    assert sound(urn, aspect, {key: parent}) == [("placements", *cells(urn), *cells(parent))]
+    assert accepted_rows(urn, aspect, {key: parent}) == [
+        ("placements", *cells(urn), *cells(parent))
+    ]
     if key != "container":
-        assert sound(urn, aspect, {"name": "without a parent"}) == []
+        assert accepted_rows(urn, aspect, {"name": "without a parent"}) == []
 
 
 @pytest.mark.parametrize("urn", [JOB, PRODUCT, "urn:li:thing:x"])
 def test_a_container_of_what_has_its_place_elsewhere_is_a_relation(urn: str) -> None:
-    found = sound(urn, "container", {"container": BOX})
+    found = accepted_rows(urn, "container", {"container": BOX})
     assert found == [("relations", "container", *cells(urn), *cells(BOX))]
 
 
@@ -137,7 +141,7 @@ def test_a_container_of_what_has_its_place_elsewhere_is_a_relation(urn: str) -> 
 def test_what_relates_an_entity(
     urn: str, aspect: str, value: dict[str, Any], kind: str, target: str
 ) -> None:
-    assert sound(urn, aspect, value) == [("relations", kind, *cells(urn), *cells(target))]
+    assert accepted_rows(urn, aspect, value) == [("relations", kind, *cells(urn), *cells(target))]
 
 
 @pytest.mark.parametrize(
@@ -152,23 +156,23 @@ def test_what_relates_an_entity(
     ],
 )
 def test_what_is_empty_gives_no_row(aspect: str, value: dict[str, Any]) -> None:
-    assert sound(DATASET, aspect, value) == []
+    assert accepted_rows(DATASET, aspect, value) == []
 
 
 def test_memberships_are_in_groups_and_roles() -> None:
-    assert sound(ANA, "groupMembership", {"groups": [STAFF]}) == [
+    assert accepted_rows(ANA, "groupMembership", {"groups": [STAFF]}) == [
         ("memberships", "user", ANA, "group", STAFF)
     ]
-    assert sound(ANA, "nativeGroupMembership", {"nativeGroups": [STAFF]}) == [
+    assert accepted_rows(ANA, "nativeGroupMembership", {"nativeGroups": [STAFF]}) == [
         ("memberships", "user", ANA, "group", STAFF)
     ]
-    assert sound(STAFF, "roleMembership", {"roles": [READER]}) == [
+    assert accepted_rows(STAFF, "roleMembership", {"roles": [READER]}) == [
         ("memberships", "group", STAFF, "role", READER)
     ]
 
 
 def test_soft_deletion_is_an_attribute() -> None:
-    assert sound(DATASET, "status", {"removed": True}) == [
+    assert accepted_rows(DATASET, "status", {"removed": True}) == [
         ("attributes", *cells(DATASET), "status.removed", "true")
     ]
 
@@ -176,7 +180,7 @@ def test_soft_deletion_is_an_attribute() -> None:
 def test_structured_properties_are_attributes_with_numbers_as_java_writes_them() -> None:
     urn = "urn:li:structuredProperty:retention"
     values = [{"string": "high"}, {"double": 10}, 2.5, "low"]
-    found = sound(
+    found = accepted_rows(
         DATASET, "structuredProperties", {"properties": [{"propertyUrn": urn, "values": values}]}
     )
     assert found == [

@@ -128,7 +128,7 @@ def test_a_member_is_made_for_what_lies_inside_it() -> None:
 
 
 def test_what_is_missing_is_begun_as_it_is_said() -> None:
-    patched = patch.Patched(None, lambda name: {"of": name})
+    patched = patch.PatchedAspect(None, lambda name: {"of": name})
     patched.apply([add("/glossaryTerms/terms/t", {"urn": "t"})], "")
     terms = {"of": "glossaryTerms", "terms": [{"urn": "t"}]}
     assert patched.value() == {"glossaryTerms": terms}
@@ -185,7 +185,7 @@ def test_members_without_keys_are_named_by_their_places() -> None:
 )
 def test_a_generic_patch_knows_only_the_keys_that_it_names(said: dict[str, object]) -> None:
     before = {"owners": [owner(ANA), owner(BEN)], "groups": ["a", "b"]}
-    patched = patch.Patched(before)
+    patched = patch.PatchedAspect(before)
     patched.apply([add(f"/owners/{ANA}/DATAOWNER", owner(ANA))], "")
     patched.apply(
         {
@@ -279,7 +279,7 @@ def test_a_list_that_is_replaced_between_is_the_new_one() -> None:
 
 
 def test_several_patches_in_a_row_are_as_one_after_the_other() -> None:
-    patched = patch.Patched({"tags": [{"tag": "a"}]})
+    patched = patch.PatchedAspect({"tags": [{"tag": "a"}]})
     patched.apply([add("/tags/b", {"tag": "b"})], "")
     assert patched.value() == {"tags": [{"tag": "a"}, {"tag": "b"}]}
     patched.apply({"arrayPrimaryKeys": {"tags": ["x", "tag"]}, "patch": [remove("/tags//a")]}, "")

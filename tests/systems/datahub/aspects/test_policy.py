@@ -23,7 +23,7 @@ from lakewarden.service.source_row import BAD_STATEMENT, At, Row
 from lakewarden.service.system import load_system
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.aspects.policy import inactive, policy
+from lakewarden.systems.datahub.aspects.policy import deactivated, policy
 
 MODEL = load_system("datahub").model
 POLICY = Entity("dataHubPolicy", "urn:li:dataHubPolicy:p")
@@ -55,15 +55,15 @@ def read(row: Row) -> Statement:
     return statement
 
 
-def one(**fields: Any) -> Statement:
+def read_row(**fields: Any) -> Statement:
     (row,) = rows(**fields)
     return read(row)
 
 
 def test_a_policy_is_one_statement_called_by_its_name() -> None:
-    assert one() == Statement(
+    assert read_row() == Statement(
         id=POLICY.name,
-        effect=one().effect,
+        effect=read_row().effect,
         privileges=frozenset({"VIEW_ENTITY_PAGE"}),
         scope=Anything(),
         principals=frozenset({Principal("user", ANA)}),
@@ -73,7 +73,7 @@ def test_a_policy_is_one_statement_called_by_its_name() -> None:
 
 @pytest.mark.parametrize("state", ["INACTIVE", "DRAFT", "active"])
 def test_only_active_is_active(state: str) -> None:
-    assert not one(state=state).active
+    assert not read_row(state=state).active
 
 
 def test_all_kinds_of_actors_are_alternatives() -> None:
@@ -85,7 +85,7 @@ def test_all_kinds_of_actors_are_alternatives() -> None:
         "allGroups": True,
         "resourceOwners": True,
     }
-    statement = one(actors=actors)
+    statement = read_row(actors=actors)
     assert statement.principals == {
         Principal("user", ANA),
         Principal("group", STAFF),
@@ -108,7 +108,7 @@ def test_all_kinds_of_actors_are_alternatives() -> None:
     ],
 )
 def test_owners_of_which_types(actors: dict[str, Any], owners: Owners | None) -> None:
-    assert one(actors=actors).owners == owners
+    assert read_row(actors=actors).owners == owners
 
 
 def test_an_actor_that_can_be_nobody_is_left_out_and_noted() -> None:
@@ -197,12 +197,12 @@ SCOPES: dict[str, tuple[object, object]] = {
 @pytest.mark.parametrize("name", SCOPES)
 def test_where_a_policy_holds(name: str) -> None:
     resources, scope = SCOPES[name]
-    assert one(resources=resources).scope == scope
+    assert read_row(resources=resources).scope == scope
 
 
 def test_the_resources_of_a_platform_policy_are_not_read() -> None:
     resources = {"type": "dataset", "privilegeConstraints": {"criteria": []}}
-    statement = one(type="PLATFORM", privileges=["MANAGE_POLICIES"], resources=resources)
+    statement = read_row(type="PLATFORM", privileges=["MANAGE_POLICIES"], resources=resources)
     assert statement.scope == Anything()
     assert statement.constraint is None
 
@@ -210,7 +210,7 @@ def test_the_resources_of_a_platform_policy_are_not_read() -> None:
 def test_constraints_limit_the_sub_resources() -> None:
     criteria = [{"field": "URN", "values": ["urn:li:tag:pii"], "condition": "EQUALS"}]
     resources = {"privilegeConstraints": {"criteria": criteria}}
-    statement = one(privileges=["EDIT_ENTITY_TAGS"], resources=resources)
+    statement = read_row(privileges=["EDIT_ENTITY_TAGS"], resources=resources)
     assert statement.constraint == (Criterion("URN", EQUALS, ("urn:li:tag:pii",)),)
     assert statement.scope == Where(())
 
@@ -278,5 +278,5 @@ def test_a_malformed_policy_is_an_error_of_the_file(fields: dict[str, Any], mess
 
 def test_a_statement_can_be_put_out_of_force() -> None:
     (row,) = rows()
-    assert not read(inactive(row)).active
-    assert inactive(row).place == row.place
+    assert not read(deactivated(row)).active
+    assert deactivated(row).place == row.place

@@ -11,19 +11,19 @@ from lakewarden.service.search_terms import field_term, value_term
 from lakewarden.systems.datahub.aspects.searched import (
     MOST_BYTES,
     UNSEARCHED,
-    by_name,
+    display_name,
     fields,
-    indexed,
+    index_entry,
     is_searched,
     name_in_urn,
-    shown_name,
+    name_terms,
 )
 
 DATASET = Entity("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)")
 
 
 def terms(aspects: dict[str, Any]) -> set[str]:
-    return set(indexed(DATASET, aspects).terms.split())
+    return set(index_entry(DATASET, aspects).terms.split())
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_a_urn_spells_a_name(type: str, urn: str, name: str) -> None:
 
 
 def test_an_entity_without_aspects_is_found_by_the_words_of_its_urn() -> None:
-    found = set(by_name(DATASET).terms.split())
+    found = set(name_terms(DATASET).terms.split())
     assert found == {"nshop", "norders", "eshoporders", "eorders", "whive", "wprod"}
-    assert indexed(DATASET, {}) == by_name(DATASET)
+    assert index_entry(DATASET, {}) == name_terms(DATASET)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_an_entity_without_aspects_is_found_by_the_words_of_its_urn() -> None:
 )
 def test_what_has_aspects_that_say_nothing_is_found_by_the_same(urn: str) -> None:
     entity = Entity(urn.split(":")[2], urn)
-    plain, told = by_name(entity), indexed(entity, {"status": {"removed": False}})
+    plain, told = name_terms(entity), index_entry(entity, {"status": {"removed": False}})
     assert set(plain.terms.split()) == set(told.terms.split())
     assert plain.name == told.name
 
@@ -110,10 +110,10 @@ def test_the_fields_are_told_with_their_values_once() -> None:
 
 def test_the_name_that_people_gave_is_the_one_that_is_shown() -> None:
     both = {"datasetProperties": {"name": "b"}, "editableDatasetProperties": {"name": "a"}}
-    assert shown_name(DATASET, both) == "a"
-    assert shown_name(DATASET, {"datasetProperties": {"name": "b"}}) == "b"
-    assert shown_name(DATASET, {}) == "shop.orders"
-    assert indexed(DATASET, both).name == "a"
+    assert display_name(DATASET, both) == "a"
+    assert display_name(DATASET, {"datasetProperties": {"name": "b"}}) == "b"
+    assert display_name(DATASET, {}) == "shop.orders"
+    assert index_entry(DATASET, both).name == "a"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_what_makes_no_sense_is_found_by_nothing(value: dict[str, Any]) -> None:
 
 def test_an_entity_has_so_many_terms_and_no_more() -> None:
     long = " ".join(f"word{number}" for number in range(200_000))
-    found = indexed(DATASET, {"datasetProperties": {"description": long}}).terms
+    found = index_entry(DATASET, {"datasetProperties": {"description": long}}).terms
     assert len(found) <= MOST_BYTES
     assert "norders" in found
 

@@ -21,7 +21,7 @@ INGEST = "/aspects?action=ingestProposal"
 BATCH = "/aspects?action=ingestProposalBatch"
 
 
-def one(urn: str, aspect: str, value: object, change: str = "UPSERT") -> dict[str, Any]:
+def proposal_body(urn: str, aspect: str, value: object, change: str = "UPSERT") -> dict[str, Any]:
     return {"proposal": proposal(urn, aspect, value, change), "async": "false"}
 
 
@@ -31,7 +31,9 @@ def path(urn: str, aspect: str) -> str:
 
 @pytest.mark.parametrize("below", ["", "/api/gms"])
 def test_what_is_proposed_is_read_under_the_name_of_its_record(wire: Wire, below: str) -> None:
-    assert wire.good("POST", below + INGEST, one(STOCK, "globalTags", TAGS)) == {"value": STOCK}
+    assert wire.good("POST", below + INGEST, proposal_body(STOCK, "globalTags", TAGS)) == {
+        "value": STOCK
+    }
     body = wire.good("GET", below + path(STOCK, "globalTags"))
     assert body == {"aspect": {"com.linkedin.common.GlobalTags": TAGS}, "version": 0}
     key = wire.good("GET", path(STOCK, "datasetKey"))["aspect"]
@@ -48,22 +50,22 @@ def test_a_batch_is_written_before_it_is_answered(wire: Wire, word: str) -> None
 
 def test_what_is_not_there_is_404(wire: Wire) -> None:
     assert wire.bad("GET", path(ORDERS, "datasetKey")) == 404
-    wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", TAGS))
     assert wire.bad("GET", path(ORDERS, "ownership")) == 404
     assert wire.bad("GET", path(ORDERS, "globalTags").replace("version=0", "version=3")) == 404
 
 
 def test_a_patch_changes_what_is_there(wire: Wire) -> None:
-    wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", TAGS))
     add = {"op": "add", "path": "/tags/urn:li:tag:gold", "value": {"tag": "urn:li:tag:gold"}}
-    wire.good("POST", INGEST, one(ORDERS, "globalTags", [add], "PATCH"))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", [add], "PATCH"))
     found = wire.aspects(ORDERS)["globalTags"]["tags"]
     assert [tag["tag"] for tag in found] == ["urn:li:tag:pii", "urn:li:tag:gold"]
 
 
 def test_unknown_types_and_aspects_are_stored_and_returned(wire: Wire) -> None:
     odd = "urn:li:somethingNew:7"
-    wire.good("POST", INGEST, one(odd, "someAspect", {"a": [1, {"string": "b"}]}))
+    wire.good("POST", INGEST, proposal_body(odd, "someAspect", {"a": [1, {"string": "b"}]}))
     assert wire.aspects(odd)["someAspect"] == {"a": [1, {"string": "b"}]}
     assert wire.aspects(odd)["somethingNewKey"] == {"id": "7"}
 
@@ -71,26 +73,26 @@ def test_unknown_types_and_aspects_are_stored_and_returned(wire: Wire) -> None:
 @pytest.mark.parametrize("name", ["a" * 129, "", "9lives", "a.b", "a b", "aé", "a\n"])
 def test_what_cannot_name_a_record_names_no_aspect(wire: Wire, name: str) -> None:
     before = wire.service.state.revision
-    assert wire.bad("POST", INGEST, one(ORDERS, name, {})) == 400
+    assert wire.bad("POST", INGEST, proposal_body(ORDERS, name, {})) == 400
     body = [{"urn": ORDERS, name: {"value": {}}}]
     assert wire.bad("POST", "/openapi/v3/entity/dataset", body) == 400
     assert wire.service.state.revision == before
 
 
 def test_the_longest_name_of_an_aspect_is_taken(wire: Wire) -> None:
-    wire.good("POST", INGEST, one(ORDERS, "a" * 128, {"a": 1}))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "a" * 128, {"a": 1}))
     assert wire.aspects(ORDERS)["a" * 128] == {"a": 1}
 
 
 def test_unknown_aspects_are_refused_where_the_operator_says_so(wire: Wire) -> None:
-    wire.good("POST", INGEST, one(ORDERS, "someAspect", {}))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "someAspect", {}))
     wire.services = type(wire.services)(
         systems={"datahub": DataHubSettings(unknown_aspects="refuse")}
     )
-    status, body = wire.ask("POST", INGEST, one(ORDERS, "otherAspect", {}))
+    status, body = wire.ask("POST", INGEST, proposal_body(ORDERS, "otherAspect", {}))
     assert (status, "datahub.unknown_aspects" in body["message"]) == (400, True)
-    wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
-    wire.good("POST", INGEST, one(ORDERS, "someAspect", {}, "DELETE"))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", TAGS))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "someAspect", {}, "DELETE"))
     assert "someAspect" not in wire.aspects(ORDERS)
 
 
@@ -108,7 +110,7 @@ def test_one_refused_proposal_refuses_the_batch_and_is_audited(wire: Wire) -> No
 
 
 def test_whoever_may_not_read_is_told_nothing(wire: Wire) -> None:
-    wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", TAGS))
     assert wire.bad("GET", path(ORDERS, "globalTags"), user="eve") == 403
     assert wire.bad("GET", path(STOCK, "globalTags"), user="eve") == 403
     wire.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
@@ -120,10 +122,10 @@ def test_whoever_may_not_read_is_told_nothing(wire: Wire) -> None:
     [
         {},
         {"proposal": {}},
-        one("urn:li:dataset:x", "status", {}),
-        one(ORDERS, "status", []),
-        one(ORDERS, "status", {}, "INVENT"),
-        one(ORDERS, "globalTags", {"tags": [{"tag": SHOP}]}),
+        proposal_body("urn:li:dataset:x", "status", {}),
+        proposal_body(ORDERS, "status", []),
+        proposal_body(ORDERS, "status", {}, "INVENT"),
+        proposal_body(ORDERS, "globalTags", {"tags": [{"tag": SHOP}]}),
         {"proposal": {**proposal(ORDERS, "status", {}), "entityType": "chart"}},
         {"proposal": {**proposal(ORDERS, "status", {}), "aspect": {"value": "{"}}},
     ],
@@ -174,16 +176,18 @@ def test_with_rest_authorization_off_nobody_is_asked_but_the_immutable_stays(
     tmp_path: Path,
 ) -> None:
     with Wire(tmp_path, options=DataHubSettings(rest=False)) as wire:
-        wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS), "eve")
+        wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", TAGS), "eve")
         wire.good("GET", path(ORDERS, "globalTags"), user="eve")
         wire.grant("mine", "EDIT_ENTITY", to="ana")
         shipped = "urn:li:dataHubPolicy:admin-platform-policy"
         own = wire.aspects("urn:li:dataHubPolicy:mine")["dataHubPolicyInfo"]
-        assert wire.bad("POST", INGEST, one(shipped, "dataHubPolicyInfo", own), "eve") == 403
+        assert (
+            wire.bad("POST", INGEST, proposal_body(shipped, "dataHubPolicyInfo", own), "eve") == 403
+        )
 
 
 def test_a_key_aspect_that_is_deleted_takes_the_entity_along(wire: Wire) -> None:
-    wire.good("POST", INGEST, one(ORDERS, "globalTags", TAGS))
+    wire.good("POST", INGEST, proposal_body(ORDERS, "globalTags", TAGS))
     gone = {**proposal(ORDERS, "datasetKey", None, "DELETE"), "aspect": None}
     wire.good("POST", INGEST, {"proposal": gone})
     assert wire.bad("GET", path(ORDERS, "datasetKey")) == 404

@@ -65,7 +65,7 @@ def invited_by_name(site: Site, name: str) -> str:
     return word
 
 
-def speak_about(site: Site) -> None:
+def name_in_facts(site: Site) -> None:
     """Lets a policy, an owner and a membership name people who are stored nowhere."""
     domain = Entity("domain", "urn:li:domain:d")
     pol, own, mem = (Principal(USER, user(name)) for name in ("pol", "own", "mem"))
@@ -173,7 +173,7 @@ def test_a_name_that_is_spoken_about_is_claimed_by_an_invitation_only_that_names
     site: Site,
 ) -> None:
     """Its holder gets what policies, owners and groups say: whoever invites must have said so."""
-    speak_about(site)
+    name_in_facts(site)
     site.service.write(
         SYSTEM, lambda transaction: realms.establish(transaction, Realm("lake", "gravitino"))
     )
@@ -448,7 +448,7 @@ def test_nobody_has_sessions_without_end(site: Site) -> None:
 # New passwords
 
 
-def reset_word(site: Site, name: str = ANA) -> str:
+def reset_secret(site: Site, name: str = ANA) -> str:
     answer = site.graphql(RESET, i={"userUrn": user(name)})
     word: str = answer["data"]["createNativeUserResetToken"]["resetToken"]
     return word
@@ -461,7 +461,7 @@ def choose(site: Site, word: str, password: str, email: str = ANA) -> int:
 
 def test_a_new_password_ends_the_sessions_and_the_old_password(site: Site) -> None:
     cookie = session_of(site.sign_up())
-    word = reset_word(site)
+    word = reset_secret(site)
     assert choose(site, word, "another horse 8") == 200
     assert site.me(cookie) is None
     assert site.log_in().status == 400
@@ -471,20 +471,20 @@ def test_a_new_password_ends_the_sessions_and_the_old_password(site: Site) -> No
 def test_a_word_to_choose_a_password_is_good_once_for_a_day_and_for_its_user(site: Site) -> None:
     site.sign_up()
     site.sign_up("bo@x.test")
-    first, word = reset_word(site), reset_word(site)
+    first, word = reset_secret(site), reset_secret(site)
     assert choose(site, first, "another horse 8") == 400
     assert choose(site, word, "another horse 8", "bo@x.test") == 400
     assert choose(site, word, "short") == 400
     assert choose(site, word, "another horse 8") == 200
     assert choose(site, word, "a third horse 9") == 400
-    late = reset_word(site)
+    late = reset_secret(site)
     site.now += DAY
     assert choose(site, late, "a third horse 9") == 400
 
 
 def test_whoever_was_suspended_chooses_no_password(site: Site) -> None:
     site.sign_up()
-    word = reset_word(site)
+    word = reset_secret(site)
     site.graphql(STATUS, u=user(ANA), s="SUSPENDED")
     assert choose(site, word, "another horse 8") == 400
     assert site.log_in(password="another horse 8").status == 400
@@ -507,7 +507,7 @@ def test_who_came_in_and_who_did_not_is_audited_without_secrets(site: Site) -> N
     site.session()
     site.send("POST", "/logOut", cookie=cookie)
     choose(site, "lw_no", "another horse 8")
-    choose(site, reset_word(site), "another horse 8")
+    choose(site, reset_secret(site), "another horse 8")
     told = [
         (row["operation"], row["outcome"])
         for row in site.audit()

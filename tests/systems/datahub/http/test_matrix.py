@@ -46,7 +46,7 @@ CRUCIAL = {
 SHIPPED = "urn:li:dataHubPolicy:admin-platform-policy"
 
 
-def _filled(folder: Path) -> Wire:
+def _open_filled_realm(folder: Path) -> Wire:
     """A realm in which one entity of every type is stored, and others are not."""
     wire = Wire(folder)
     wire.put(*((urn_of(type, "there"), "status", {"removed": False}) for type in TYPES))
@@ -59,14 +59,14 @@ def _filled(folder: Path) -> Wire:
 @pytest.fixture(scope="module")
 def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """Eve may nothing at all; so one realm is enough for all that she tries."""
-    with _filled(tmp_path_factory.mktemp("nothing")) as wire:
+    with _open_filled_realm(tmp_path_factory.mktemp("nothing")) as wire:
         yield wire
 
 
 @pytest.fixture(scope="module")
 def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """Eve may edit and create everything that metadata policies can let her."""
-    with _filled(tmp_path_factory.mktemp("editing")) as wire:
+    with _open_filled_realm(tmp_path_factory.mktemp("editing")) as wire:
         wire.grant("edits", "EDIT_ENTITY", "CREATE_ENTITY", to=EVE)
         yield wire
 
@@ -176,7 +176,7 @@ def test_what_is_of_the_platform_is_not_written_by_who_edits_everything(
 @pytest.mark.parametrize("type", ["corpGroup", "corpuser"])
 def test_a_role_is_given_by_who_manages_policies_alone(tmp_path: Path, type: str) -> None:
     """UPDATE_USERS and UPDATE_GROUPS write every other aspect of users and groups."""
-    with _filled(tmp_path) as wire:
+    with _open_filled_realm(tmp_path) as wire:
         wire.grant("edits", "EDIT_ENTITY", "CREATE_ENTITY", "DELETE_ENTITY", to=EVE)
         wire.grant("people", "UPDATE_USERS", "UPDATE_GROUPS", to=EVE)
         urn = urn_of(type, "there")

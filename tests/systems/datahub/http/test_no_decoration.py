@@ -43,7 +43,7 @@ SHOWN: Final = {
 """Pages of the web client, shown by what this member of `platformPrivileges` says."""
 
 
-def reached() -> Iterator[str]:
+def called_operations() -> Iterator[str]:
     """The operations that calls ask."""
     yield from (asked.operation for asked in census.REFUSED.values())
     yield from (route.operation for route in ROUTES if route.operation)
@@ -59,19 +59,19 @@ def nodes(rule: Node) -> Iterator[Node]:
         yield from nodes(child)
 
 
-def named(operation: Operation) -> Iterator[Node]:
+def rule_nodes(operation: Operation) -> Iterator[Node]:
     for rule in operation.rules.values():
         yield from nodes(rule)
 
 
-def asked() -> set[str]:
+def covered_operations() -> set[str]:
     """The operations that calls ask, and those whose rules are parts of these."""
-    found, todo = set[str](), list(reached())
+    found, todo = set[str](), list(called_operations())
     while todo:
         one = todo.pop()
         if one not in found:
             found.add(one)
-            inner = named(MODEL.operation(one))
+            inner = rule_nodes(MODEL.operation(one))
             todo += [node.operation for node in inner if isinstance(node, May)]
     return found
 
@@ -81,7 +81,7 @@ def gated(operations: set[str]) -> set[str]:
     found = {
         node.privilege
         for name in operations
-        for node in named(MODEL.operation(name))
+        for node in rule_nodes(MODEL.operation(name))
         if isinstance(node, Holds | NotDenied)
     }
     return found | {word for name in found for word in MODEL.privileges[name].implied_by}
@@ -92,7 +92,7 @@ REASONS: Final = {name: one.asked for name, one in MODEL.operations.items() if o
 
 @pytest.mark.parametrize("name", sorted(MODEL.privileges))
 def test_a_privilege_gates_what_a_call_asks_or_the_model_says_why_it_does_not(name: str) -> None:
-    if name in gated(asked()) or MODEL.privileges[name].asked:
+    if name in gated(covered_operations()) or MODEL.privileges[name].asked:
         return
     gating = {one for one in MODEL.operations if name in gated({one})}
     told = "\n".join(f"{one}: {why}" for one, why in sorted(REASONS.items()))
@@ -101,7 +101,7 @@ def test_a_privilege_gates_what_a_call_asks_or_the_model_says_why_it_does_not(na
 
 
 def test_what_calls_ask_needs_no_reason() -> None:
-    assert asked() & REASONS.keys() == set()
+    assert covered_operations() & REASONS.keys() == set()
 
 
 @pytest.mark.parametrize(("operation", "module"), sorted(ASKED_WITHIN.items()))

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from lakewarden.service.write_transaction import WriteTransaction
-from lakewarden.systems.datahub.aspects.patch import Patched
+from lakewarden.systems.datahub.aspects.patch import PatchedAspect
 from lakewarden.systems.datahub.settings import DataHubSettings
 from tests.http.lock_spy import only_recorded, spied
 from tests.systems.datahub.http.wire import Wire, proposal
@@ -30,16 +30,16 @@ def patch(count: int, urn: str = ORDERS) -> dict[str, Any]:
 
 
 @contextmanager
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """How many decisions are made, patches applied, and effects made of them."""
     found = dict.fromkeys(("decisions", "patches", "effects"), 0)
-    decide, apply, change = WriteTransaction.decide, Patched.apply, WriteTransaction._apply
+    decide, apply, change = WriteTransaction.decide, PatchedAspect.apply, WriteTransaction._apply
 
     def decided(self: WriteTransaction, *arguments: Any) -> Any:
         found["decisions"] += 1
         return decide(self, *arguments)
 
-    def applied(self: Patched, *arguments: Any) -> None:
+    def applied(self: PatchedAspect, *arguments: Any) -> None:
         found["patches"] += 1
         apply(self, *arguments)
 
@@ -49,7 +49,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
 
     with monkeypatch.context() as patched:
         patched.setattr(WriteTransaction, "decide", decided)
-        patched.setattr(Patched, "apply", applied)
+        patched.setattr(PatchedAspect, "apply", applied)
         patched.setattr(WriteTransaction, "_apply", changed)
         yield found
 
@@ -66,7 +66,7 @@ def test_who_may_not_write_is_refused_before_a_patch_is_applied(
         (OPEN, "PATCH", {"value": operations(4_000)}),
     ]
     for path, method, body in ways:
-        with counted(monkeypatch) as found, only_recorded(wire.service):
+        with count_calls(monkeypatch) as found, only_recorded(wire.service):
             assert wire.bad(method, path, body, "eve") == 403
         assert found == {"decisions": 1, "patches": 0, "effects": 0}
 
@@ -99,7 +99,7 @@ def test_what_is_done_until_a_batch_is_refused_is_linear_in_it(
         proposals = [patch(5, _named(number)) for number in range(count)]
         proposals.append(patch(5, ORDERS))
         body = {"proposals": proposals}
-        with counted(monkeypatch) as found, only_recorded(wire.service):
+        with count_calls(monkeypatch) as found, only_recorded(wire.service):
             assert wire.bad("POST", "/aspects?action=ingestProposalBatch", body, "eve") == 403
         assert found == {"decisions": count + 1, "patches": 0, "effects": 0}
 

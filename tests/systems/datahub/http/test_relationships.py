@@ -64,7 +64,7 @@ def shop(wire: Wire) -> Wire:
     return wire
 
 
-def related(wire: Wire, urn: str, way: str, types: str = "", user: str = "admin") -> Any:
+def related_urns(wire: Wire, urn: str, way: str, types: str = "", user: str = "admin") -> Any:
     path = f"/relationships?urn={quote(urn, safe='')}&direction={way}&types={types}"
     return wire.good("GET", path, user=user)
 
@@ -73,9 +73,9 @@ def related(wire: Wire, urn: str, way: str, types: str = "", user: str = "admin"
 def test_an_edge_is_seen_from_both_its_ends(
     shop: Wire, source: str, type: str, target: str
 ) -> None:
-    out = related(shop, source, "OUTGOING", f"List({type})")["relationships"]
+    out = related_urns(shop, source, "OUTGOING", f"List({type})")["relationships"]
     assert {"type": type, "entity": target} in out
-    back = related(shop, target, "INCOMING", f"List({type})")["relationships"]
+    back = related_urns(shop, target, "INCOMING", f"List({type})")["relationships"]
     assert {"type": type, "entity": source} in back
     assert {one["type"] for one in [*out, *back]} == {type}
 
@@ -96,14 +96,14 @@ def test_lineage_is_told_from_both_ends_to_who_may_know_of_them(shop: Wire) -> N
         query = "direction=INCOMING&relationshipType[]=DownstreamOf"
         (one,) = shop.good("GET", f"{path}?{query}")["results"]
         assert (one["source"]["urn"], one["destination"]["urn"]) == (ORDERS, STOCK)
-    assert scrolled(shop, {"destinationFilter": of(ORDERS)}, "?relationshipTypes=Consumes") == [
-        (CHART, "Consumes", ORDERS)
-    ]
+    assert scroll_relationships(
+        shop, {"destinationFilter": urn_filter(ORDERS)}, "?relationshipTypes=Consumes"
+    ) == [(CHART, "Consumes", ORDERS)]
     shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK, CHART])
-    assert related(shop, STOCK, "INCOMING", "DownstreamOf", "eve")["total"] == 0
-    assert related(shop, CHART, "OUTGOING", "Consumes", "eve")["total"] == 0
+    assert related_urns(shop, STOCK, "INCOMING", "DownstreamOf", "eve")["total"] == 0
+    assert related_urns(shop, CHART, "OUTGOING", "Consumes", "eve")["total"] == 0
     shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
-    assert related(shop, STOCK, "INCOMING", "DownstreamOf", "eve")["relationships"] == [
+    assert related_urns(shop, STOCK, "INCOMING", "DownstreamOf", "eve")["relationships"] == [
         {"type": "DownstreamOf", "entity": ORDERS}
     ]
 
@@ -121,7 +121,7 @@ def test_the_other_end_is_told_to_who_may_know_of_it(shop: Wire) -> None:
     path = f"/relationships?urn={quote(ORDERS, safe='')}"
     assert shop.bad("GET", path, user="eve") == 403
     shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS, PII])
-    told = related(shop, ORDERS, "OUTGOING", user="eve")
+    told = related_urns(shop, ORDERS, "OUTGOING", user="eve")
     assert told["relationships"] == [{"type": "TaggedWith", "entity": PII}]
     assert told["total"] == 1
 
@@ -130,9 +130,9 @@ def test_a_column_is_told_to_who_may_read_its_dataset(shop: Wire) -> None:
     column = f"urn:li:schemaField:({STOCK},id)"
     shop.put((ORDERS, "logicalParent", {"parent": {"destinationUrn": column}}))
     shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS])
-    assert related(shop, ORDERS, "OUTGOING", "PhysicalInstanceOf", "eve")["total"] == 0
+    assert related_urns(shop, ORDERS, "OUTGOING", "PhysicalInstanceOf", "eve")["total"] == 0
     shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK])
-    assert related(shop, ORDERS, "OUTGOING", "PhysicalInstanceOf", "eve")["relationships"] == [
+    assert related_urns(shop, ORDERS, "OUTGOING", "PhysicalInstanceOf", "eve")["relationships"] == [
         {"type": "PhysicalInstanceOf", "entity": column}
     ]
 
@@ -141,9 +141,9 @@ def test_a_query_is_told_to_who_may_read_all_its_subjects(shop: Wire) -> None:
     shop.put((QUERY, "querySubjects", {"subjects": [{"entity": ORDERS}, {"entity": STOCK}]}))
     configure(shop.service, REALM, shop.services, {"view": True})
     shop.grant("see", "VIEW_ENTITY_PAGE", to="eve", URN=[ORDERS, QUERY])
-    assert related(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 0
+    assert related_urns(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 0
     shop.grant("more", "VIEW_ENTITY_PAGE", to="eve", URN=[STOCK])
-    assert related(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 1
+    assert related_urns(shop, ORDERS, "INCOMING", "IsAssociatedWith", "eve")["total"] == 1
 
 
 @pytest.mark.parametrize("asked", ["direction=UP", "start=x", "count=-1"])
@@ -153,29 +153,33 @@ def test_what_makes_no_sense_is_400(shop: Wire, asked: str) -> None:
     assert shop.bad("GET", f"/openapi/v3/relationship/chart/{quote(ORDERS, safe='')}") == 400
 
 
-def scrolled(wire: Wire, body: dict[str, Any], query: str = "", user: str = "admin") -> list[Any]:
+def scroll_relationships(
+    wire: Wire, body: dict[str, Any], query: str = "", user: str = "admin"
+) -> list[Any]:
     found = wire.good("POST", f"/openapi/v3/relationship/scroll{query}", body, user)["results"]
     return [
         (one["source"]["urn"], one["relationshipType"], one["destination"]["urn"]) for one in found
     ]
 
 
-def of(*urns: str) -> dict[str, Any]:
+def urn_filter(*urns: str) -> dict[str, Any]:
     return {"and": [{"criteria": [{"field": "urn", "values": list(urns), "condition": "EQUAL"}]}]}
 
 
 def test_relations_of_several_entities_are_scrolled(shop: Wire) -> None:
     path = "?relationshipTypes=IsPartOf"
-    assert scrolled(shop, {"sourceFilter": of(ORDERS, SHOP)}, path) == [
+    assert scroll_relationships(shop, {"sourceFilter": urn_filter(ORDERS, SHOP)}, path) == [
         (ORDERS, "IsPartOf", BOX),
         (SHOP, "IsPartOf", ALL),
     ]
-    assert scrolled(shop, {"destinationFilter": of(PII)}) == [(ORDERS, "TaggedWith", PII)]
-    both = {"sourceFilter": of(ORDERS), "destinationFilter": of(PII)}
-    assert scrolled(shop, both) == [(ORDERS, "TaggedWith", PII)]
-    assert scrolled(shop, {"sourceFilter": of(ORDERS)}, "?destinationTypes=tag") == [
+    assert scroll_relationships(shop, {"destinationFilter": urn_filter(PII)}) == [
         (ORDERS, "TaggedWith", PII)
     ]
+    both = {"sourceFilter": urn_filter(ORDERS), "destinationFilter": urn_filter(PII)}
+    assert scroll_relationships(shop, both) == [(ORDERS, "TaggedWith", PII)]
+    assert scroll_relationships(
+        shop, {"sourceFilter": urn_filter(ORDERS)}, "?destinationTypes=tag"
+    ) == [(ORDERS, "TaggedWith", PII)]
     wrong = {"and": [{"criteria": [{"field": "name", "values": ["x"]}]}]}
     for body in ({}, {"sourceFilter": wrong}):
         assert shop.bad("POST", "/openapi/v3/relationship/scroll", body) == 400

@@ -42,7 +42,7 @@ def entities(wire: Wire) -> Iterator[Entity]:
         yield from (tree.entity(id) for id in tree.ordered(snapshot.of_type(kind)))
 
 
-def named(wire: Wire) -> list[Entity]:
+def urn_entities(wire: Wire) -> list[Entity]:
     return [one for one in entities(wire) if one.name.startswith("urn:li:")]
 
 
@@ -73,7 +73,7 @@ WAYS: list[Way] = [by_open, by_proposals]
 
 def check_same(wire: Wire, ways: Sequence[Way] = WAYS) -> None:
     """Each way begins with what the others left, which is what was there."""
-    before, found = facts(wire), named(wire)
+    before, found = facts(wire), urn_entities(wire)
     assert found
     for way in ways:
         way(wire, found)
@@ -97,7 +97,7 @@ def _sent(wire: Wire, records: list[Any]) -> int:
     return wire.ask("POST", "/aspects?action=ingestProposalBatch", body, ROOT)[0]
 
 
-def without_circles(rows: Sequence[MembershipRow]) -> list[MembershipRow]:
+def without_cycles(rows: Sequence[MembershipRow]) -> list[MembershipRow]:
     """Those of a world that a change may add: it may hold circles, which no write closes."""
     kept: list[MembershipRow] = []
     for row in rows:
@@ -115,7 +115,7 @@ def test_of_a_generated_world(wire: Wire, seed: int, way: Way) -> None:
     system = wire.service.state.realm(REALM).system
     world: Facts = make(system, seed, SMALL).facts
     told = [one for one in world.statements if one.owners is None or one.owners.types is None]
-    rows = without_circles(world.memberships)
+    rows = without_cycles(world.memberships)
     effects = list(effects_of(replace(world, statements=told, memberships=rows)))
     wire.service.write(SYSTEM, lambda transaction: transaction.change(REALM, *effects))
     wire.services = type(wire.services)(
@@ -147,5 +147,5 @@ def test_what_was_refused_before_is_refused_afterwards(wire: Wire) -> None:
     refused = {"proposal": proposal(urn, "globalTags", {"tags": []})}
     for _ in range(2):
         assert wire.bad("POST", "/aspects?action=ingestProposal", refused, "eve") == 403
-        by_open(wire, named(wire))
-        by_proposals(wire, named(wire))
+        by_open(wire, urn_entities(wire))
+        by_proposals(wire, urn_entities(wire))

@@ -26,7 +26,7 @@ def profile(time: int, rows: int = 0, **more: object) -> dict[str, Any]:
     return {"timestampMillis": time, "rowCount": rows, **more}
 
 
-def keep(wire: Wire, urn: str, *values: dict[str, Any]) -> None:
+def put_profiles(wire: Wire, urn: str, *values: dict[str, Any]) -> None:
     wire.put(*((urn, "datasetProfile", value) for value in values))
 
 
@@ -69,14 +69,14 @@ def test_of_one_batch_every_value_is_kept(wire: Wire) -> None:
 
 def test_a_value_that_comes_again_takes_the_place_of_the_first(wire: Wire) -> None:
     part = {"partitionSpec": {"partition": "p", "type": "PARTITION"}}
-    keep(wire, ORDERS, profile(1, 1), profile(1, 2), profile(1, 3, messageId="m"))
-    keep(wire, ORDERS, profile(1, 4, **part))
+    put_profiles(wire, ORDERS, profile(1, 1), profile(1, 2), profile(1, 3, messageId="m"))
+    put_profiles(wire, ORDERS, profile(1, 4, **part))
     found = wire.good("POST", VALUES, ASKED)["value"]["values"]
     assert sorted(json.loads(one["aspect"]["value"])["rowCount"] for one in found) == [2, 3, 4]
 
 
 def test_a_window_a_limit_and_the_newest(wire: Wire) -> None:
-    keep(wire, ORDERS, *map(profile, (10, 20, 30, 40)))
+    put_profiles(wire, ORDERS, *map(profile, (10, 20, 30, 40)))
     assert times(wire, startTimeMillis=20, endTimeMillis=30) == [30, 20]
     assert times(wire, limit=2) == [40, 30]
     assert times(wire, latestValue=True) == [40]
@@ -90,7 +90,7 @@ def criteria(*said: dict[str, Any]) -> dict[str, Any]:
 
 def test_filters_and_orders_pick_values(wire: Wire) -> None:
     spec = {"partitionSpec": {"partition": "p1", "type": "PARTITION"}}
-    keep(wire, ORDERS, profile(1, 7), profile(2, 5, **spec), profile(3, 9), profile(4, 5))
+    put_profiles(wire, ORDERS, profile(1, 7), profile(2, 5, **spec), profile(3, 9), profile(4, 5))
     assert times(wire, **criteria()) == [4, 3, 2, 1]
     equal = {"field": "rowCount", "values": ["5"], "condition": "EQUAL"}
     assert times(wire, **criteria(equal)) == [4, 2]
@@ -122,7 +122,7 @@ def test_filters_and_orders_pick_values(wire: Wire) -> None:
     ],
 )
 def test_what_makes_no_sense_is_400(wire: Wire, asked: dict[str, Any]) -> None:
-    keep(wire, ORDERS, profile(1))
+    put_profiles(wire, ORDERS, profile(1))
     assert wire.bad("POST", VALUES, {**ASKED, **asked}) == 400
 
 
@@ -145,7 +145,7 @@ def test_only_the_newest_are_kept_so_many_as_the_operator_says(wire: Wire) -> No
 
 
 def test_values_are_read_by_their_own_privilege(wire: Wire) -> None:
-    keep(wire, ORDERS, profile(1))
+    put_profiles(wire, ORDERS, profile(1))
     wire.grant("page", "VIEW_ENTITY_PAGE", to="eve")
     assert wire.bad("POST", VALUES, ASKED, "eve") == 403
     wire.grant("values", "GET_TIMESERIES_ASPECT_PRIVILEGE", to="eve", URN=[ORDERS])
@@ -153,7 +153,7 @@ def test_values_are_read_by_their_own_privilege(wire: Wire) -> None:
 
 
 def test_a_named_aspect_of_values_is_told_or_refused_and_else_left_out(wire: Wire) -> None:
-    keep(wire, ORDERS, profile(1), profile(2))
+    put_profiles(wire, ORDERS, profile(1), profile(2))
     wire.grant("page", "VIEW_ENTITY_PAGE", to="eve")
     path = f"/openapi/v3/entity/dataset/{quote(ORDERS, safe='')}"
     assert "datasetProfile" not in wire.good("GET", path, user="eve")
@@ -165,7 +165,7 @@ def test_a_named_aspect_of_values_is_told_or_refused_and_else_left_out(wire: Wir
     assert wire.bad("POST", "/openapi/v3/entity/dataset/batchGet", body, "eve") == 403
 
 
-def scrolled(wire: Wire, user: str, count: int, more: str = "") -> list[tuple[str, int]]:
+def scroll_profiles(wire: Wire, user: str, count: int, more: str = "") -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     scroll: str | None = ""
     while scroll is not None:
@@ -180,17 +180,17 @@ def scrolled(wire: Wire, user: str, count: int, more: str = "") -> list[tuple[st
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10])
 def test_pages_of_a_type_are_of_what_may_be_read(wire: Wire, count: int) -> None:
-    keep(wire, ORDERS, profile(1), profile(3), profile(3, messageId="m"))
-    keep(wire, STOCK, profile(2), profile(3))
-    everything = scrolled(wire, "admin", count)
+    put_profiles(wire, ORDERS, profile(1), profile(3), profile(3, messageId="m"))
+    put_profiles(wire, STOCK, profile(2), profile(3))
+    everything = scroll_profiles(wire, "admin", count)
     assert sorted(everything) == sorted(
         [(ORDERS, 3), (ORDERS, 3), (STOCK, 3), (STOCK, 2), (ORDERS, 1)]
     )
     assert [time for _, time in everything] == [3, 3, 3, 2, 1]
     wire.grant("values", "GET_TIMESERIES_ASPECT_PRIVILEGE", to="eve", URN=[STOCK])
-    assert scrolled(wire, "eve", count) == [(STOCK, 3), (STOCK, 2)]
+    assert scroll_profiles(wire, "eve", count) == [(STOCK, 3), (STOCK, 2)]
     window = "&startTimeMillis=2&endTimeMillis=2"
-    assert scrolled(wire, "admin", count, window) == [(STOCK, 2)]
+    assert scroll_profiles(wire, "admin", count, window) == [(STOCK, 2)]
 
 
 @pytest.mark.parametrize("asked", ["scrollId=%21", "scrollId=WzFd", "count=x", "startTimeMillis=x"])
@@ -200,7 +200,7 @@ def test_a_page_that_makes_no_sense_is_400(wire: Wire, asked: str) -> None:
 
 
 def test_values_are_taken_away_in_a_window_by_who_may_delete(wire: Wire) -> None:
-    keep(wire, ORDERS, *map(profile, (1, 2, 3)))
+    put_profiles(wire, ORDERS, *map(profile, (1, 2, 3)))
     gone = {"urn": ORDERS, "aspectName": "datasetProfile", "endTimeMillis": 2}
     wire.grant("edit", "EDIT_ENTITY", to="eve")
     assert wire.bad("POST", DELETE, gone, "eve") == 403
@@ -213,15 +213,15 @@ def test_values_are_taken_away_in_a_window_by_who_may_delete(wire: Wire) -> None
 
 
 def test_values_go_with_their_entity(wire: Wire) -> None:
-    keep(wire, ORDERS, *map(profile, (1, 2, 3)))
+    put_profiles(wire, ORDERS, *map(profile, (1, 2, 3)))
     assert wire.good("POST", DELETE, {"urn": ORDERS})["value"]["timeseriesRows"] == 3
-    keep(wire, ORDERS, profile(9))
+    put_profiles(wire, ORDERS, profile(9))
     assert times(wire) == [9]
 
 
 def test_old_values_of_a_whole_type_are_truncated_once_that_is_meant(wire: Wire) -> None:
-    keep(wire, ORDERS, *map(profile, (1, 2, 3)))
-    keep(wire, STOCK, profile(1))
+    put_profiles(wire, ORDERS, *map(profile, (1, 2, 3)))
+    put_profiles(wire, STOCK, profile(1))
     asked = {"entityType": "dataset", "aspect": "datasetProfile", "endTimeMillis": 2}
     assert "3 values" in wire.good("POST", TRUNCATE, asked)["value"]
     assert times(wire) == [3, 2, 1]
@@ -233,7 +233,7 @@ def test_old_values_of_a_whole_type_are_truncated_once_that_is_meant(wire: Wire)
 
 
 def test_sizes_are_told_to_who_may_know_them(wire: Wire) -> None:
-    keep(wire, ORDERS, profile(1))
+    put_profiles(wire, ORDERS, profile(1))
     (told,) = wire.good("POST", "/operations?action=getIndexSizes", {})["value"]["indexSizes"]
     assert (told["entityName"], told["aspectName"]) == ("dataset", "datasetProfile")
     assert 0 < told["sizeInMb"] < 1

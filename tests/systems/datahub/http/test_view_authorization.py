@@ -128,12 +128,12 @@ def test_the_lists_open_nothing_to_whom_policies_are_off_for_rest(hub: Wire) -> 
     asked = exchange(hub, "stranger", unrestricted=("dataset",), view=True)
     assert (
         len(view_authorization.rest_hits(asked, "dataset"))
-        == len(view_authorization.read(asked, "dataset"))
+        == len(view_authorization.rest_readable(asked, "dataset"))
         == 0
     )
     off = exchange(hub, "stranger", rest=False)
     assert (
         len(view_authorization.rest_hits(off, "dataset"))
-        == len(view_authorization.read(off, "dataset"))
+        == len(view_authorization.rest_readable(off, "dataset"))
         == 1
     )

@@ -64,7 +64,7 @@ class Wire:
     ) -> None:
         self._stack = ExitStack()
         if not (folder / "store").exists():
-            prepared(folder, (__name__, bootstrap), lambda fresh: _make(fresh, bootstrap))
+            prepared(folder, (__name__, bootstrap), lambda fresh: _create_realm(fresh, bootstrap))
         self.store, self.service = served(folder)
         self._stack.enter_context(self.store)
         self.table = _table()
@@ -201,7 +201,7 @@ def _entity(urn: str) -> Entity:
     return datahub.parse("", urn)
 
 
-def _make(folder: Path, bootstrap: str) -> None:
+def _create_realm(folder: Path, bootstrap: str) -> None:
     with open_store(f"sqlite:///{folder}/store") as store:
         service = DecisionService(store)
         service.open()

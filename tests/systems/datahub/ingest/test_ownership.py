@@ -45,7 +45,7 @@ owners = []
 """
 
 
-def written(tmp_path: Path, text: str) -> Path:
+def write_rules(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "owners.toml"
     file.write_text(text, "utf-8")
     return file
@@ -56,7 +56,7 @@ def urn(name: str) -> str:
 
 
 def test_a_file_is_read_in_order(tmp_path: Path) -> None:
-    assert read(written(tmp_path, FILE)) == Ownership(
+    assert read(write_rules(tmp_path, FILE)) == Ownership(
         rules=(
             Rule(r"urn:li:dataset:\(urn:li:dataPlatform:hive,finance\.", (STAFF, ANA)),
             Rule(".*", ()),
@@ -69,7 +69,7 @@ def test_a_file_is_read_in_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", 'ownership_type = "TECHNICAL_OWNER"'])
 def test_a_word_as_type_is_no_ownership_type(tmp_path: Path, text: str) -> None:
-    assert read(written(tmp_path, text)) == Ownership(rules=())
+    assert read(write_rules(tmp_path, text)) == Ownership(rules=())
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_malformed_file_is_refused_with_the_field(
     tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(BadInput) as refused:
-        read(written(tmp_path, text))
+        read(write_rules(tmp_path, text))
     assert message in str(refused.value).replace("Possible", "possible")
     assert str(refused.value).startswith(str(tmp_path))
 

@@ -23,7 +23,7 @@ def read(value: dict[str, Any], path: str = "[3]") -> list[Write | str]:
     return list(writes(Record(7, path, value), "mces.json", MODEL))
 
 
-def one(value: dict[str, Any]) -> Write:
+def read_write(value: dict[str, Any]) -> Write:
     (write,) = read(value)
     assert isinstance(write, Write)
     return write
@@ -41,7 +41,7 @@ def proposal(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_proposal_is_one_write() -> None:
-    assert one(proposal()) == Write(
+    assert read_write(proposal()) == Write(
         urn=DATASET,
         type="dataset",
         aspect="status",
@@ -53,13 +53,13 @@ def test_a_proposal_is_one_write() -> None:
 
 def test_the_aspect_may_be_a_text_of_json() -> None:
     aspect = {"contentType": "application/json", "value": '{"removed": true}'}
-    write = one(proposal(aspect=aspect))
+    write = read_write(proposal(aspect=aspect))
     assert json.loads(write.value) == {"removed": True}
     assert write.place == "mces.json: line 7: [3].aspect.value"
 
 
 def test_a_proposal_may_stand_below_the_key_of_the_request_and_say_no_change() -> None:
-    write = one({"proposal": proposal(changeType=...), "async": "false"})
+    write = read_write({"proposal": proposal(changeType=...), "async": "false"})
     assert (write.aspect, write.change) == ("status", Change.PUT)
 
 
@@ -67,19 +67,21 @@ def test_a_proposal_may_stand_below_the_key_of_the_request_and_say_no_change() -
 def test_every_change_type_is_read(word: str) -> None:
     patch = [{"op": "add", "path": "/removed", "value": True}]
     content: object = patch if word == "PATCH" else {}
-    assert one(proposal(changeType=word, aspect={"json": content})).change is CHANGES[word]
+    assert read_write(proposal(changeType=word, aspect={"json": content})).change is CHANGES[word]
 
 
 def test_a_deletion_needs_no_aspect() -> None:
-    write = one(proposal(changeType="DELETE", aspectName=..., aspect=...))
+    write = read_write(proposal(changeType="DELETE", aspectName=..., aspect=...))
     assert (write.aspect, write.change, write.value) == ("", Change.DELETE, "")
 
 
 def test_an_aspect_without_meaning_is_kept_as_a_write_alone() -> None:
     aspect = {"json": {"schemaName": "x"}}
-    write = one(proposal(aspectName="schemaMetadata", aspect=aspect))
+    write = read_write(proposal(aspectName="schemaMetadata", aspect=aspect))
     assert (write.aspect, write.value) == ("schemaMetadata", "")
-    patch = one(proposal(aspectName="upstreamLineage", changeType="PATCH", aspect={"json": [1]}))
+    patch = read_write(
+        proposal(aspectName="upstreamLineage", changeType="PATCH", aspect={"json": [1]})
+    )
     assert (patch.change, patch.value) == (Change.PATCH, "")
 
 
@@ -109,12 +111,12 @@ def test_a_snapshot_is_a_write_for_each_aspect(prefix: str) -> None:
 
 def test_a_snapshot_may_be_a_pair_of_name_and_fields() -> None:
     body = {"urn": DATASET, "aspects": [["com.linkedin.common.Status", {"removed": True}]]}
-    assert one({"proposedSnapshot": [SNAPSHOT, body]}).aspect == "status"
+    assert read_write({"proposedSnapshot": [SNAPSHOT, body]}).aspect == "status"
 
 
 def test_a_record_of_one_field_is_not_taken_for_a_tagged_value() -> None:
     body = {"urn": DATASET, "aspects": [{"com.linkedin.common.Status": {"boolean": False}}]}
-    assert one({"proposedSnapshot": {SNAPSHOT: body}}).value == '{"boolean":false}'
+    assert read_write({"proposedSnapshot": {SNAPSHOT: body}}).value == '{"boolean":false}'
 
 
 @pytest.mark.parametrize(
@@ -146,15 +148,15 @@ def test_usage_statistics_are_passed_over() -> None:
     ],
 )
 def test_a_bad_name_is_no_error_of_the_file(urn: str, type: str, problem: str) -> None:
-    write = one(proposal(entityUrn=urn, entityType=type))
+    write = read_write(proposal(entityUrn=urn, entityType=type))
     assert write.problem.startswith(problem)
 
 
 def test_the_class_of_a_snapshot_is_compared_without_case() -> None:
     body = {"urn": "urn:li:corpuser:ana", "aspects": [{"Status": {}}]}
-    write = one({"proposedSnapshot": {"CorpUserSnapshot": body}})
+    write = read_write({"proposedSnapshot": {"CorpUserSnapshot": body}})
     assert (write.type, write.problem) == ("corpuser", "")
-    assert one({"proposedSnapshot": {"CorpGroupSnapshot": body}}).problem
+    assert read_write({"proposedSnapshot": {"CorpGroupSnapshot": body}}).problem
 
 
 AT = "mces.json: line 7: [3]"

@@ -37,12 +37,12 @@ def tag(name: str, change: Change = Change.PUT) -> Write:
     return write("globalTags", {"tags": [{"tag": f"urn:li:tag:{name}"}]}, change)
 
 
-def replayed(*writes: Write) -> list[Row]:
+def replay(*writes: Write) -> list[Row]:
     return list(rows(writes, MODEL))
 
 
 def tags(*writes: Write) -> list[str]:
-    found = [row for row in replayed(*writes) if row.table == "relations"]
+    found = [row for row in replay(*writes) if row.table == "relations"]
     return [row.cells[4].removeprefix("urn:li:tag:") for row in found]
 
 
@@ -81,29 +81,29 @@ def test_a_patch_changes_what_is_there_at_its_turn() -> None:
 def test_a_patch_that_leaves_an_aspect_malformed_is_an_error() -> None:
     patch = write("status", [{"op": "add", "path": "/removed", "value": "x"}], Change.PATCH)
     with pytest.raises(BadInput, match=r"line status\.removed: expected true or false"):
-        replayed(patch)
+        replay(patch)
 
 
 @pytest.mark.parametrize("deletion", [DELETE_KEY, DELETE_ALL])
 def test_deleting_the_key_deletes_the_entity_until_it_is_written_again(deletion: Write) -> None:
-    assert replayed(tag("a"), write("status", {"removed": True}), deletion) == []
-    assert replayed(tag("a"), deletion, write("status", {})) == [
+    assert replay(tag("a"), write("status", {"removed": True}), deletion) == []
+    assert replay(tag("a"), deletion, write("status", {})) == [
         Row("entities", ("dataset", DATASET), "line status")
     ]
 
 
 def test_the_key_aspect_is_known_without_case() -> None:
     user = write("status", {}, urn=ANA)
-    assert replayed(user, write("corpUserKey", change=Change.DELETE, urn=ANA)) == []
+    assert replay(user, write("corpUserKey", change=Change.DELETE, urn=ANA)) == []
 
 
 def test_an_entity_exists_although_it_lost_its_aspects() -> None:
-    assert replayed(tag("a"), DELETE_TAGS) == EXISTS
-    assert replayed(DELETE_TAGS) == []
+    assert replay(tag("a"), DELETE_TAGS) == EXISTS
+    assert replay(DELETE_TAGS) == []
 
 
 def test_an_aspect_without_meaning_makes_the_entity_exist() -> None:
-    assert replayed(write("schemaMetadata")) == [
+    assert replay(write("schemaMetadata")) == [
         Row("entities", ("dataset", DATASET), "line schemaMetadata")
     ]
 
@@ -114,7 +114,7 @@ def test_a_user_group_or_role_is_a_principal_as_well() -> None:
         ("group", "urn:li:corpGroup:staff"),
         ("role", "urn:li:dataHubRole:Reader"),
     ):
-        found = replayed(write("status", {}, urn=urn))
+        found = replay(write("status", {}, urn=urn))
         assert [(row.table, *row.cells) for row in found] == [
             ("entities", urn.split(":")[2], urn),
             ("principals", kind, urn),
@@ -123,7 +123,7 @@ def test_a_user_group_or_role_is_a_principal_as_well() -> None:
 
 def test_a_parent_that_the_name_spells_is_a_place() -> None:
     field = f"urn:li:schemaField:({DATASET},total)"
-    found = replayed(write("status", {}, urn=field))
+    found = replay(write("status", {}, urn=field))
     assert [(row.table, *row.cells) for row in found] == [
         ("entities", "schemaField", field),
         ("placements", "schemaField", field, "dataset", DATASET),
@@ -131,7 +131,7 @@ def test_a_parent_that_the_name_spells_is_a_place() -> None:
 
 
 def test_a_bad_name_is_rejected_write_by_write() -> None:
-    found = replayed(write("status", {}, urn="urn:li:tag:", problem="the key is empty"))
+    found = replay(write("status", {}, urn="urn:li:tag:", problem="the key is empty"))
     assert found == [
         Row("entities", ("tag", "urn:li:tag:"), "line status", BAD_NAME, "the key is empty")
     ]
@@ -140,11 +140,11 @@ def test_a_bad_name_is_rejected_write_by_write() -> None:
 def test_a_policy_that_the_source_deleted_is_reported() -> None:
     info = write("dataHubPolicyInfo", change=Change.DELETE, urn=POLICY)
     whole = write("dataHubPolicyKey", change=Change.DELETE, urn=POLICY)
-    assert replayed(whole) == [Row("deleted", (POLICY,))]
-    assert replayed(info) == []
-    assert replayed(write("status", {}, urn=POLICY), whole)[-1].table == "deleted"
-    assert "deleted" not in {row.table for row in replayed(whole, write("status", {}, urn=POLICY))}
-    assert replayed(DELETE_KEY) == []
+    assert replay(whole) == [Row("deleted", (POLICY,))]
+    assert replay(info) == []
+    assert replay(write("status", {}, urn=POLICY), whole)[-1].table == "deleted"
+    assert "deleted" not in {row.table for row in replay(whole, write("status", {}, urn=POLICY))}
+    assert replay(DELETE_KEY) == []
 
 
 def test_a_policy_that_is_deleted_softly_is_out_of_force() -> None:
@@ -160,11 +160,11 @@ def test_a_policy_that_is_deleted_softly_is_out_of_force() -> None:
         write("status", {"removed": True}, urn=POLICY),
     )
     statements = [
-        next(row for row in replayed(*writes) if row.table == "statements")
+        next(row for row in replay(*writes) if row.table == "statements")
         for writes in ([put], [put, removed])
     ]
     assert [json.loads(row.cells[1]).get("active", True) for row in statements] == [True, False]
-    assert replayed(removed)[-1] == Row("deleted", (POLICY,))
+    assert replay(removed)[-1] == Row("deleted", (POLICY,))
 
 
 @given(
@@ -174,4 +174,4 @@ def test_only_what_follows_the_last_deletion_matters(writes: list[Write]) -> Non
     after = writes
     if DELETE_KEY in writes:
         after = writes[len(writes) - writes[::-1].index(DELETE_KEY) :]
-    assert replayed(*writes) == replayed(*after)
+    assert replay(*writes) == replay(*after)

@@ -115,7 +115,7 @@ def values(service: DecisionService, entity: Entity) -> dict[str, Any]:
     return {name: aspect.value for name, aspect in found.get(entity, {}).items()}
 
 
-def may(service: DecisionService, operation: str, on: Entity, user: Entity = ANA) -> bool:
+def is_allowed(service: DecisionService, operation: str, on: Entity, user: Entity = ANA) -> bool:
     request = Request(Principal("user", user.name), operation, on, NOW)
     return service.state.realm(HUB).matrix.decide(request).allow
 
@@ -157,13 +157,13 @@ def test_the_key_says_what_the_urn_says(service: DecisionService) -> None:
 
 def test_a_policy_decides_from_the_next_question_on(service: DecisionService) -> None:
     put(service, (ORDERS, "domains", {"domains": [CHILD.name]}), VALUES[7])
-    assert not may(service, "docs.edit", ORDERS)
+    assert not is_allowed(service, "docs.edit", ORDERS)
     put(service, VALUES[-1])
-    assert may(service, "docs.edit", ORDERS)
+    assert is_allowed(service, "docs.edit", ORDERS)
     put(service, (POLICY, "dataHubPolicyInfo", {**VALUES[-1][2], "state": "INACTIVE"}))
-    assert not may(service, "docs.edit", ORDERS)
+    assert not is_allowed(service, "docs.edit", ORDERS)
     put(service, VALUES[-1], (ORDERS, "domains", None))
-    assert not may(service, "docs.edit", ORDERS)
+    assert not is_allowed(service, "docs.edit", ORDERS)
 
 
 def test_the_two_memberships_in_groups_are_told_apart(service: DecisionService) -> None:
@@ -239,14 +239,14 @@ def test_what_is_malformed_leaves_nothing_behind(
 
 def test_what_is_dropped_is_gone_with_its_power(service: DecisionService) -> None:
     put(service, (ORDERS, "domains", {"domains": [SHOP.name]}), VALUES[-1], *VALUES[8:12])
-    assert may(service, "docs.edit", ORDERS)
+    assert is_allowed(service, "docs.edit", ORDERS)
     gone: list[bool] = []
     for _ in range(2):
         service.write(
             SYSTEM, lambda transaction: gone.append(aspects.drop(transaction, HUB, POLICY))
         )
     assert gone == [True, False]
-    assert not may(service, "docs.edit", ORDERS)
+    assert not is_allowed(service, "docs.edit", ORDERS)
     assert values(service, POLICY) == {}
     service.write(SYSTEM, lambda transaction: aspects.drop(transaction, HUB, ANA))
     put(service, (ANA, "corpUserInfo", {"active": True}))

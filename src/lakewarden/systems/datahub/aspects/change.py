@@ -1,4 +1,4 @@
-"""What a proposed change does to an aspect, and the words for it."""
+"""The types of a proposed change to an aspect, and their names."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     /fineGrainedLineages/TRANSFORMATION/DOWNSTREAM/QUERY/UPSTREAM
 
-`NONE` stands for no transformation, or no query. The first parts alone name all edges that have
-them. What the parts before the last have in common is one object in the list, with the lowest
-confidence of its edges.
+`NONE` means no transformation, or no query. A shorter path names all edges that begin with its
+parts. Edges with the same parts but the last are one object in the list, with the lowest confidence
+of these edges.
 
 SOURCE: datahub-project/datahub, FineGrainedLineageTemplateHelper.
 """
@@ -23,7 +23,11 @@ NAME: Final = "fineGrainedLineages"
 _NONE: Final = "NONE"
 _CERTAIN: Final = 1.0
 _PARTS: Final = 4
-_SAID: Final = {"confidenceScore": _CERTAIN, "upstreamType": "FIELD_SET", "downstreamType": "FIELD"}
+_DEFAULTS: Final = {
+    "confidenceScore": _CERTAIN,
+    "upstreamType": "FIELD_SET",
+    "downstreamType": "FIELD",
+}
 
 Keys = Sequence[str]
 
@@ -45,7 +49,7 @@ class ColumnEdges:
         for member in members:
             if not isinstance(member, Mapping):
                 raise BadInput("expected an object", where=NAME)
-            details = {key: member[key] for key in _SAID if member.get(key) is not None}
+            details = {key: member[key] for key in _DEFAULTS if member.get(key) is not None}
             for path in _paths(member):
                 self._edges[path] = details
 
@@ -64,11 +68,11 @@ class ColumnEdges:
                 "expected a transformation, a downstream, a query and an upstream, and an object",
                 where=NAME,
             )
-        details = {key: value[key] for key in _SAID if value.get(key) is not None}
+        details = {key: value[key] for key in _DEFAULTS if value.get(key) is not None}
         self._edges[_Path(*parts)] = details
 
-    def plain(self) -> list[object]:
-        """The list again."""
+    def to_list(self) -> list[object]:
+        """The edges as a list."""
         together: dict[tuple[str, ...], dict[str, Any]] = {}
         for path, details in self._edges.items():
             merged = together.setdefault(path[:-1], _empty(path))
@@ -83,7 +87,7 @@ class ColumnEdges:
 
 
 def _empty(path: _Path) -> dict[str, Any]:
-    edge: dict[str, Any] = {**_SAID, "upstreams": [], "downstreams": [path.downstream]}
+    edge: dict[str, Any] = {**_DEFAULTS, "upstreams": [], "downstreams": [path.downstream]}
     if path.query != _NONE:
         edge["query"] = path.query
     edge["transformOperation"] = path.transformation

@@ -1,7 +1,7 @@
 """The two lists of the aspect `domains`, which name the same domains.
 
-`domainAssociations` also says where each comes from; policies read `domains`. Whoever writes one
-of the two means both. SOURCE: DomainsSyncMutationHook.
+`domainAssociations` also has the origin of each; policies read `domains`. A write of one of the two
+changes both. SOURCE: DomainsSyncMutationHook.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ LISTED: Final = "domains"
 ASSOCIATED: Final = "domainAssociations"
 
 
-def aligned(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> dict[str, Any]:
-    """The new value with both lists, where it has associations: what changed leads.
+def align_lists(old: Mapping[str, Any] | None, new: dict[str, Any], where: str) -> dict[str, Any]:
+    """The new value with both lists, where it has associations: the list that changed wins.
 
     Raises `BadInput` where both changed and name different domains.
 
-    >>> aligned(None, {"domainAssociations": [{"domain": "a"}]}, "")
+    >>> align_lists(None, {"domainAssociations": [{"domain": "a"}]}, "")
     {'domainAssociations': [{'domain': 'a'}], 'domains': ['a']}
     """
     if new.get(ASSOCIATED) is None or new == old:

@@ -1,8 +1,8 @@
-"""Edges between entities that aspects state beside the facts: lineage, and what is like it.
+"""Edges between entities that aspects state beside the facts: lineage and similar relations.
 
-An aspect belongs to the entity that an edge leads from, but for edges between columns: those are
-stated by the dataset or the task that makes one column of another. What an edge leads to is in the
-index of the search (`term`), so that it is found from its other end.
+An aspect belongs to the source of an edge. Edges between columns are an exception: the dataset or
+the task that derives one column from another states them. The target of an edge is in the search
+index (`term`), so that the edge is found from this end too.
 
 SOURCE: the relationships that the records of acryl-datahub 1.7.0.17 declare.
 """
@@ -30,13 +30,13 @@ Values = Mapping[str, Mapping[str, Any]]
 
 
 class Lineage(Enum):
-    """Where what an edge leads to is, seen from where it leads from."""
+    """The side of an edge's target, seen from its source."""
 
     UPSTREAM = "UPSTREAM"
     DOWNSTREAM = "DOWNSTREAM"
 
 
-class _Place(NamedTuple):
+class _EdgePath(NamedTuple):
     """Where an aspect states edges: the path of a URN, `*` for each member of a list."""
 
     aspect: str
@@ -44,25 +44,25 @@ class _Place(NamedTuple):
     lineage: Lineage | None
 
 
-def _places(*paths: str, lineage: Lineage | None = None) -> tuple[_Place, ...]:
+def _edge_paths(*paths: str, lineage: Lineage | None = None) -> tuple[_EdgePath, ...]:
     split = (path.split("/") for path in paths)
-    return tuple(_Place(aspect, tuple(path), lineage) for aspect, *path in split)
+    return tuple(_EdgePath(aspect, tuple(path), lineage) for aspect, *path in split)
 
 
-def _upstream(*paths: str) -> tuple[_Place, ...]:
-    return _places(*paths, lineage=Lineage.UPSTREAM)
+def _upstream(*paths: str) -> tuple[_EdgePath, ...]:
+    return _edge_paths(*paths, lineage=Lineage.UPSTREAM)
 
 
-def _downstream(*paths: str) -> tuple[_Place, ...]:
-    return _places(*paths, lineage=Lineage.DOWNSTREAM)
+def _downstream(*paths: str) -> tuple[_EdgePath, ...]:
+    return _edge_paths(*paths, lineage=Lineage.DOWNSTREAM)
 
 
 BELONGING: Final = "AssociatedWith"
 """The type of the edges to applications; to domains they are facts."""
 
-TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
-    BELONGING: _places("applications/applications/*"),
-    "ChildOf": _places("dataProcessInstanceRelationships/parentInstance"),
+TYPES: Final[Mapping[str, tuple[_EdgePath, ...]]] = {
+    BELONGING: _edge_paths("applications/applications/*"),
+    "ChildOf": _edge_paths("dataProcessInstanceRelationships/parentInstance"),
     "Consumes": (
         *_upstream("chartInfo/inputs/*", "chartInfo/inputEdges/*/destinationUrn"),
         *_upstream("dashboardInfo/datasets/*", "dashboardInfo/datasetEdges/*/destinationUrn"),
@@ -70,11 +70,11 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
         *_upstream("dataJobInputOutput/inputDatasetEdges/*/destinationUrn"),
         *_upstream("mlModelProperties/mlFeatures/*"),
         *_upstream("metricUpstreams/datasetUpstreams/*/destinationUrn"),
-        *_places("dataProcessInstanceInput/inputs/*"),
+        *_edge_paths("dataProcessInstanceInput/inputs/*"),
     ),
     "Contains": (
         *_upstream("dashboardInfo/charts/*", "dashboardInfo/chartEdges/*/destinationUrn"),
-        *_places("mlFeatureTableProperties/mlFeatures/*"),
+        *_edge_paths("mlFeatureTableProperties/mlFeatures/*"),
     ),
     "DashboardContainsDashboard": _upstream("dashboardInfo/dashboards/*/destinationUrn"),
     "DataProcessInstanceConsumes": _upstream(
@@ -92,65 +92,65 @@ TYPES: Final[Mapping[str, tuple[_Place, ...]]] = {
         "dataJobInputOutput/inputDatajobs/*",
         "dataJobInputOutput/inputDatajobEdges/*/destinationUrn",
     ),
-    "HasA": _places("glossaryRelatedTerms/hasRelatedTerms/*"),
-    "HasValue": _places("glossaryRelatedTerms/values/*"),
-    "InstanceOf": _places("dataProcessInstanceRelationships/parentTemplate"),
-    "IsA": _places("glossaryRelatedTerms/isRelatedTerms/*"),
-    "IsRelatedTo": _places("glossaryRelatedTerms/relatedTerms/*"),
-    "KeyedBy": _places("mlFeatureTableProperties/mlPrimaryKeys/*"),
-    "IsPartOf": _places("metricRelationships/parentMetric"),
+    "HasA": _edge_paths("glossaryRelatedTerms/hasRelatedTerms/*"),
+    "HasValue": _edge_paths("glossaryRelatedTerms/values/*"),
+    "InstanceOf": _edge_paths("dataProcessInstanceRelationships/parentTemplate"),
+    "IsA": _edge_paths("glossaryRelatedTerms/isRelatedTerms/*"),
+    "IsRelatedTo": _edge_paths("glossaryRelatedTerms/relatedTerms/*"),
+    "KeyedBy": _edge_paths("mlFeatureTableProperties/mlPrimaryKeys/*"),
+    "IsPartOf": _edge_paths("metricRelationships/parentMetric"),
     "MemberOf": _downstream("mlModelProperties/groups/*"),
-    "ModeledBy": _places("metricInfo/semanticModel"),
+    "ModeledBy": _edge_paths("metricInfo/semanticModel"),
     "Produces": (
         *_downstream("dataJobInputOutput/outputDatasets/*"),
         *_downstream("dataJobInputOutput/outputDatasetEdges/*/destinationUrn"),
-        *_places("dataProcessInstanceOutput/outputs/*"),
+        *_edge_paths("dataProcessInstanceOutput/outputs/*"),
     ),
-    "RelatedAsset": _places("documentInfo/relatedAssets/*/asset"),
-    "RelatedDocument": _places("documentInfo/relatedDocuments/*/document"),
-    "ReportsTo": _places("corpUserInfo/managerUrn"),
-    "SiblingOf": _places("siblings/siblings/*"),
+    "RelatedAsset": _edge_paths("documentInfo/relatedAssets/*/asset"),
+    "RelatedDocument": _edge_paths("documentInfo/relatedDocuments/*/document"),
+    "ReportsTo": _edge_paths("corpUserInfo/managerUrn"),
+    "SiblingOf": _edge_paths("siblings/siblings/*"),
     "TrainedBy": _upstream(
         "mlModelProperties/trainingJobs/*", "mlModelGroupProperties/trainingJobs/*"
     ),
-    "UpstreamOf": _places("dataProcessInstanceRelationships/upstreamInstances/*"),
+    "UpstreamOf": _edge_paths("dataProcessInstanceRelationships/upstreamInstances/*"),
     "UsedBy": _downstream(
         "mlModelProperties/downstreamJobs/*", "mlModelGroupProperties/downstreamJobs/*"
     ),
-    "VersionOf": _places("versionProperties/versionSet"),
+    "VersionOf": _edge_paths("versionProperties/versionSet"),
 }
 """Where edges are stated, by their types."""
 
 LINEAGE: Final = frozenset(
     name for name, places in TYPES.items() if any(place.lineage for place in places)
 )
-"""The types that say what is made of what."""
+"""The types of lineage edges."""
 
 _OF_COLUMNS: Final = ("upstreamLineage", "dataJobInputOutput")
 _MENTIONED: Final = "edge of a column"
 
 
 class Edge(NamedTuple):
-    """An edge, and what its aspect says about it beside its ends."""
+    """An edge, and its other properties in the aspect."""
 
     type: str
     source: str
     target: str
     lineage: Lineage | None
-    said: Mapping[str, Any]
+    properties: Mapping[str, Any]
 
 
-def stated(entity: Entity, aspects: Values) -> Iterator[Edge]:
+def stated_edges(entity: Entity, aspects: Values) -> Iterator[Edge]:
     """The edges that an entity's aspects state; one may come more than once."""
     for name, places in TYPES.items():
         for aspect, path, lineage in places:
             value = aspects.get(aspect)
             for target, properties in _urns_at(value, path, {}) if value else ():
                 yield Edge(name, entity.name, target, lineage, properties)
-    yield from _between_columns(aspects)
+    yield from _column_edges(aspects)
 
 
-def _between_columns(aspects: Values) -> Iterator[Edge]:
+def _column_edges(aspects: Values) -> Iterator[Edge]:
     for aspect in _OF_COLUMNS:
         value = aspects.get(aspect)
         for lineage_entry in _edges_at(value, "fineGrainedLineages") if value else ():

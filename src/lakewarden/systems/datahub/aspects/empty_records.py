@@ -1,4 +1,4 @@
-"""Aspects that are begun by a patch or an edit: what their records require, with nothing in it.
+"""New aspects for a patch or an edit: the members that their records require, without content.
 
 SOURCE: schemas of acryl-datahub 1.7.0.17; defaults of DataHub's patch templates.
 """
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 Value = dict[str, Any]
 
-_BEGUN: Final[Mapping[str, Value]] = {
+_EMPTY_RECORDS: Final[Mapping[str, Value]] = {
     "chartInfo": {"title": "", "description": ""},
     "corpGroupInfo": {"admins": [], "members": [], "groups": []},
     "corpUserEditableInfo": {"teams": [], "skills": []},
@@ -41,12 +41,12 @@ _CHANGES: Final = ("chartInfo", "dashboardInfo")
 
 
 def initial_aspect(aspect: str, stamp: Value) -> Value:
-    """The aspect before anything is said in it; `stamp`: who begins it, and when.
+    """The aspect without content; `stamp`: who creates it, and when.
 
     >>> initial_aspect("glossaryTerms", {"time": 1, "actor": "urn:li:corpuser:ana"})
     {'terms': [], 'auditStamp': {'time': 1, 'actor': 'urn:li:corpuser:ana'}}
     """
-    value = copy.deepcopy(dict(_BEGUN.get(aspect, {})))
+    value = copy.deepcopy(dict(_EMPTY_RECORDS.get(aspect, {})))
     if aspect == "glossaryTerms":
         value["auditStamp"] = stamp
     if aspect in _CHANGES:

@@ -1,4 +1,4 @@
-"""What an aspect states, as facts that the kernel knows: read from a value, or found stored.
+"""The facts of the kernel that an aspect states: read from a value, or from the store.
 
 Some aspects state the same kind of facts about an entity (both memberships in groups); then a
 fact that is stored counts as stated by the first of them unless the other one has it.
@@ -26,20 +26,20 @@ PROPERTY: Final = "urn:li:structuredProperty:"
 """How the names of attributes begin that are structured properties."""
 
 
-class Placed(NamedTuple):
-    """Where an entity lies."""
+class Placement(NamedTuple):
+    """The parent of an entity."""
 
     entity: Entity
     parent: Entity
 
 
-Fact = RelationRow | OwnerRow | AttributeRow | MembershipRow | Placed | Statement
+Fact = RelationRow | OwnerRow | AttributeRow | MembershipRow | Placement | Statement
 
 
-def stated(
+def stated_facts(
     entity: Entity, aspect: str, value: object, model: Model, spelling: Spelling
 ) -> frozenset[Fact]:
-    """The facts of an aspect's value; none of an aspect that means nothing here.
+    """The facts of an aspect's value; empty for an aspect without meaning for authorization.
 
     Raises `BadInput` naming the aspect's field.
     """
@@ -63,7 +63,7 @@ def _facts(rows: Iterable[Row], model: Model, spelling: Spelling) -> Iterator[Fa
             case "memberships", (a, b, c, d):
                 yield MembershipRow(Principal(a, b), Principal(c, d))
             case "placements", (a, b, c, d):
-                yield Placed(Entity(a, b), Entity(c, d))
+                yield Placement(Entity(a, b), Entity(c, d))
             case "statements", (_, text):
                 yield from read_statements([json.loads(text)], model, spelling, row.place)
             case table, _:
@@ -71,7 +71,7 @@ def _facts(rows: Iterable[Row], model: Model, spelling: Spelling) -> Iterator[Fa
                     raise AssertionError(table)
 
 
-def stored(entity: Entity, aspect: str, snapshot: Snapshot) -> frozenset[Fact]:
+def stored_facts(entity: Entity, aspect: str, snapshot: Snapshot) -> frozenset[Fact]:
     """The facts that are stored, of the kinds that the aspect states about the entity."""
     finder = _FINDERS.get(aspect)
     return frozenset() if finder is None else frozenset(finder(entity, snapshot))
@@ -99,7 +99,7 @@ def _owners(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         yield OwnerRow(entity, coded.memberships.principals[owner], coded.ownerships[label])
 
 
-def _attributes(is_meant: Callable[[str], bool]) -> Finder:
+def _attribute_finder(is_meant: Callable[[str], bool]) -> Finder:
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         id = snapshot.coded.tree.find(entity)
         attributes = {} if id is None else snapshot.coded.attributes.get(id, {})
@@ -125,7 +125,7 @@ def _memberships(kind: str) -> Finder:
 
 
 def _placed(type: str) -> Finder:
-    """Where the entity lies, if that is of the type and not what its name says."""
+    """The parent of an entity, if it is of the type and does not follow from the entity's name."""
 
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
         coded = snapshot.coded
@@ -134,25 +134,25 @@ def _placed(type: str) -> Finder:
         if above >= 0:
             parent = coded.tree.entity(above)
             if parent.type == type and parent != coded.spelling.parent(entity):
-                yield Placed(entity, parent)
+                yield Placement(entity, parent)
 
     return find
 
 
-def _contained(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+def _find_container(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
     yield from _placed("container")(entity, snapshot)
     yield from _relations("container")(entity, snapshot)
 
 
-def _governed(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
+def _find_statement(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
     statement = snapshot.table.statements.get(entity.name)
     if statement is not None:
         yield statement
 
 
 _FINDERS: Final[Mapping[str, Finder]] = {
-    "container": _contained,
-    "dataHubPolicyInfo": _governed,
+    "container": _find_container,
+    "dataHubPolicyInfo": _find_statement,
     "dataPlatformInstance": _relations("platform_instance"),
     "dataProductProperties": _relations("asset"),
     "domainProperties": _placed("domain"),
@@ -167,8 +167,8 @@ _FINDERS: Final[Mapping[str, Finder]] = {
     "ownership": _owners,
     "querySubjects": _relations("subject"),
     "roleMembership": _memberships(ROLE),
-    "status": _attributes(lambda name: name == REMOVED),
-    "structuredProperties": _attributes(lambda name: name.startswith(PROPERTY)),
+    "status": _attribute_finder(lambda name: name == REMOVED),
+    "structuredProperties": _attribute_finder(lambda name: name.startswith(PROPERTY)),
 }
 
 SHARED: Final[Mapping[str, str]] = {

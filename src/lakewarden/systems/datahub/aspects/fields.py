@@ -1,9 +1,8 @@
-"""Typed reading of JSON as DataHub writes it: what is there, of which type, and where.
+"""Typed reading of JSON as DataHub writes it, with paths in errors.
 
-Two spellings mean the same: plain JSON, and that of Avro, where a value of a union stands
-in an object under the name of its type (`{"string": "x"}`). Fields that nobody asks for are
-left alone, since DataHub's own records grow. Every refusal says the path of the field and
-what was expected.
+Two spellings are read: plain JSON, and Avro's, where a value of a union is in an object under the
+name of its type (`{"string": "x"}`). Unknown fields are ignored, since DataHub's own records grow.
+Every error names the path of the field and the expected value.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _AVRO_NAMES = frozenset(
 
 
 def without_avro_type(value: object) -> object:
-    """The value itself, where it stands under the name of its Avro type.
+    """The value without the name of its Avro type.
 
     >>> without_avro_type({"double": 2.0})
     2.0
@@ -53,7 +52,7 @@ class Fields:
         return without_avro_type(self._fields.get(key))
 
     def whole(self, key: str) -> object | None:
-        """The value exactly as it stands there."""
+        """The value exactly as it is written."""
         return self._fields.get(key)
 
     def everything(self) -> Mapping[str, object]:

@@ -1,6 +1,6 @@
-"""What is known of an entity's past: who last wrote each of its aspects, and what it says.
+"""The known history of an entity: the last write of each of its aspects.
 
-Older versions of an aspect are not kept, so its history begins with the version that is there:
+Older versions of an aspect are not stored, so its history begins with the current version:
 everything in it was added then. SOURCE: shapes of ChangeTransaction and ChangeEvent, DataHub's
 timeline service.
 """
@@ -18,8 +18,8 @@ FIRST: Final = "0.0.0-computed"
 """The number of the one version that is known."""
 
 
-class Written(NamedTuple):
-    """An aspect that is kept, when it was written (in milliseconds) and by whom."""
+class LastWrite(NamedTuple):
+    """A stored aspect, when it was written (in milliseconds) and by whom."""
 
     aspect: str
     value: Value
@@ -27,8 +27,8 @@ class Written(NamedTuple):
     actor: str
 
 
-class Added(NamedTuple):
-    """Something that an aspect says: what it is about, a sentence, and the parts of it."""
+class Addition(NamedTuple):
+    """A statement that an aspect added: its subject, a sentence, and the parameters of it."""
 
     modifier: str
     description: str
@@ -36,34 +36,34 @@ class Added(NamedTuple):
 
 
 def _list_entries(key: str, inner: str, label: str, parameter: str) -> Any:
-    def read(value: Value) -> Iterator[Added]:
-        for member in _members(value, key):
+    def read(value: Value) -> Iterator[Addition]:
+        for member in _list_members(value, key):
             name = str(member.get(inner, "")) if isinstance(member, Mapping) else str(member)
-            yield Added(name, f"{label} `{name}` was added", {parameter: name})
+            yield Addition(name, f"{label} `{name}` was added", {parameter: name})
 
     return read
 
 
-def _description_entries(value: Value) -> Iterator[Added]:
+def _description_entries(value: Value) -> Iterator[Addition]:
     text = without_avro_type(value.get("description"))
     if isinstance(text, str) and text:
-        yield Added("", "a description was added", {"description": text})
+        yield Addition("", "a description was added", {"description": text})
 
 
-def _link_entries(value: Value) -> Iterator[Added]:
-    for member in _members(value, "elements"):
+def _link_entries(value: Value) -> Iterator[Addition]:
+    for member in _list_members(value, "elements"):
         url = str(member.get("url", ""))
-        yield Added(url, f"the link `{url}` was added", {"link": url})
+        yield Addition(url, f"the link `{url}` was added", {"link": url})
 
 
-def _fields(value: Value) -> Iterator[Added]:
-    for member in _members(value, "fields"):
+def _read_fields(value: Value) -> Iterator[Addition]:
+    for member in _list_members(value, "fields"):
         path = str(member.get("fieldPath", ""))
         parameters = {"fieldPath": path, "nullable": bool(member.get("nullable", False))}
-        yield Added(path, f"the column `{path}` was added", parameters)
+        yield Addition(path, f"the column `{path}` was added", parameters)
 
 
-def _members(value: Value, key: str) -> list[Any]:
+def _list_members(value: Value, key: str) -> list[Any]:
     members = without_avro_type(value.get(key))
     return members if isinstance(members, list) else []
 
@@ -92,7 +92,7 @@ _CATEGORIES: Final[Mapping[str, Mapping[str, Any]]] = {
         )
     },
     "TAG": {"globalTags": _list_entries("tags", "tag", "the tag", "tagUrn")},
-    "TECHNICAL_SCHEMA": {"schemaMetadata": _fields},
+    "TECHNICAL_SCHEMA": {"schemaMetadata": _read_fields},
     "VERSIONING": {},
 }
 """The aspects that a category of changes is about."""
@@ -100,8 +100,8 @@ _CATEGORIES: Final[Mapping[str, Mapping[str, Any]]] = {
 CATEGORIES: Final = tuple(_CATEGORIES)
 
 
-def transactions(urn: str, writes: Iterable[Written], categories: Iterable[str]) -> list[Value]:
-    """The writes that are known, the oldest first, with what each of them added."""
+def transactions(urn: str, writes: Iterable[LastWrite], categories: Iterable[str]) -> list[Value]:
+    """The known writes, the oldest first, each with its additions."""
     readers = {
         aspect: (category, read)
         for category in categories
@@ -117,7 +117,7 @@ def transactions(urn: str, writes: Iterable[Written], categories: Iterable[str])
     )
 
 
-def _transaction(urn: str, write: Written, category: str, read: Any) -> Value:
+def _transaction(urn: str, write: LastWrite, category: str, read: Any) -> Value:
     stamp = {"actor": write.actor, "time": write.time}
     events = [
         {

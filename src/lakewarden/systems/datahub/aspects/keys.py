@@ -1,4 +1,4 @@
-"""Key aspects: what a URN says, as the aspect in which clients look for it.
+"""Key aspects: the parts of a URN as the aspect that clients read.
 
 SOURCE: key records of acryl-datahub 1.7.0.17; datahub reference 6.7 and 6.8.
 """

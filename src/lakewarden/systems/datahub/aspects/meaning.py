@@ -79,7 +79,7 @@ def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
             yield _edge("product_domain", entity, urn, at)
 
 
-def _parent(key: str, type: str) -> Reader:
+def _parent_reader(key: str, type: str) -> Reader:
     """The containment parent that a field names."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -103,7 +103,7 @@ def _container(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         yield _edge("container", entity, urn, at)
 
 
-def _listed(kind: str, key: str, field: str) -> Reader:
+def _edge_reader(kind: str, key: str, field: str) -> Reader:
     """Edges to what a field of each member of a list names."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -125,7 +125,7 @@ def _logical_parent(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
         yield _edge("logical_parent", entity, parent.text("destinationUrn"), at)
 
 
-def _memberships(key: str, kind: str) -> Reader:
+def _membership_reader(key: str, kind: str) -> Reader:
     """The groups or roles that a user (or a group) acts as."""
 
     def read(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
@@ -180,7 +180,7 @@ def java_double(value: float) -> str:
 # Owners, tags and domains come again and again.
 @lru_cache(maxsize=65_536)
 def target(urn: str, types: frozenset[str]) -> tuple[Entity, str]:
-    """The entity of a URN, and what is wrong with it; no types: any will do."""
+    """The entity of a URN, and the problem with it; without types any type is valid."""
     try:
         type = datahub.urn_type(urn)
     except BadInput as error:
@@ -211,19 +211,19 @@ READERS: Final[Mapping[str, Reader]] = {
     "container": _container,
     "dataHubPolicyInfo": policy,
     "dataPlatformInstance": _instance,
-    "dataProductProperties": _listed("asset", "assets", "destinationUrn"),
-    "domainProperties": _parent("parentDomain", "domain"),
+    "dataProductProperties": _edge_reader("asset", "assets", "destinationUrn"),
+    "domainProperties": _parent_reader("parentDomain", "domain"),
     "domains": _domains,
-    "globalTags": _listed("tag", "tags", "tag"),
-    "glossaryNodeInfo": _parent("parentNode", "glossaryNode"),
-    "glossaryTermInfo": _parent("parentNode", "glossaryNode"),
-    "glossaryTerms": _listed("term", "terms", "urn"),
-    "groupMembership": _memberships("groups", GROUP),
+    "globalTags": _edge_reader("tag", "tags", "tag"),
+    "glossaryNodeInfo": _parent_reader("parentNode", "glossaryNode"),
+    "glossaryTermInfo": _parent_reader("parentNode", "glossaryNode"),
+    "glossaryTerms": _edge_reader("term", "terms", "urn"),
+    "groupMembership": _membership_reader("groups", GROUP),
     "logicalParent": _logical_parent,
-    "nativeGroupMembership": _memberships("nativeGroups", GROUP),
+    "nativeGroupMembership": _membership_reader("nativeGroups", GROUP),
     "ownership": _ownership,
-    "querySubjects": _listed("subject", "subjects", "entity"),
-    "roleMembership": _memberships("roles", ROLE),
+    "querySubjects": _edge_reader("subject", "subjects", "entity"),
+    "roleMembership": _membership_reader("roles", ROLE),
     "status": _status,
     "structuredProperties": _properties,
 }

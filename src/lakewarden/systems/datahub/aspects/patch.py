@@ -1,10 +1,10 @@
 """Patches of aspects: JSON Patch, whose paths name the members of lists by their keys.
 
-`/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN. Of
-several keys the first ones are enough: they then mean every member that has them. The value of a
-member is the member, or a list of members; what a path says after the keys lies inside the member.
+`/owners/URN/TYPE` is the owner with that URN and type, `/tags/URN` the tag with that URN. A path
+may give the first of several keys only: it then names every member that has them. The value of a
+member is the member, or a list of members; the rest of a path after the keys leads into the member.
 Edges between columns have paths of their own (`lakewarden.systems.datahub.aspects.column_edges`).
-What is missing on the way to a value is made: a list where its name is known, else an object.
+What is missing on the way to a value is created: a list where its name is known, else an object.
 
 A patch may also come as an object. With `arrayPrimaryKeys`, or with `forceGenericPatch`, the keys
 are those that it names and no others: members of other lists are named by their places.
@@ -81,7 +81,7 @@ TEXTS: Final = frozenset(
 _OPERATIONS = ("add", "remove", "replace")
 
 LARGEST: Final = 1_000
-"""So many operations a patch may have, unless the operator says otherwise."""
+"""The most operations of a patch, unless the operator sets another bound."""
 
 DEEPEST: Final = 64
 """So many parts a path may have."""
@@ -93,7 +93,7 @@ _LONGEST_KEY: Final = 256
 
 def check(patch: object, where: str) -> None:
     """Raises `BadInput` for an invalid patch."""
-    _read(patch, where, None)
+    _read_operations(patch, where, None)
 
 
 def apply(aspect: object, patch: object, where: str, most: int | None = None) -> object:
@@ -102,7 +102,7 @@ def apply(aspect: object, patch: object, where: str, most: int | None = None) ->
     >>> apply({"tags": [{"tag": "a"}]}, [{"op": "remove", "path": "/tags/a"}], "")
     {'tags': []}
     """
-    patched = Patched(aspect)
+    patched = PatchedAspect(aspect)
     patched.apply(patch, where, most)
     return patched.value()
 
@@ -114,7 +114,7 @@ class _Naming(NamedTuple):
     is_generic: bool
 
     def is_list(self, name: str) -> bool:
-        """Whether what is missing under a name is a list."""
+        """Whether a missing value under a name is a list."""
         known = name in TEXTS or name == column_edges.NAME
         return name in self.keys or (known and not self.is_generic)
 
@@ -127,7 +127,7 @@ class _Naming(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What is left of an operation: the path from here, and the value (None: to be removed)."""
+    """The rest of an operation: the path from here, and the value (None: to be removed)."""
 
     parts: list[str]
     value: Any
@@ -143,18 +143,18 @@ class _Step(NamedTuple):
 Begin = Callable[[str], dict[str, Any]]
 
 
-def _nothing(_: str) -> dict[str, Any]:
+def _begin_empty(_: str) -> dict[str, Any]:
     return {}
 
 
-class Patched:
+class PatchedAspect:
     """An aspect under several patches, each with `most` operations at most (None: any number).
 
     Neither the aspect nor a patch is changed. COST: linear in the aspect and the patches, for
     the aspect is copied once and the members of a list are found by their keys.
     """
 
-    def __init__(self, aspect: object, begin: Begin = _nothing) -> None:
+    def __init__(self, aspect: object, begin: Begin = _begin_empty) -> None:
         """`begin` gives what an object has that is missing, by its name."""
         self._root: object = {} if aspect is None else copy.deepcopy(aspect)
         self._begin = begin
@@ -162,21 +162,21 @@ class Patched:
 
     def apply(self, patch: object, where: str, most: int | None = None) -> None:
         """Applies one more patch. Raises `BadInput`, and then the rest is not to be used."""
-        for step in _read(patch, where, most):
+        for step in _read_operations(patch, where, most):
             if not isinstance(self._root, dict):
                 raise BadInput("expected an object", where=step.at)
-            self._object(self._root, step._replace(value=copy.deepcopy(step.value)))
+            self._change_object(self._root, step._replace(value=copy.deepcopy(step.value)))
 
     def value(self) -> object:
         """The aspect as it is now."""
         for node, name, members in self._lists:
             if node.get(name) is members:
-                node[name] = members.plain()
+                node[name] = members.to_list()
         self._lists.clear()
         return self._root
 
-    def _object(self, node: dict[str, Any], step: _Step) -> None:
-        """Changes what lies below an object."""
+    def _change_object(self, node: dict[str, Any], step: _Step) -> None:
+        """Changes a value below an object."""
         name, rest = step.parts[0], step.after(1)
         if not rest.parts:
             if step.value is None:
@@ -191,36 +191,36 @@ class Patched:
             node[name] = [] if is_list else self._begin(name)
         inner = node[name]
         if isinstance(inner, dict):
-            self._object(inner, rest)
+            self._change_object(inner, rest)
         elif isinstance(inner, (list, _Members, ColumnEdges)):
-            self._list(node, name, rest)
+            self._change_list(node, name, rest)
         else:
             raise BadInput(f"`{name}` has no members", where=step.at)
 
-    def _list(self, node: dict[str, Any], name: str, step: _Step) -> None:
-        """Changes members of the list under a name, or what lies below one of them."""
+    def _change_list(self, node: dict[str, Any], name: str, step: _Step) -> None:
+        """Changes members of the list under a name, or values below one of them."""
         value = node[name]
         keys = step.naming.keys_of(name, value)
         if keys is None:
-            node[name] = value.plain() if isinstance(value, (_Members, ColumnEdges)) else value
-            self._by_place(node[name], name, step)
+            node[name] = value.to_list() if isinstance(value, (_Members, ColumnEdges)) else value
+            self._change_by_position(node[name], name, step)
             return
-        members = self._members(node, name, keys)
+        members = self._keyed_members(node, name, keys)
         named = step.parts[: len(keys)]
         if isinstance(members, ColumnEdges) or not keys or step.parts == named:
             members.change(step.parts, step.value)
             return
-        number = members.one(named, makes=step.value is not None)
+        number = members.find_or_add(named, makes=step.value is not None)
         if number is None:
             return
-        member = members.taken(number)
+        member = members.remove(number)
         if not isinstance(member, dict):
             raise BadInput(f"`{name}` has texts as members", where=step.at)
-        self._object(member, step.after(len(keys)))
-        members.put(number, member)
+        self._change_object(member, step.after(len(keys)))
+        members.insert(number, member)
 
-    def _by_place(self, members: list[Any], name: str, step: _Step) -> None:
-        """Changes a member that is named by its place, counted from 0, or what lies below it."""
+    def _change_by_position(self, members: list[Any], name: str, step: _Step) -> None:
+        """Changes a member that is named by its index, counted from 0, or a value below it."""
         position, rest = step.parts[0], step.after(1)
         is_new = not rest.parts and step.is_added
         if position == "-" and is_new:
@@ -240,18 +240,18 @@ class Patched:
         elif not rest.parts:
             members[place] = step.value
         elif isinstance(members[place], dict):
-            self._object(members[place], rest)
+            self._change_object(members[place], rest)
         else:
             raise BadInput(f"`{name}/{position}` has no members", where=step.at)
 
-    def _members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
+    def _keyed_members(self, node: dict[str, Any], name: str, keys: Keys) -> _Members | ColumnEdges:
         """The list under a name, its members by these keys."""
         value = node[name]
         is_known = isinstance(value, (_Members, ColumnEdges))
         if is_known and value.keys == keys:
             known: _Members | ColumnEdges = value
             return known
-        plain = value.plain() if is_known else value
+        plain = value.to_list() if is_known else value
         is_of_columns = name == column_edges.NAME and not keys
         members = ColumnEdges(plain) if is_of_columns else _Members(plain, keys)
         node[name] = members
@@ -264,7 +264,7 @@ class _Members:
 
     def __init__(self, members: Sequence[object], keys: Keys) -> None:
         self.keys = keys
-        self._members: dict[int, object] = {}
+        self._keyed_members: dict[int, object] = {}
         self._named: dict[tuple[str, ...], dict[int, None]] = {}
         self._next = 0
         for member in members:
@@ -275,49 +275,49 @@ class _Members:
         added = [] if value is None else value if isinstance(value, list) else [value]
         if parts != ["-"]:
             for number in list(self._named.get(tuple(parts), ())):
-                self.taken(number)
+                self.remove(number)
         for member in added:
             self._add(member)
 
-    def one(self, parts: list[str], *, makes: bool) -> int | None:
-        """The number of the member with all of these keys; if there is none it is made, or None.
+    def find_or_add(self, parts: list[str], *, makes: bool) -> int | None:
+        """The number of the member with all of these keys; without one it is added, or None.
 
         Several that are alike become one, as in the original.
         """
         first, *others = self._named.get(tuple(parts), ()) or (None,)
         if first is None:
-            return self._add(self._made(parts)) if makes else None
+            return self._add(self._new_member(parts)) if makes else None
         for other in others:
-            both = self.taken(first), self.taken(other)
+            both = self.remove(first), self.remove(other)
             alike = [member for member in both if isinstance(member, dict)]
             merged = {name: value for member in alike for name, value in member.items()}
-            self.put(first, merged if alike else both[0])
+            self.insert(first, merged if alike else both[0])
         return first
 
-    def taken(self, number: int) -> object:
+    def remove(self, number: int) -> object:
         """Removes a member."""
-        member = self._members.pop(number)
-        for name in _names(member, self.keys):
+        member = self._keyed_members.pop(number)
+        for name in _key_paths(member, self.keys):
             del self._named[name][number]
         return member
 
-    def put(self, number: int, member: object) -> None:
-        """Puts a member under a number that is free."""
-        self._members[number] = member
-        for name in _names(member, self.keys):
+    def insert(self, number: int, member: object) -> None:
+        """Inserts a member under a free number."""
+        self._keyed_members[number] = member
+        for name in _key_paths(member, self.keys):
             self._named.setdefault(name, {})[number] = None
 
-    def plain(self) -> list[object]:
+    def to_list(self) -> list[object]:
         """The members as a list."""
-        return [self._members[number] for number in sorted(self._members)]
+        return [self._keyed_members[number] for number in sorted(self._keyed_members)]
 
     def _add(self, member: object) -> int:
         number, self._next = self._next, self._next + 1
-        self.put(number, member)
+        self.insert(number, member)
         return number
 
-    def _made(self, parts: list[str]) -> dict[str, Any]:
-        """A member that has these keys, and nothing else."""
+    def _new_member(self, parts: list[str]) -> dict[str, Any]:
+        """A member with these keys only."""
         object: dict[str, Any] = {}
         for key, part in zip(self.keys, parts, strict=True):
             *outer, last = key.split(_INSIDE)
@@ -329,40 +329,42 @@ class _Members:
         return object
 
 
-def _names(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
+def _key_paths(member: object, keys: Keys) -> Iterator[tuple[str, ...]]:
     """The paths that name a member, from its first key to all of them; a text names itself."""
     if isinstance(member, Mapping):
         name: tuple[str, ...] = ()
         for key in keys:
-            name = (*name, _key(member, key))
+            name = (*name, _key_value(member, key))
             yield name
     elif isinstance(member, str):
         yield (member,)
 
 
-def _read(patch: object, where: str, most: int | None) -> Iterator[_Step]:
+def _read_operations(patch: object, where: str, most: int | None) -> Iterator[_Step]:
     """The operations of a patch. Raises `BadInput` for anything else, and for none at all."""
     fields = Fields(patch if isinstance(patch, Mapping) else {"patch": patch}, where)
-    naming = _naming(fields) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
+    naming = _read_naming(fields) if isinstance(patch, Mapping) else _Naming(KEYS, is_generic=False)
     operations = fields.values("patch")
     if not operations:
         raise BadInput("expected a list of operations, at least one", where=fields.at("patch"))
     if most is not None and len(operations) > most:
         raise BadInput(f"expected no more than {most} operations", where=fields.at("patch"))
-    return iter([_operation(item, naming) for item in fields.objects("patch")])
+    return iter([_read_operation(item, naming) for item in fields.objects("patch")])
 
 
-def _naming(fields: Fields) -> _Naming:
+def _read_naming(fields: Fields) -> _Naming:
     """How a patch that is an object names the members of lists."""
     is_forced = fields.flag("forceGenericPatch")
     declared = fields.object_or_none("arrayPrimaryKeys")
     keys = (
-        {} if declared is None else {name: _keys(declared, name) for name in declared.everything()}
+        {}
+        if declared is None
+        else {name: _read_keys(declared, name) for name in declared.everything()}
     )
     return _Naming(keys, is_generic=True) if keys or is_forced else _Naming(KEYS, is_generic=False)
 
 
-def _keys(declared: Fields, name: str) -> Keys:
+def _read_keys(declared: Fields, name: str) -> Keys:
     """COST: bounded, since each member of a list is looked at for each of its keys."""
     keys = declared.texts(name)
     if len(keys) > _MOST_KEYS:
@@ -373,7 +375,7 @@ def _keys(declared: Fields, name: str) -> Keys:
     return tuple(keys)
 
 
-def _operation(item: Fields, naming: _Naming) -> _Step:
+def _read_operation(item: Fields, naming: _Naming) -> _Step:
     operation = item.text("op")
     if operation not in _OPERATIONS:
         expected = ", ".join(_OPERATIONS)
@@ -392,7 +394,7 @@ def _operation(item: Fields, naming: _Naming) -> _Step:
     return _Step(parts, value, operation == "add", naming, item.where)
 
 
-def _key(member: Mapping[str, object], key: str) -> str:
+def _key_value(member: Mapping[str, object], key: str) -> str:
     """The member's key; what it does not have counts as empty."""
     value: object = member
     for step in key.split(_INSIDE):

@@ -1,9 +1,8 @@
 """A stored DataHub policy to a statement of ours.
 
-What the engine compares as text is kept as text; what a statement cannot say exactly is
-narrowed or rejected, never widened: a policy with a field, condition or type that is not
-known is rejected whole, a privilege or actor that cannot mean anybody or anything is left
-out and noted. Only `ACTIVE` is active.
+What the engine compares as text is kept as text; what a statement cannot say exactly is narrowed or
+rejected, never widened: a policy with a field, condition or type that is not known is rejected
+whole, a privilege or actor that matches nothing is left out and noted. Only `ACTIVE` is active.
 
 SOURCE: datahub reference 2 and 3.3 to 3.8; PR #19737 for values of structured properties.
 """
@@ -62,7 +61,9 @@ def policy(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     yield from (note_row(entity.name, text) for text in notes)
 
 
-def stated_by(name: str, value: Mapping[str, object], model: Model, where: str) -> dict[str, Any]:
+def policy_statement(
+    name: str, value: Mapping[str, object], model: Model, where: str
+) -> dict[str, Any]:
     """The statement of a policy of that URN, as a statement file has it; raises `BadInput`."""
     entity = datahub.parse("dataHubPolicy", name)
     rows = policy(entity, Fields(value, f"{where}.value"), At(where, model))
@@ -73,8 +74,8 @@ def stated_by(name: str, value: Mapping[str, object], model: Model, where: str) 
     return table
 
 
-def inactive(row: Row) -> Row:
-    """The same statement, no longer in force."""
+def deactivated(row: Row) -> Row:
+    """The same statement, inactive."""
     id, text = row.cells
     table = json.loads(text) | {"active": False}
     return row._replace(cells=(id, statement_row(table, "").cells[1]))
@@ -119,7 +120,7 @@ def _actors(value: Fields, notes: list[str]) -> list[str]:
 
 
 def _actor(urn: str, kind: str) -> str:
-    """The actor as a statement names it; empty for one that is nobody in this list."""
+    """The actor as a statement names it; empty for one of another kind than the list."""
     try:
         actor = datahub.actor(urn)
     except BadInput:
@@ -129,7 +130,7 @@ def _actor(urn: str, kind: str) -> str:
 
 def _scope(resources: Fields) -> dict[str, object]:
     match = resources.object_or_none("filter")
-    criteria = _legacy(resources) if match is None else _criteria(match)
+    criteria = _legacy_criteria(resources) if match is None else _criteria(match)
     scope: dict[str, object] = {"where": criteria}
     constraints = resources.object_or_none("privilegeConstraints")
     if constraints is not None:
@@ -137,8 +138,8 @@ def _scope(resources: Fields) -> dict[str, object]:
     return scope
 
 
-def _legacy(resources: Fields) -> list[dict[str, object]]:
-    """The older fields: a type, and a list of URNs unless all resources are meant."""
+def _legacy_criteria(resources: Fields) -> list[dict[str, object]]:
+    """The older fields: a type, and a list of URNs unless all resources are covered."""
     criteria: list[dict[str, object]] = []
     type = resources.text_or_none("type")
     urns = resources.texts("resources")
@@ -150,10 +151,10 @@ def _legacy(resources: Fields) -> list[dict[str, object]]:
 
 
 def _criteria(match: Fields) -> list[dict[str, object]]:
-    return [table for item in match.objects("criteria") for table in _one(item)]
+    return [table for item in match.objects("criteria") for table in _criteria_of(item)]
 
 
-def _one(item: Fields) -> Iterator[dict[str, object]]:
+def _criteria_of(item: Fields) -> Iterator[dict[str, object]]:
     """One criterion; with values of structured properties, one for each property.
 
     AMBIGUOUS: whether several properties of one criterion are alternatives. Taken as all

@@ -1,4 +1,4 @@
-"""What DataHub's records of change say, wherever they come from: files, or requests.
+"""DataHub's records of changes, from files or requests.
 
 Two kinds: a change event with a whole snapshot (an entity and its aspects, each under the name
 of its class), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`).
@@ -23,11 +23,11 @@ JSON: Final = ("application/json", "application/json-patch+json")
 """What the content of an aspect may be."""
 
 Parse = Callable[[str, str], object]
-"""The value of a JSON text, and where it stands; raises `BadInput`."""
+"""Parses a JSON text at a path; raises `BadInput`."""
 
 
 class RecordChange(NamedTuple):
-    """One change as a record says it.
+    """One change of a record.
 
     `type` is what the record calls the entity's type; `value` the aspect or the patch, of a
     deletion None; `problem` says why the entity cannot be named.
@@ -43,7 +43,7 @@ class RecordChange(NamedTuple):
 
 
 def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
-    """The aspects of the snapshot that stands under `key`. Raises `BadInput`."""
+    """The aspects of the snapshot under `key`. Raises `BadInput`."""
     class_name, body = _class_and_fields(fields, key)
     if not class_name.endswith("Snapshot"):
         message = f"expected the name of a snapshot, got {quoted(class_name)}"
@@ -53,7 +53,7 @@ def snapshot(fields: Fields, key: str) -> Iterator[RecordChange]:
     urn = body.text("urn")
     problem = _problem(urn, type, exact=False)
     type = type if problem else datahub.urn_type(urn)
-    for index, item in enumerate(_list(body, "aspects")):
+    for index, item in enumerate(_read_list(body, "aspects")):
         holder = Fields({"aspect": item}, f"{body.at('aspects')}[{index}]")
         class_name, value = _class_and_fields(holder, "aspect", shown="")
         content = value.everything()
@@ -77,11 +77,11 @@ def proposal(fields: Fields, parse: Parse) -> RecordChange:
         return RecordChange(urn, type, name or "", change, None, fields.where, problem)
     if name is None:
         raise BadInput("expected the name of an aspect", where=fields.at("aspectName"))
-    value, where = _content(fields, parse)
+    value, where = _read_content(fields, parse)
     return RecordChange(urn, type, name, change, value, where, problem)
 
 
-def _content(fields: Fields, parse: Parse) -> tuple[object, str]:
+def _read_content(fields: Fields, parse: Parse) -> tuple[object, str]:
     """The aspect of a proposal, and its path: an object, or the text of one."""
     aspect = fields.object_or_none("aspect")
     if aspect is None:
@@ -95,7 +95,7 @@ def _content(fields: Fields, parse: Parse) -> tuple[object, str]:
     return parse(aspect.text("value"), aspect.at("value")), aspect.at("value")
 
 
-def _list(fields: Fields, key: str) -> list[object]:
+def _read_list(fields: Fields, key: str) -> list[object]:
     value = fields.raw(key)
     if not isinstance(value, list):
         raise BadInput("expected a list", where=fields.at(key))
@@ -103,7 +103,7 @@ def _list(fields: Fields, key: str) -> list[object]:
 
 
 def _class_and_fields(fields: Fields, key: str, shown: str | None = None) -> tuple[str, Fields]:
-    """The short class name and the fields of a record that stands under its class name."""
+    """The short class name and the fields of a record that is tagged with its class name."""
     where = fields.at(key) if shown is None else fields.where
     value = fields.whole(key)
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):

@@ -192,7 +192,7 @@ TIMESERIES: Final = frozenset(
 _FIRST_WORD = re.compile(r"^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z])")
 
 _UNKNOWN: Final = "com.linkedin.common"
-"""The namespace of what is not in the tables."""
+"""The namespace of records that are not in the tables."""
 
 _BY_ASPECT: Final = {name: space for space, names in _SPACES.items() for name in names.split()}
 

@@ -1,8 +1,8 @@
 """An aspect's value for facts that were not written as that aspect.
 
-Entities come from files that kept only what decides, and owners, tags or grants change through
-our own API. What an aspect says must agree with what decides; so a value that was written is
-kept where it still states the stored facts, and else gets its lists from them.
+Entities may come from files with nothing but facts, and owners, tags or grants change through our
+own API. An aspect must agree with the stored facts; so a written value stays where it still states
+them, and otherwise gets its lists from them.
 
 SOURCE: shapes of the aspects, datahub reference 6.7.
 """
@@ -19,7 +19,7 @@ from lakewarden.kernel.principal import ALL_USERS, ANY_GROUP, GROUP, ROLE, USER
 from lakewarden.kernel.relations import AttributeRow, MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.statement import Criterion, Statement, Where
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.facts import Fact, Placed, stated
+from lakewarden.systems.datahub.aspects.facts import Fact, Placement, stated_facts
 from lakewarden.systems.datahub.aspects.fields import without_avro_type
 
 Value = dict[str, Any]
@@ -40,28 +40,30 @@ _NEVER = {"time": 0, "actor": _UNKNOWN_ACTOR}
 def consistent_value(
     entity: Entity, aspect: str, value: Value | None, facts: frozenset[Fact], model: Model
 ) -> Value | None:
-    """The aspect as it has to be read: it states exactly the `facts`. None: there is none.
+    """The aspect as readers get it: it states exactly the `facts`. None: there is none.
 
     `value` is what was written, if anything was.
     """
-    if _stated(entity, aspect, value, model) == facts:
+    if _stated_facts(entity, aspect, value, model) == facts:
         return value
     if not facts and value is None:
         return None
     return _RENDERERS[aspect](RenderInput(entity, dict(value or {}), facts, model))
 
 
-def _stated(entity: Entity, aspect: str, value: Value | None, model: Model) -> frozenset[Fact]:
+def _stated_facts(
+    entity: Entity, aspect: str, value: Value | None, model: Model
+) -> frozenset[Fact]:
     if value is None:
         return frozenset()
     try:
-        return stated(entity, aspect, value, model, datahub)
+        return stated_facts(entity, aspect, value, model, datahub)
     except BadInput:
         return frozenset()
 
 
 class RenderInput(NamedTuple):
-    """What an aspect is made of: what was written (a copy), and what is stored."""
+    """The input of a renderer: the written value (a copy), and the stored facts."""
 
     entity: Entity
     value: Value
@@ -72,14 +74,14 @@ class RenderInput(NamedTuple):
 Renderer = Callable[[RenderInput], Value]
 
 
-def _list(aspect: str, key: str, render_fact: Callable[[Fact], object]) -> Renderer:
-    """A list whose members state a fact each: those that hold stay, the others come and go."""
+def _list_renderer(aspect: str, key: str, render_fact: Callable[[Fact], object]) -> Renderer:
+    """A list whose members state a fact each: members without a fact go, missing ones are added."""
 
     def render(input: RenderInput) -> Value:
         remaining, unrendered = [], set(input.facts)
         members = without_avro_type(input.value.get(key))
         for member in members if isinstance(members, list) else ():
-            facts = _stated(input.entity, aspect, {key: [member]}, input.model)
+            facts = _stated_facts(input.entity, aspect, {key: [member]}, input.model)
             if facts and facts <= unrendered:
                 remaining.append(member)
                 unrendered -= facts
@@ -115,7 +117,7 @@ def _owner(fact: Fact) -> object:
 
 
 def _ownership(input: RenderInput) -> Value:
-    value = _list("ownership", "owners", _owner)(input)
+    value = _list_renderer("ownership", "owners", _owner)(input)
     value.pop("ownerTypes", None)
     return {"lastModified": _NEVER, **value}
 
@@ -131,16 +133,16 @@ def _domains(input: RenderInput) -> Value:
 
 
 def _terms(input: RenderInput) -> Value:
-    return {"auditStamp": _NEVER, **_list("glossaryTerms", "terms", _under("urn"))(input)}
+    return {"auditStamp": _NEVER, **_list_renderer("glossaryTerms", "terms", _under("urn"))(input)}
 
 
-def _one(key: str) -> Renderer:
-    """A field that names the one entity; what else the aspect holds stays."""
+def _single_renderer(key: str) -> Renderer:
+    """A field that names one entity; the other fields of the aspect stay."""
 
     def render(input: RenderInput) -> Value:
         input.value.pop(key, None)
         for fact in input.facts:
-            named = fact.parent.name if isinstance(fact, Placed) else _text_of(fact)
+            named = fact.parent.name if isinstance(fact, Placement) else _text_of(fact)
             input.value[key] = named
         return input.value
 
@@ -148,7 +150,7 @@ def _one(key: str) -> Renderer:
 
 
 def _instance(input: RenderInput) -> Value:
-    value = _one("instance")(input)
+    value = _single_renderer("instance")(input)
     if "platform" not in value and "instance" in value:
         value["platform"] = datahub.key_parts(value["instance"])[0]
     return value
@@ -211,7 +213,7 @@ def _is_platform(statement: Statement, model: Model) -> bool:
 
 
 def is_immutable(policy: str, model: Model) -> bool:
-    """Whether a policy is one of those that the system ships and nobody may change."""
+    """Whether a policy is shipped with the system and must not change."""
     shipped = (table for table in model.defaults if table["id"] == policy)
     return any(not table.get("editable", False) for table in shipped)
 
@@ -232,22 +234,24 @@ def _policy(input: RenderInput) -> Value:
 
 
 _RENDERERS: Final[Mapping[str, Renderer]] = {
-    "container": _one("container"),
+    "container": _single_renderer("container"),
     "dataHubPolicyInfo": _policy,
     "dataPlatformInstance": _instance,
-    "dataProductProperties": _list("dataProductProperties", "assets", _under("destinationUrn")),
-    "domainProperties": _one("parentDomain"),
+    "dataProductProperties": _list_renderer(
+        "dataProductProperties", "assets", _under("destinationUrn")
+    ),
+    "domainProperties": _single_renderer("parentDomain"),
     "domains": _domains,
-    "globalTags": _list("globalTags", "tags", _under("tag")),
-    "glossaryNodeInfo": _one("parentNode"),
-    "glossaryTermInfo": _one("parentNode"),
+    "globalTags": _list_renderer("globalTags", "tags", _under("tag")),
+    "glossaryNodeInfo": _single_renderer("parentNode"),
+    "glossaryTermInfo": _single_renderer("parentNode"),
     "glossaryTerms": _terms,
-    "groupMembership": _list("groupMembership", "groups", _text_of),
+    "groupMembership": _list_renderer("groupMembership", "groups", _text_of),
     "logicalParent": _logical,
-    "nativeGroupMembership": _list("nativeGroupMembership", "nativeGroups", _text_of),
+    "nativeGroupMembership": _list_renderer("nativeGroupMembership", "nativeGroups", _text_of),
     "ownership": _ownership,
-    "querySubjects": _list("querySubjects", "subjects", _under("entity")),
-    "roleMembership": _list("roleMembership", "roles", _text_of),
+    "querySubjects": _list_renderer("querySubjects", "subjects", _under("entity")),
+    "roleMembership": _list_renderer("roleMembership", "roles", _text_of),
     "status": _status,
     "structuredProperties": _properties,
 }

@@ -1,10 +1,10 @@
-"""What an entity is found by: terms of its name, and of what its aspects say.
+"""The search terms of an entity, from its name and its aspects.
 
-Texts are names, descriptions, field paths and what is said of fields, tags and terms, custom
-properties and subtypes; the first name that an aspect gives is the name that people see. What its
-edges lead to is among the terms too (`lakewarden.systems.datahub.aspects.edges`), those of columns
-last. An entity without aspects has the name that is in its URN. Entities that hold power or
-secrets (`UNSEARCHED`) are found by nothing.
+Texts are names, descriptions, field paths, descriptions of fields, tags and terms, custom
+properties and subtypes; the first name that an aspect gives is the display name. The targets of its
+edges are among the terms too (`lakewarden.systems.datahub.aspects.edges`), those of columns last.
+An entity without aspects has the name that is in its URN. Entities that hold power or secrets
+(`UNSEARCHED`) are found by nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CONTAINER: Final = "urn:li:container:"
 """How the URNs of containers begin."""
 
 STEP: Final = "␟"
-"""What stands before each name of a path that is browsed."""
+"""The prefix of each name of a browse path."""
 
 MOST_STEPS: Final = 32
 """Names of a path that count."""
@@ -95,8 +95,8 @@ def name_in_urn(entity: Entity) -> str:
     return _label(entity, _inner_key(entity.name))
 
 
-def by_name(entity: Entity) -> Indexed:
-    """An entity of which nothing but its name is known. A bulk load asks for each one."""
+def name_terms(entity: Entity) -> Indexed:
+    """The index entry of an entity without aspects. A bulk load calls it for each entity."""
     inner = _inner_key(entity.name)
     name = _label(entity, inner)
     own = words(name)
@@ -107,28 +107,28 @@ def by_name(entity: Entity) -> Indexed:
     if name != inner:
         split = inner.rpartition if entity.type in _OUTER else inner.partition
         before, _, after = split(f",{name}")
-        _add(terms, (*_common_words(before), *_common_words(after)))
+        _add_terms(terms, (*_common_words(before), *_common_words(after)))
     terms.pop("", None)
     return Indexed(name, " ".join(terms))
 
 
 @lru_cache(maxsize=10_000)
 def _common_words(text: str) -> tuple[str, ...]:
-    """The words of what many names have in common."""
+    """Words that many names have in common."""
     return tuple(words(text))
 
 
-def indexed(entity: Entity, aspects: Values) -> Indexed:
-    """An entity with what its aspects say."""
+def index_entry(entity: Entity, aspects: Values) -> Indexed:
+    """The index entry of an entity with aspects."""
     if not aspects:
-        return by_name(entity)
+        return name_terms(entity)
     inner = _inner_key(entity.name)
     label = _label(entity, inner)
     names = list(_names(aspects))
-    terms = _of_names(inner, [*names, label])
-    stated = list(edges.stated(entity, aspects))
+    terms = _terms_of_names(inner, [*names, label])
+    stated = list(edges.stated_edges(entity, aspects))
     terms.update(dict.fromkeys(edges.terms(stated, of_columns=False)))
-    _add(terms, (term for text in _texts(aspects) for term in words(text)))
+    _add_terms(terms, (term for text in _texts(aspects) for term in words(text)))
     for field, values in fields(aspects).items():
         if values:
             terms[field_term(field)] = None
@@ -139,8 +139,8 @@ def indexed(entity: Entity, aspects: Values) -> Indexed:
     return Indexed(names[0] if names else label, " ".join(_limited_terms(terms)))
 
 
-def shown_name(entity: Entity, aspects: Values) -> str:
-    """The name that people see."""
+def display_name(entity: Entity, aspects: Values) -> str:
+    """The display name."""
     return next(_names(aspects), "") or name_in_urn(entity)
 
 
@@ -163,8 +163,8 @@ def fields(aspects: Values) -> dict[str, list[str]]:
     values_by_field["browsePathV2"] += [path_text(steps[: end + 1]) for end in range(len(steps))]
     for column in _columns(aspects):
         values_by_field["fieldPaths"] += _strings([column.get("fieldPath")])
-        values_by_field["fieldTags"] += _associated(column, "globalTags", "tags", "tag")
-        values_by_field["fieldGlossaryTerms"] += _associated(
+        values_by_field["fieldTags"] += _associated_urns(column, "globalTags", "tags", "tag")
+        values_by_field["fieldGlossaryTerms"] += _associated_urns(
             column, "glossaryTerms", "terms", "urn"
         )
     return {name: list(dict.fromkeys(values)) for name, values in values_by_field.items()}
@@ -173,7 +173,7 @@ def fields(aspects: Values) -> dict[str, list[str]]:
 def browse_path(aspects: Values) -> list[tuple[str, str]]:
     """Where an entity is found by browsing: names, each with a URN if it has one.
 
-    Empty where that is the containers that it lies in, or nobody says.
+    Empty where the path consists of its containers, or is unknown.
     """
     listed = without_avro_type(aspects.get("browsePathsV2", {}).get("path"))
     steps = []
@@ -191,7 +191,7 @@ def path_text(steps: Iterable[str]) -> str:
     return "".join(f"{STEP}{name}" for name in steps)
 
 
-def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
+def _terms_of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
     """The terms of names, and of the other words in the URN."""
     terms: dict[str, None] = {}
     for name in names:
@@ -200,12 +200,12 @@ def _of_names(inner: str, names: Iterable[str]) -> dict[str, None]:
         terms[name_term(name)] = None
         if "." in name:
             terms[name_term(name.rpartition(".")[2])] = None
-    _add(terms, words(inner))
+    _add_terms(terms, words(inner))
     terms.pop("", None)
     return terms
 
 
-def _add(terms: dict[str, None], added: Iterable[str]) -> None:
+def _add_terms(terms: dict[str, None], added: Iterable[str]) -> None:
     """Adds the words that are in no name."""
     for term in added:
         if f"n{term}" not in terms:
@@ -253,7 +253,7 @@ def _texts(aspects: Values) -> Iterator[str]:
     for column in _columns(aspects):
         yield from _strings([column.get("description")])
     for of, list, key in (("globalTags", "tags", "tag"), ("glossaryTerms", "terms", "urn")):
-        yield from (_INNER.sub("", text) for text in _associated(aspects, of, list, key))
+        yield from (_INNER.sub("", text) for text in _associated_urns(aspects, of, list, key))
 
 
 def _columns(aspects: Values) -> Iterator[Mapping[str, Any]]:
@@ -267,7 +267,7 @@ def _columns(aspects: Values) -> Iterator[Mapping[str, Any]]:
                 yield column
 
 
-def _associated(holder: Mapping[str, Any], of: str, list_key: str, key: str) -> list[str]:
+def _associated_urns(holder: Mapping[str, Any], of: str, list_key: str, key: str) -> list[str]:
     """The URNs of the tags or terms of an entity or a field."""
     value = without_avro_type(holder.get(of))
     items = value.get(list_key) if isinstance(value, Mapping) else None

@@ -1,7 +1,7 @@
-"""Usage of datasets: one value for each window of time, and what several of them come to.
+"""Usage of datasets: one value for each window of time, and sums over several of them.
 
-The older interface writes and reads windows as buckets, whose words differ a little from those
-of the aspect `datasetUsageStatistics`. SOURCE: records UsageAggregation, UsageQueryResult and
+The older interface writes and reads windows as buckets, whose member names differ from those of the
+aspect `datasetUsageStatistics`. SOURCE: records UsageAggregation, UsageQueryResult and
 DatasetUsageStatistics of DataHub.
 """
 
@@ -92,7 +92,7 @@ def bucket_of(value: Value, resource: str, duration: str) -> dict[str, object]:
 
 
 def aggregate(values: Sequence[Value]) -> dict[str, object]:
-    """What the values come to: users and fields with their sums, the most used first."""
+    """The sums of the values: users and fields with their counts, the most used first."""
     users = _sums(values, "userCounts", "user")
     mails = {
         count.get("user"): count.get("userEmail")
@@ -106,9 +106,9 @@ def aggregate(values: Sequence[Value]) -> dict[str, object]:
         "totalSqlQueries": sum(_integer(value.get("totalSqlQueries")) for value in values),
         "users": [
             {"user": user, "count": count, **({"userEmail": mails[user]} if user in mails else {})}
-            for user, count in _most_first(users)
+            for user, count in _sort_by_count(users)
         ],
-        "fields": [{"fieldName": name, "count": count} for name, count in _most_first(fields)],
+        "fields": [{"fieldName": name, "count": count} for name, count in _sort_by_count(fields)],
     }
 
 
@@ -120,7 +120,7 @@ def _sums(values: Iterable[Value], list: str, key: str) -> Counter[str]:
     return counts
 
 
-def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
+def _sort_by_count(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda counted: (-counted[1], counted[0]))
 
 

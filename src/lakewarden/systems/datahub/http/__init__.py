@@ -1,7 +1,7 @@
 """DataHub as its clients speak it, over the decision service.
 
 Rest.li (`aspect_calls`, `entities`), the newer interface (`openapi`, `logical`) and GraphQL, each
-also below `/api/gms`, where clients look for it that were told of a frontend.
+also below `/api/gms`, the prefix for clients that are configured with a frontend.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lakewarden.systems.datahub.http import (
 )
 from lakewarden.systems.datahub.http.errors import Failure, error_body, failure_of
 from lakewarden.systems.datahub.http.graphql.routes import routes as graphql_routes
-from lakewarden.systems.datahub.http.session import checked
+from lakewarden.systems.datahub.http.session import with_account_check
 from lakewarden.systems.datahub.settings import DataHubSettings as Settings
 
 BELOW: Final = "/api/gms"
@@ -47,25 +47,25 @@ _OF_SERVER: Final = ("/health",)
 
 
 class DataHub:
-    """The dialect: its routes, and how it says that something went wrong."""
+    """The dialect: its routes and its error replies."""
 
     name = "datahub"
     models: tuple[str, ...] = ("datahub",)
     anonymous: str | None = None
 
     def __init__(self, settings: Settings | None = None) -> None:
-        """Whatever the settings say, the routes are the same."""
+        """The routes do not depend on the settings."""
 
     def routes(self) -> Sequence[Route]:
         """All routes, each of them twice."""
         return tuple(_routes())
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """The reply that an error is answered with."""
+        """The reply to an error."""
         return _reply(failure_of(error))
 
     def unauthenticated(self, why: str) -> Reply:
-        """401, for credentials that are missing or wrong."""
+        """401, for missing or wrong credentials."""
         return _reply(Failure(401, why))
 
     def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
@@ -78,9 +78,9 @@ class DataHub:
 
 def _routes() -> Iterator[Route]:
     for own in (routes for module in _MODULES for routes in module.ROUTES):
-        # An inline route tells what is the same for everybody, a public one asks by itself.
+        # An inline route replies the same to all callers, a public one does its own checks.
         is_open = own.inline or own.public
-        route = own if is_open else replace(own, handler=checked(own.handler))
+        route = own if is_open else replace(own, handler=with_account_check(own.handler))
         if route.path not in _OF_SERVER:
             yield route
         yield replace(route, path=f"{BELOW}{route.path}")

@@ -1,4 +1,4 @@
-"""`?action=`: how Rest.li writes calls that are neither reads nor writes of one thing."""
+"""`?action=`: Rest.li's calls that are neither reads nor writes of one resource."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.http.bodies import LARGEST
 
 Actions = Mapping[str, tuple[str, Handler]]
-"""By the value of `?action=`: the operation that is asked, and the handler that asks it."""
+"""By the value of `?action=`: the operation, and the handler that checks it."""
 
 
 def action_route(path: str, actions: Actions, *, body_limit: int | None = LARGEST) -> Route:
-    """The route on which each action asks an operation of its own."""
+    """The route of several actions, each with its own operation."""
     why = "every action asks for an operation of its own"
     return Route("POST", path, "", _dispatcher(actions), why=why, body_limit=body_limit)
 

@@ -1,6 +1,6 @@
 """Aspects, one by one: `/aspects`. Proposals are written here, singly and in batches.
 
-`async` is accepted and ignored: what is answered has been written. SOURCE: datahub reference
+`async` is accepted and ignored: a reply comes after the write. SOURCE: datahub reference
 6.6 and 7.1.
 """
 
@@ -14,16 +14,16 @@ from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.aspects.record_names import record_name
 from lakewarden.systems.datahub.http import counts, system_calls, timeseries
 from lakewarden.systems.datahub.http.actions import Actions, action_route
-from lakewarden.systems.datahub.http.authorization import check_open, check_readable, put
+from lakewarden.systems.datahub.http.authorization import check_open, check_readable, put_proposals
 from lakewarden.systems.datahub.http.bodies import (
     entity,
     fields,
-    listed,
+    object_list,
     ok,
     proposal,
     value,
 )
-from lakewarden.systems.datahub.http.errors import no_such
+from lakewarden.systems.datahub.http.errors import not_found
 from lakewarden.systems.datahub.use_cases import aspects
 
 
@@ -38,7 +38,7 @@ def load(exchange: Exchange) -> Reply:
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
     if name not in stored or exchange.one("version", "0") not in ("0", ""):
-        raise no_such(f"the aspect {quoted(name)} of {quoted(named.name)}")
+        raise not_found(f"the aspect {quoted(name)} of {quoted(named.name)}")
     return ok({"aspect": {record_name(name): stored[name].value}, "version": 0})
 
 
@@ -47,20 +47,20 @@ def ingest(exchange: Exchange) -> Reply:
     item = fields(exchange).object_or_none("proposal")
     if item is None:
         raise BadInput("expected an object", where="body.proposal")
-    (written,) = put(exchange, [proposal(item)])
+    (written,) = put_proposals(exchange, [proposal(item)])
     return value(written.name)
 
 
 def ingest_batch(exchange: Exchange) -> Reply:
     """Writes many proposals, or none of them."""
-    items = listed(fields(exchange), "proposals")
-    written = put(exchange, [proposal(item) for item in items])
+    items = object_list(fields(exchange), "proposals")
+    written = put_proposals(exchange, [proposal(item) for item in items])
     return value("success" if len(written) != 1 else written[0].name)
 
 
 ACTIONS: Final[Actions] = {
     **system_calls.OF_ASPECTS,
-    "getCount": ("counts.read", counts.of_aspect),
+    "getCount": ("counts.read", counts.count_aspect),
     "getTimeseriesAspectValues": ("timeseries.read", timeseries.load),
     "ingestProposal": ("entity.update", ingest),
     "ingestProposalBatch": ("entity.update", ingest_batch),

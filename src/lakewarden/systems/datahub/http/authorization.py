@@ -1,8 +1,8 @@
-"""The one place where it is decided whether a handler of the REST interface may act.
+"""The authorization of the REST interface: every handler uses this module.
 
 Reads name their operation and its target; writes are proposals, guarded by the service. With
-policies or REST authorization switched off nothing is asked, as in the original; what the system
-ships stays immutable, and secrets stay unread, all the same.
+policies or REST authorization switched off nothing is checked, as in the original; shipped policies
+stay immutable, and secrets unreadable, all the same.
 
 SOURCE: datahub reference 5.3, 5.4 and 6.9.
 """
@@ -69,20 +69,20 @@ def check_readable(exchange: Exchange, entities: Sequence[Entity]) -> None:
 
 
 def check_open(names: Iterable[str]) -> None:
-    """Raises `Failure` 403 where an aspect is named that nobody may read."""
+    """Raises `Failure` 403 for an aspect that no caller may read."""
     for name in sorted(set(names) & SECRETS.keys()):
         raise forbidden(f"`{name}` is told to nobody")
 
 
-def question(exchange: Exchange, operation: str, target: Entity) -> Request:
-    """The caller's question."""
+def caller_request(exchange: Exchange, operation: str, target: Entity) -> Request:
+    """The authorization request of the caller."""
     return GUARD.question(
         exchange, exchange.realm_state, Requirement(operation, target), exchange.now
     )
 
 
 def switches(exchange: Exchange) -> Switches:
-    """What the guard of proposals leaves out."""
+    """The checks that the guard of proposals leaves out."""
     options = exchange.services.of(DataHubSettings)
     return Switches(
         rest=is_on(exchange),
@@ -102,8 +102,8 @@ def caller(exchange: Exchange) -> Entity:
     return Entity(datahub.urn_type(principal.name), principal.name)
 
 
-def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
-    """Writes all of it or nothing; raises `Failure` 403 for the first that is refused."""
+def put_proposals(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
+    """Writes all proposals or none; raises `Failure` 403 for the first that is refused."""
     check_count(exchange, len(proposals), "changes together")
     actor = caller(exchange)
     aspects_of: dict[Entity, list[str]] = {}
@@ -121,7 +121,7 @@ def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
             writes = "entity.update" if entity in before else "entity.create"
             operation = writes if entity in after else "entity.delete"
             record_allowed(exchange, transaction, operation, entity, aspects=aspects_of[entity])
-            done.append(question(exchange, operation, entity))
+            done.append(caller_request(exchange, operation, entity))
         return written
 
     written = committed(exchange, write_proposals)
@@ -131,7 +131,7 @@ def put(exchange: Exchange, proposals: Sequence[Proposal]) -> list[Entity]:
 
 
 def delete(exchange: Exchange, entity: Entity) -> bool:
-    """Deletes an entity; False: it was not stored. Raises `Failure` 403."""
+    """Deletes an entity; returns False if it was not stored. Raises `Failure` 403."""
 
     def delete_entity(transaction: WriteTransaction) -> bool:
         was_stored = remove(transaction, exchange.realm, entity, switches(exchange))
@@ -139,7 +139,7 @@ def delete(exchange: Exchange, entity: Entity) -> bool:
         return was_stored
 
     was_stored = committed(exchange, delete_entity)
-    exchange.used(question(exchange, "entity.delete", entity))
+    exchange.used(caller_request(exchange, "entity.delete", entity))
     return was_stored
 
 
@@ -165,7 +165,7 @@ def record_allowed(
 
 
 class Page(NamedTuple):
-    """Some of the entities of a type, and how many there are."""
+    """A page of the entities of a type, and their total."""
 
     entities: list[Entity]
     total: int
@@ -177,8 +177,8 @@ def readable_page(exchange: Exchange, type: str, start: int, count: int) -> Page
     tree = state.matrix.snapshot.coded.tree
     ids = state.matrix.snapshot.of_type(type)
     if is_on(exchange) and ids:
-        ids = listing(state.matrix, question(exchange, READING, NO_RESOURCE), type=type)
-    more = readable(exchange, _of_statements(exchange, type))
+        ids = listing(state.matrix, caller_request(exchange, READING, NO_RESOURCE), type=type)
+    more = readable(exchange, _policies_of_statements(exchange, type))
     page = [tree.entity(id) for id in tree.ordered(ids)[start : start + count]]
     page += more[max(start - len(ids), 0) :][: count - len(page)]
     return Page(page, len(ids) + len(more))
@@ -187,20 +187,20 @@ def readable_page(exchange: Exchange, type: str, start: int, count: int) -> Page
 def stored_count(exchange: Exchange, type: str) -> int:
     """How many entities of a type are stored, for every caller."""
     stored_ones = exchange.realm_state.matrix.snapshot.of_type(type)
-    return len(stored_ones) + len(_of_statements(exchange, type))
+    return len(stored_ones) + len(_policies_of_statements(exchange, type))
 
 
-def stored(exchange: Exchange, types: Iterable[str]) -> Iterator[Entity]:
+def stored_entities(exchange: Exchange, types: Iterable[str]) -> Iterator[Entity]:
     """All stored entities of the types, for every caller."""
     snapshot = exchange.realm_state.matrix.snapshot
     tree = snapshot.coded.tree
     for kind in types:
         yield from (tree.entity(id) for id in tree.ordered(snapshot.of_type(kind)))
-        yield from _of_statements(exchange, kind)
+        yield from _policies_of_statements(exchange, kind)
 
 
-def _of_statements(exchange: Exchange, type: str) -> list[Entity]:
-    """The policies that are there as statements alone, as those are that the system ships."""
+def _policies_of_statements(exchange: Exchange, type: str) -> list[Entity]:
+    """The policies that exist only as statements, as shipped ones do."""
     if type != _POLICY:
         return []
     snapshot = exchange.realm_state.matrix.snapshot

@@ -27,7 +27,7 @@ def ok(body: Mapping[str, object]) -> Reply:
 
 
 def value(body: object) -> Reply:
-    """200 with what an action gives."""
+    """200 with the result of an action."""
     return ok({"value": body})
 
 
@@ -37,7 +37,7 @@ def fields(exchange: Exchange) -> Fields:
 
 
 def entity(urn: str, type: str = "") -> Entity:
-    """The entity of a URN, of a type in any case of letters. Raises `BadInput`.
+    """The entity of a URN; the case of its type is ignored. Raises `BadInput`.
 
     SOURCE: the original's registry keeps its entity types by their names in lower case.
     """
@@ -50,28 +50,28 @@ def entity(urn: str, type: str = "") -> Entity:
 
 
 def check_count(exchange: Exchange, count: int, items: str = "entities") -> None:
-    """Raises `LimitExceeded` for more items than one request may be about."""
+    """Raises `LimitExceeded` for more items than one request may have."""
     most = exchange.services.batch_rows
     if count > most:
         raise LimitExceeded(f"more than {most} {items}")
 
 
-def listed(body: Fields, key: str) -> list[Fields]:
-    """The objects of a list that must be there; it may be empty. Raises `BadInput`."""
+def object_list(body: Fields, key: str) -> list[Fields]:
+    """The objects of a required list, which may be empty. Raises `BadInput`."""
     if key not in body:
         raise BadInput("expected a list", where=body.at(key))
     return body.objects(key)
 
 
 def number(text: str, where: str) -> int:
-    """A number of things, or a place among them. Raises `BadInput`."""
+    """A count or an offset. Raises `BadInput`."""
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise BadInput("expected a number", where=where)
     return int(text)
 
 
-def whole(body: Fields, key: str, otherwise: int) -> int:
-    """A number of things in a body; absent: `otherwise`."""
+def whole_number(body: Fields, key: str, otherwise: int) -> int:
+    """A count in a body; `otherwise` where it is absent."""
     number = body.raw(key)
     if number is None:
         return otherwise
@@ -81,18 +81,18 @@ def whole(body: Fields, key: str, otherwise: int) -> int:
 
 
 def page_size(exchange: Exchange, usual: int = 10) -> int:
-    """The parameter `count`, as far as a page may have so many rows. Raises `BadInput`."""
+    """The parameter `count`, bounded by the largest page. Raises `BadInput`."""
     count = number(exchange.one("count", str(usual)), "count")
     return min(count, exchange.services.page_rows)
 
 
 def scroll_start(exchange: Exchange) -> int:
-    """Where a page starts whose `scrollId` is a number, as `scroll_id` makes it."""
+    """The start of a page whose `scrollId` is a number, as `scroll_id` makes it."""
     return number(exchange.one("scrollId", "0") or "0", "scrollId")
 
 
 def scroll_id(start: int, shown: int, total: int) -> str | None:
-    """Where the next page starts; None: there is none."""
+    """The start of the next page; None: there is none."""
     end = start + shown
     return str(end) if shown and end < total else None
 

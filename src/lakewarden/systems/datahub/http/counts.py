@@ -1,6 +1,7 @@
-"""How much there is: aspects by their names, entities by their types.
+"""Counts: aspects by their names, entities by their types.
 
-Whoever may count learns the number of all, and nothing else. SOURCE: datahub reference 5.4 and 7.1.
+A caller who may count gets the number of all, and nothing else. SOURCE: datahub reference 5.4 and
+7.1.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects import keys
 from lakewarden.systems.datahub.http.actions import Actions
-from lakewarden.systems.datahub.http.authorization import allow, stored, stored_count
+from lakewarden.systems.datahub.http.authorization import allow, stored_count, stored_entities
 from lakewarden.systems.datahub.http.bodies import check_count, fields, value
 from lakewarden.systems.datahub.use_cases import aspects
 
 _CHUNK: Final = 10_000
 
 
-def of_aspect(exchange: Exchange) -> Reply:
-    """How many entities have an aspect, of those whose URN is like a pattern with `%`."""
+def count_aspect(exchange: Exchange) -> Reply:
+    """The number of entities with an aspect and a URN that matches a pattern with `%`."""
     body = fields(exchange)
     name, like = body.text("aspect"), body.text_or_none("urnLike") or "%"
     allow(exchange, "counts.read")
@@ -32,7 +33,7 @@ def of_aspect(exchange: Exchange) -> Reply:
         raise BadInput("expected `%` at the end alone", where=body.at("urnLike"))
     entities = (
         entity
-        for entity in stored(exchange, _types(exchange, start, name))
+        for entity in stored_entities(exchange, _types(exchange, start, name))
         if (entity.name.startswith(start) if is_open else entity.name == like)
     )
     total = 0
@@ -44,7 +45,7 @@ def of_aspect(exchange: Exchange) -> Reply:
 
 
 def _types(exchange: Exchange, start: str, aspect: str) -> list[str]:
-    """The types of entities that are stored and can fit; a key aspect belongs to one type."""
+    """The stored types that can match; a key aspect belongs to one type."""
     kinds = [kind for kind in exchange.realm_state.matrix.snapshot.coded.tree.kinds if kind]
     parts = start.split(":")
     if len(parts) > 3:
@@ -59,13 +60,13 @@ def _chunks(items: Iterator[Entity]) -> Iterator[list[Entity]]:
         yield chunk
 
 
-def of_type(exchange: Exchange) -> Reply:
-    """How many entities of a type there are."""
+def count_type(exchange: Exchange) -> Reply:
+    """The number of entities of a type."""
     return value(_count_rows(exchange, fields(exchange).text("entity")))
 
 
-def of_types(exchange: Exchange) -> Reply:
-    """How many there are of each of several types."""
+def count_types(exchange: Exchange) -> Reply:
+    """The number of entities of each of several types."""
     body = fields(exchange)
     types = body.texts("entities")
     check_count(exchange, len(types), "types together")
@@ -78,7 +79,7 @@ def _count_rows(exchange: Exchange, type: str) -> int:
 
 
 ACTIONS: Final[Actions] = {
-    "batchGetTotalEntityCount": ("counts.read", of_types),
-    "getTotalEntityCount": ("counts.read", of_type),
+    "batchGetTotalEntityCount": ("counts.read", count_types),
+    "getTotalEntityCount": ("counts.read", count_type),
 }
 """Those of `/entities`."""

@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.authorization import (
     check_open,
     check_readable,
     committed,
-    put,
+    put_proposals,
     readable_page,
     record_allowed,
     switches,
@@ -31,11 +31,11 @@ from lakewarden.systems.datahub.http.bodies import (
     check_count,
     entity,
     fields,
-    listed,
+    object_list,
     ok,
     snapshot,
     value,
-    whole,
+    whole_number,
 )
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Aspect
@@ -54,7 +54,7 @@ def load(exchange: Exchange) -> Reply:
 
 
 def load_batch(exchange: Exchange) -> Reply:
-    """The entities that are named and there, by their URNs; all of them must be readable."""
+    """The named entities that are stored, by their URNs; all of them must be readable."""
     named = [entity(urn) for urn in dict.fromkeys(_list_items(exchange.query.get("ids", ())))]
     if not named:
         raise BadInput("expected URNs", where="ids")
@@ -69,7 +69,7 @@ def load_batch(exchange: Exchange) -> Reply:
 def _entities_with_aspects(
     exchange: Exchange, entities: list[Entity], *, stored_only: bool
 ) -> Iterator[dict[str, object]]:
-    """The entities with the aspects that are wanted; `stored_only`: those alone that are stored."""
+    """The entities with the requested aspects; `stored_only`: only stored entities."""
     names = set(_list_items(exchange.query.get("aspects", ())))
     check_open(names)
     with exchange.service.reading() as reading:
@@ -88,7 +88,7 @@ def _entities_with_aspects(
 def _list_items(parameters: tuple[str, ...]) -> Iterator[str]:
     """The members of a list, one by one or as Rest.li writes it, `List(a,b)`.
 
-    What stands in parentheses belongs together.
+    Text in parentheses is not split.
     """
     for text in parameters:
         inner = text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
@@ -112,21 +112,21 @@ def _body(name: str, aspect: Aspect) -> dict[str, object]:
 
 def ingest(exchange: Exchange) -> Reply:
     """Writes a whole snapshot."""
-    put(exchange, list(snapshot(fields(exchange))))
+    put_proposals(exchange, list(snapshot(fields(exchange))))
     return Reply(200)
 
 
 def ingest_batch(exchange: Exchange) -> Reply:
     """Writes many snapshots, or none of them; `systemMetadata` is one for each, if any."""
     body = fields(exchange)
-    items, systems = listed(body, "entities"), body.values("systemMetadata")
+    items, systems = object_list(body, "entities"), body.values("systemMetadata")
     if systems and len(systems) != len(items):
         raise BadInput("expected one for each entity", where=body.at("systemMetadata"))
     snapshots = (
         Fields({"entity": item.everything(), "systemMetadata": system}, item.where)
         for item, system in zip(items, systems or [None] * len(items), strict=True)
     )
-    put(exchange, [proposal for each in snapshots for proposal in snapshot(each)])
+    put_proposals(exchange, [proposal for each in snapshots for proposal in snapshot(each)])
     return Reply(200)
 
 
@@ -145,7 +145,7 @@ def delete(exchange: Exchange) -> Reply:
 
 
 def _aspect_counts(exchange: Exchange, named: Entity) -> tuple[int, int]:
-    """How many aspects an entity has, and how many values in time."""
+    """The numbers of aspects and of timeseries values of an entity."""
     with exchange.service.reading() as reading:
         stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
         in_time = reading.value_counts(exchange.realm, named)
@@ -153,7 +153,7 @@ def _aspect_counts(exchange: Exchange, named: Entity) -> tuple[int, int]:
 
 
 def delete_references(exchange: Exchange) -> Reply:
-    """Deletes what refers to an entity; with `dryRun` only counts it."""
+    """Deletes the references to an entity; with `dryRun` only counts them."""
     body = fields(exchange)
     named = entity(body.text("urn"))
     is_dry = body.flag("dryRun")
@@ -179,9 +179,9 @@ def delete_references(exchange: Exchange) -> Reply:
 
 
 def list_urns(exchange: Exchange) -> Reply:
-    """A page of the URNs of a type, of those entities that the caller may read."""
+    """A page of the URNs of the entities of a type that the caller may read."""
     body = fields(exchange)
-    start, count = whole(body, "start", 0), whole(body, "count", 100)
+    start, count = whole_number(body, "start", 0), whole_number(body, "count", 100)
     count = min(count, exchange.services.page_rows)
     page = readable_page(exchange, body.text("entity"), start, count)
     urns = [entity.name for entity in page.entities]

@@ -1,6 +1,6 @@
-"""What goes wrong, as DataHub's REST interface says it: a status, an exception's name, a message.
+"""Errors in the form of DataHub's REST interface: a status, an exception's name, a message.
 
-Stack traces are never told. SOURCE: datahub reference 6.9 and 7.3.
+Stack traces are never included. SOURCE: datahub reference 6.9 and 7.3.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REST: Final = "com.linkedin.restli.server.RestLiServiceException"
 
 
 class Failure(WardenError):
-    """An answer that is not a success."""
+    """An error reply."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -42,13 +42,13 @@ def forbidden(message: str) -> Failure:
     return Failure(HTTPStatus.FORBIDDEN, message)
 
 
-def no_such(named: str) -> Failure:
+def not_found(named: str) -> Failure:
     """404."""
     return Failure(HTTPStatus.NOT_FOUND, f"{named} does not exist")
 
 
 def failure_of(error: Exception) -> Failure:
-    """The failure that an error of any layer is answered with."""
+    """The failure for an error of any layer."""
     match error:
         case Failure():
             return error
@@ -71,6 +71,6 @@ def failure_of(error: Exception) -> Failure:
 
 
 def error_body(failure: Failure) -> bytes:
-    """The JSON that says it."""
+    """The JSON of a failure."""
     body = {"exceptionClass": REST, "message": failure.message, "status": failure.status}
     return msgspec.json.encode(body)

@@ -1,4 +1,4 @@
-"""Signing in and up, as DataHub's frontend has it: the calls that make sessions, and end them.
+"""Signing in and up, as in DataHub's frontend: the calls that start and end sessions.
 
 | call                               | brings                                               |
 |------------------------------------|------------------------------------------------------|
@@ -8,9 +8,9 @@
 | POST /resetNativeUserCredentials   | `resetToken`, `email`, `password`                    |
 | GET, POST /logOut                  | the cookie                                           |
 
-The answer is empty, with the cookie of a session that is good for GraphQL in this realm. The
-second cookie says who signed in; we do not read it. Whoever is refused gets 400, after too many
-tries 429. SOURCE: datahub reference 6.3 and 7.1; the client's `create_native_user` and `init`.
+The reply is empty, with the cookie of a session that is valid for GraphQL in this realm. The second
+cookie names the user; we do not read it. A refused caller gets 400, after too many tries 429.
+SOURCE: datahub reference 6.3 and 7.1; the client's `create_native_user` and `init`.
 """
 
 from __future__ import annotations
@@ -43,41 +43,42 @@ _AGE: Final = f"Max-Age={session.LENGTH:.0f}"
 
 
 def log_in(exchange: Exchange) -> Reply:
-    """A session, for a user and its password."""
+    """Starts a session for a user and its password."""
     body, hashing = fields(exchange), _hashing(exchange)
     user, password = _user(body.text("username"), body), body.text("password")
     throttle = Throttle(exchange.service.store, exchange.realm, user, exchange.address)
     wait = throttle.begin(exchange.now)
     if wait is not None:
-        return _too_many(wait)
+        return _throttled(wait)
     with exchange.service.reading() as reading:
         hashed = native_user.password_of(reading, exchange.realm_state, user)
-    # Of whoever has no password the work is done all the same.
+    # The work is the same for a user without a password.
     is_right = hashing.verify(hashed, password[: LONGEST + 1])
     if not is_right or hashed is None:
         _refuse(exchange, "user.log_in", user)
         raise Failure(400, INVALID)
-    issued = _session_reply(
-        exchange, lambda transaction: native_user.enter(transaction, exchange.realm, user, hashed)
+    issued = _commit_session(
+        exchange,
+        lambda transaction: native_user.open_session(transaction, exchange.realm, user, hashed),
     )
     throttle.succeed(exchange.now)
     return _cookie_reply(exchange, user, issued)
 
 
 def sign_up(exchange: Exchange) -> Reply:
-    """A session of a new user, for an invitation."""
+    """Creates a user by an invitation, and starts a session."""
     body, hashing = fields(exchange), _hashing(exchange)
     form, secret = _form(body), _required_text(body, "inviteToken")
     password = _required_text(body, "password")
     door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
-        return _too_many(wait)
+        return _throttled(wait)
     reserved = exchange.services.reserved_names
     _check_invitation(exchange, form, secret, door, reserved)
     check_strength(password, datahub.name_of(form.user), form.email, form.full_name)
     hashed = hashing.hash(password)
-    issued = _session_reply(
+    issued = _commit_session(
         exchange,
         lambda transaction: native_user.sign_up(
             transaction, exchange.realm, form, secret, hashed, reserved
@@ -89,9 +90,9 @@ def sign_up(exchange: Exchange) -> Reply:
 def _check_invitation(
     exchange: Exchange, form: Form, secret: str, door: AddressThrottle, reserved: tuple[str, ...]
 ) -> None:
-    """Refuses whoever is not invited, or not by this name, before a password is hashed.
+    """Refuses a caller without a matching invitation, before the password is hashed.
 
-    A name that is refused leaves the try counted: an invitation is no list of who is known.
+    A refused name counts as a failed try: an invitation must not disclose known names.
     """
     with exchange.service.reading() as reading:
         invited = invitation.find(reading, exchange.realm, secret, exchange.now)
@@ -111,26 +112,28 @@ def _check_invitation(
 
 
 def reset(exchange: Exchange) -> Reply:
-    """A session of a user with a new password, for a word to choose one with."""
+    """Sets a new password by a reset secret, and starts a session."""
     body, hashing = fields(exchange), _hashing(exchange)
     secret, email = _required_text(body, "resetToken"), _required_text(body, "email").strip()
     password = _required_text(body, "password")
     door = AddressThrottle(exchange.service.store, exchange.address)
     wait = door.begin(exchange.now)
     if wait is not None:
-        return _too_many(wait)
+        return _throttled(wait)
     realm_state = exchange.realm_state
     with exchange.service.reading() as reading:
-        user = native_user.who_may_choose(reading, realm_state, secret, email, exchange.now)
+        user = native_user.user_of_reset(reading, realm_state, secret, email, exchange.now)
     if user is None:
         _refuse(exchange, "user.password", _user(email, body))
         raise Failure(400, "the token to choose a new password with is not valid")
     door.succeed()
     check_strength(password, datahub.name_of(user), email)
     hashed = hashing.hash(password)
-    issued = _session_reply(
+    issued = _commit_session(
         exchange,
-        lambda transaction: native_user.choose(transaction, exchange.realm, secret, email, hashed),
+        lambda transaction: native_user.finish_reset(
+            transaction, exchange.realm, secret, email, hashed
+        ),
     )
     return _cookie_reply(exchange, user, issued)
 
@@ -138,7 +141,7 @@ def reset(exchange: Exchange) -> Reply:
 def log_out(exchange: Exchange) -> Reply:
     """Ends the session that the cookie carries, and removes the cookies."""
     if session.of(exchange.state, exchange.actor) is not None:
-        exchange.write(lambda transaction: native_user.leave(transaction, exchange.realm))
+        exchange.write(lambda transaction: native_user.close_session(transaction, exchange.realm))
     expired = "; Path=/; Max-Age=0"
     return Reply(200, cookies=(f"{session.COOKIE}={expired}; HttpOnly", f"{_ACTOR}={expired}"))
 
@@ -173,7 +176,7 @@ def _form(body: Fields) -> Form:
     )
 
 
-def _session_reply(exchange: Exchange, job: Callable[[WriteTransaction], Issued]) -> Issued:
+def _commit_session(exchange: Exchange, job: Callable[[WriteTransaction], Issued]) -> Issued:
     try:
         return exchange.write(job)
     except native_user.Refused as error:
@@ -182,17 +185,17 @@ def _session_reply(exchange: Exchange, job: Callable[[WriteTransaction], Issued]
 
 def _refuse(exchange: Exchange, operation: str, user: str) -> None:
     exchange.write(
-        lambda transaction: native_user.turn_down(transaction, exchange.realm, operation, user)
+        lambda transaction: native_user.record_refusal(transaction, exchange.realm, operation, user)
     )
 
 
-def _too_many(seconds: float) -> Reply:
+def _throttled(seconds: float) -> Reply:
     failure = Failure(429, "too many tries; wait a while")
     return Reply(429, error_body(failure), headers={"Retry-After": str(math.ceil(seconds))})
 
 
 def _cookie_reply(exchange: Exchange, user: str, issued: Issued) -> Reply:
-    """The empty answer with the cookies; they go over plain HTTP only where that is served."""
+    """The empty reply with the cookies; they are `Secure` unless the server is on plain HTTP."""
     secure = "; Secure" if exchange.services.public_url.startswith("https:") else ""
     shared = f"Path=/; SameSite=Lax; {_AGE}{secure}"
     return Reply(

@@ -1,7 +1,7 @@
-"""The guard of DataHub's interfaces, where a change is also asked about while it is made.
+"""The guard of DataHub's interfaces, which also checks changes while they are made.
 
-What a proposal or an edit asks follows from what it changes, so use cases ask within the write and
-raise `NotAllowed`: all of it is undone then, and the refusal is audited by itself.
+The operations of a proposal or an edit follow from what it changes, so use cases check within the
+write and raise `NotAllowed`: the write is then rolled back, and the refusal is audited separately.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class DataHubGuard(Guard):
-    """What GraphQL and REST share; each says its own `forbidden`."""
+    """The part that GraphQL and REST share; each has its own `forbidden`."""
 
     def forbidden(self, message: str) -> WardenError:
-        """The interface's failure for who may not."""
+        """The interface's failure for a refused request."""
         raise NotImplementedError
 
     def message(self, request: Request) -> str:
-        """What a refusal says."""
+        """The message of a refusal."""
         return f"not authorized to perform `{request.operation}`"
 
     def refusal(
@@ -39,7 +39,7 @@ class DataHubGuard(Guard):
         return self.forbidden(self.message(request))
 
     def committed(self, exchange: Exchange, job: Callable[[WriteTransaction], T]) -> T:
-        """What the task returns, in one write; what it raises `NotAllowed` for is undone."""
+        """Runs the task in one write and returns its result; `NotAllowed` rolls the write back."""
         try:
             return exchange.write(job)
         except NotAllowed as error:

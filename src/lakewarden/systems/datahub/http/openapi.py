@@ -27,7 +27,7 @@ from lakewarden.systems.datahub.http.authorization import (
     allow,
     check_open,
     check_readable,
-    put,
+    put_proposals,
     readable_page,
 )
 from lakewarden.systems.datahub.http.bodies import (
@@ -40,7 +40,7 @@ from lakewarden.systems.datahub.http.bodies import (
     page_size,
     scroll_id,
 )
-from lakewarden.systems.datahub.http.errors import no_such
+from lakewarden.systems.datahub.http.errors import not_found
 from lakewarden.systems.datahub.http.search_calls import read_page
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspect_version import expected_version, system_metadata
@@ -66,7 +66,7 @@ def _declared_type(exchange: Exchange) -> str:
 
 
 def load_all(exchange: Exchange) -> Reply:
-    """A page of the entities of a type that the caller may read, or of those with some words."""
+    """A page of the entities of a type that the caller may read, perhaps those with some words."""
     count = page_size(exchange)
     type, query = _declared_type(exchange), exchange.one("query", "*")
     if query.strip(" *"):
@@ -81,64 +81,64 @@ def load_all(exchange: Exchange) -> Reply:
 def _entity_page(
     exchange: Exchange, entities: Sequence[Entity], total: int, place: str | None
 ) -> Reply:
-    """A page of entities, of each the aspects that are named, and where to go on."""
+    """The reply with a page of entities, their named aspects, and the position of the next page."""
     parameters = exchange.query.get("aspects") or exchange.query.get("aspectNames")
-    bodies = read_bodies(exchange, dict.fromkeys(entities, _words(parameters)))
+    bodies = read_bodies(exchange, dict.fromkeys(entities, _name_list(parameters)))
     return ok({"scrollId": place, "entities": bodies, "totalCount": total})
 
 
 def load_batch(exchange: Exchange) -> Reply:
-    """The entities that the body names, of each the aspects that it names."""
+    """The entities and aspects that the body names."""
     requested = dict(_entity_and_aspects(item, exchange) for item in _items(exchange))
     check_readable(exchange, list(requested))
     return Reply(200, msgspec.json.encode(read_bodies(exchange, requested)))
 
 
 def _entity_and_aspects(item: Fields, exchange: Exchange) -> tuple[Entity, set[str] | None]:
-    """An entity, and the aspects that are named of it, if any are."""
+    """An entity of a body, and its named aspects, if any."""
     target = entity(item.text(_URN), exchange.params["type"])
     return target, {name for name in item.everything() if name != _URN} or None
 
 
 def load(exchange: Exchange) -> Reply:
     """One entity."""
-    named = _named(exchange)
+    named = _path_entity(exchange)
     check_readable(exchange, [named])
-    bodies = read_bodies(exchange, {named: _words(exchange.query.get("aspects"))})
+    bodies = read_bodies(exchange, {named: _name_list(exchange.query.get("aspects"))})
     if not bodies:
-        raise no_such(quoted(named.name))
+        raise not_found(quoted(named.name))
     return ok(bodies[0])
 
 
 def load_aspect(exchange: Exchange) -> Reply:
     """One aspect."""
-    named, name = _named(exchange), exchange.params["aspect"]
+    named, name = _path_entity(exchange), exchange.params["aspect"]
     check_readable(exchange, [named])
     stored = _stored(exchange, [named], [name]).get(named, {})
     if name not in stored:
-        raise no_such(f"the aspect {quoted(name)} of {quoted(named.name)}")
+        raise not_found(f"the aspect {quoted(name)} of {quoted(named.name)}")
     return ok(_body(exchange, stored[name]))
 
 
 def exists(exchange: Exchange) -> Reply:
-    """Whether an entity is there, or an aspect of it."""
-    named = _named(exchange)
+    """Whether an entity or an aspect of it exists."""
+    named = _path_entity(exchange)
     allow(exchange, "entity.exists", named)
     name = exchange.params.get("aspect")
     stored = _stored(exchange, [named])
     if named not in stored or (name is not None and name not in stored[named]):
-        raise no_such(quoted(named.name))
+        raise not_found(quoted(named.name))
     return Reply(HTTPStatus.NO_CONTENT)
 
 
 def delete(exchange: Exchange) -> Reply:
-    """Deletes an entity, the aspects of it that are named, or with `clear` all but its key.
+    """Deletes an entity, its named aspects, or with `clear` all but its key.
 
-    As in the original an empty `aspects` names none, and the key aspect stands for the entity.
+    As in the original an empty `aspects` names none, and the key aspect means the entity.
     """
-    named = _named(exchange)
+    named = _path_entity(exchange)
     parameters = exchange.query.get("aspects")
-    names = _words(parameters)
+    names = _name_list(parameters)
     if names is None and any(parameters or ()):
         raise BadInput("expected names of aspects", where="aspects")
     key = keys.name_of(named.type)
@@ -148,19 +148,21 @@ def delete(exchange: Exchange) -> Reply:
     elif names is None or key in names:
         authorization.delete(exchange, named)
         return Reply(200)
-    put(exchange, [Proposal(named, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)])
+    put_proposals(
+        exchange, [Proposal(named, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)]
+    )
     return Reply(200)
 
 
 def delete_aspect(exchange: Exchange) -> Reply:
     """Deletes one aspect; with the key aspect the entity."""
-    named, name = _named(exchange), exchange.params["aspect"]
-    put(exchange, [Proposal(named, name, Change.DELETE, None, {}, "aspect")])
+    named, name = _path_entity(exchange), exchange.params["aspect"]
+    put_proposals(exchange, [Proposal(named, name, Change.DELETE, None, {}, "aspect")])
     return Reply(200)
 
 
 def load_generic_batch(exchange: Exchange) -> Reply:
-    """The entities that the body names by type, of each the aspects that it names."""
+    """The entities and aspects that the body names, by type."""
     requested: dict[str, dict[Entity, set[str] | None]] = {}
     for of_type, items in _by_type(exchange):
         own = requested.setdefault(of_type.params["type"], {})
@@ -171,18 +173,18 @@ def load_generic_batch(exchange: Exchange) -> Reply:
     return ok({type: read_bodies(exchange, own) for type, own in requested.items()})
 
 
-def of_any_type(handler: Handler) -> Handler:
+def generic_handler(handler: Handler) -> Handler:
     """The handler for an entity of any type."""
     return lambda exchange: handler(_of_type(exchange, ""))
 
 
-def putting(write: Write) -> Handler:
-    """The handler that writes aspects, or nothing: those that the parameters leave to write."""
+def put_handler(write: Write) -> Handler:
+    """The handler that writes aspects, all or none."""
     return lambda exchange: write(exchange, _change(exchange))
 
 
-def patching(write: Write) -> Handler:
-    """The handler that patches aspects, or nothing."""
+def patch_handler(write: Write) -> Handler:
+    """The handler that patches aspects, all or none."""
     return lambda exchange: write(exchange, Change.PATCH)
 
 
@@ -193,12 +195,12 @@ def write_generic(exchange: Exchange, change: Change) -> Reply:
     for of_type, items in _by_type(exchange):
         written[of_type.params["type"]] = [_without_secrets(item) for item in items]
         proposals += [proposal for item in items for proposal in _proposals(item, of_type, change)]
-    put(exchange, proposals)
+    put_proposals(exchange, proposals)
     return ok(written)
 
 
 def _by_type(exchange: Exchange) -> list[tuple[Exchange, list[Fields]]]:
-    """The lists of a body by type, each with the request as if it were for that type."""
+    """The lists of a body by type, each with the request rewritten for that type."""
     body = fields(exchange)
     lists = [(_of_type(exchange, type), body.objects(type)) for type in body.everything()]
     if not any(items for _, items in lists):
@@ -211,12 +213,12 @@ def _of_type(exchange: Exchange, type: str) -> Exchange:
     return replace(exchange, params={**exchange.params, "type": type})
 
 
-def _named(exchange: Exchange) -> Entity:
+def _path_entity(exchange: Exchange) -> Entity:
     return entity(exchange.params["urn"], exchange.params["type"])
 
 
-def _words(parameters: tuple[str, ...] | None) -> set[str] | None:
-    """Names that may stand one by one or with commas; None: there are none."""
+def _name_list(parameters: tuple[str, ...] | None) -> set[str] | None:
+    """Names from parameters, also separated by commas; None: there are none."""
     names = {name for text in parameters or () for name in text.split(",") if name}
     return names or None
 
@@ -224,7 +226,7 @@ def _words(parameters: tuple[str, ...] | None) -> set[str] | None:
 def _stored(
     exchange: Exchange, entities: list[Entity], names: Iterable[str] = ()
 ) -> dict[Entity, dict[str, Aspect]]:
-    """The aspects of the entities; of `names` that are values in time, the newest value.
+    """The aspects of the entities; of timeseries aspects in `names`, the newest value.
 
     Raises `Failure` 403 where the caller may not read one that is named.
     """
@@ -244,7 +246,7 @@ def _stored(
 def _by_aspects(
     requested: Mapping[Entity, set[str] | None],
 ) -> Iterator[tuple[frozenset[str], list[Entity]]]:
-    """The entities of which the same aspects are wanted, together."""
+    """Groups of entities with the same requested aspects."""
     groups: dict[frozenset[str], list[Entity]] = {}
     for requested_entity, names in requested.items():
         groups.setdefault(frozenset(names or ()), []).append(requested_entity)
@@ -254,7 +256,7 @@ def _by_aspects(
 def read_bodies(
     exchange: Exchange, requested: Mapping[Entity, set[str] | None]
 ) -> list[dict[str, object]]:
-    """The entities that are there, of each the aspects that are wanted, or all (None)."""
+    """The stored entities, with the requested aspects, or all (None)."""
     aspects: dict[Entity, dict[str, Aspect]] = {}
     for alike, ones in _by_aspects(requested):
         aspects |= _stored(exchange, ones, alike)
@@ -296,16 +298,18 @@ def _change(exchange: Exchange) -> Change:
 def write(exchange: Exchange, change: Change) -> Reply:
     """Changes aspects of entities of the type."""
     items = _items(exchange)
-    put(exchange, [proposal for item in items for proposal in _proposals(item, exchange, change)])
+    put_proposals(
+        exchange, [proposal for item in items for proposal in _proposals(item, exchange, change)]
+    )
     return Reply(200, msgspec.json.encode([_without_secrets(item) for item in items]))
 
 
 def write_aspect(exchange: Exchange, change: Change) -> Reply:
     """Changes one aspect."""
     name = exchange.params["aspect"]
-    named = _named(exchange)
+    named = _path_entity(exchange)
     body = fields(exchange)
-    put(exchange, [_proposal(named, name, body, change)])
+    put_proposals(exchange, [_proposal(named, name, body, change)])
     return ok(_without_secrets(Fields({_URN: named.name, name: body.everything()}, "body")))
 
 
@@ -331,18 +335,18 @@ def _proposal(named: Entity, name: str, body: Fields, change: Change) -> Proposa
 
 
 def _without_secrets(item: Fields) -> dict[str, object]:
-    """What was sent, to be sent back, without what is secret in it."""
+    """The written item as the reply has it, without secrets."""
     return {name: value for name, value in item.everything().items() if name not in SECRETS}
 
 
 _GENERIC_URN: Final = f"{_GENERIC}/{{urn}}"
 
 ROUTES: Final = (
-    Route("POST", _GENERIC, "entity.update", putting(write_generic), body_limit=LARGEST),
-    Route("PATCH", _GENERIC, "entity.update", patching(write_generic), body_limit=LARGEST),
+    Route("POST", _GENERIC, "entity.update", put_handler(write_generic), body_limit=LARGEST),
+    Route("PATCH", _GENERIC, "entity.update", patch_handler(write_generic), body_limit=LARGEST),
     Route("POST", f"{_GENERIC}/batchGet", "entity.read", load_generic_batch),
     *(
-        Route(method, _GENERIC_URN, operation, of_any_type(handler), encoded_slash=True)
+        Route(method, _GENERIC_URN, operation, generic_handler(handler), encoded_slash=True)
         for method, operation, handler in (
             ("HEAD", "entity.exists", exists),
             ("GET", "entity.read", load),
@@ -350,8 +354,8 @@ ROUTES: Final = (
         )
     ),
     Route("GET", _TYPE, "entity.read", load_all),
-    Route("POST", _TYPE, "entity.update", putting(write), body_limit=LARGEST),
-    Route("PATCH", _TYPE, "entity.update", patching(write), body_limit=LARGEST),
+    Route("POST", _TYPE, "entity.update", put_handler(write), body_limit=LARGEST),
+    Route("PATCH", _TYPE, "entity.update", patch_handler(write), body_limit=LARGEST),
     Route("POST", f"{_TYPE}/batchGet", "entity.read", load_batch),
     Route("HEAD", _ENTITY, "entity.exists", exists, encoded_slash=True),
     Route("GET", _ENTITY, "entity.read", load, encoded_slash=True),
@@ -360,7 +364,10 @@ ROUTES: Final = (
     Route("GET", _ASPECT, "entity.read", load_aspect, encoded_slash=True),
     *(
         Route(method, _ASPECT, "entity.update", handler, encoded_slash=True, body_limit=LARGEST)
-        for method, handler in (("POST", putting(write_aspect)), ("PATCH", patching(write_aspect)))
+        for method, handler in (
+            ("POST", put_handler(write_aspect)),
+            ("PATCH", patch_handler(write_aspect)),
+        )
     ),
     Route("DELETE", _ASPECT, "entity.delete", delete_aspect, encoded_slash=True),
 )

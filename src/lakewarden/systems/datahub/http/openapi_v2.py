@@ -1,6 +1,6 @@
 """The interface's second version: entities with their aspects in an object of their own.
 
-What it shares with the third is done there. SOURCE: acryl-datahub 1.7.0.17,
+The third version does what they share. SOURCE: acryl-datahub 1.7.0.17,
 `DataHubGraph.get_entities_v2`; GenericEntityV2 and the entity controllers of DataHub.
 """
 
@@ -29,7 +29,7 @@ _URN: Final = "urn"
 
 
 def load_batch(exchange: Exchange) -> Reply:
-    """The entities that are named, if the caller may read all of them, with named aspects."""
+    """The named entities with named aspects; the caller must be able to read all of them."""
     body = fields(exchange)
     urns = body.texts("urns")
     check_count(exchange, len(urns))
@@ -53,25 +53,25 @@ def load(exchange: Exchange) -> Reply:
 
 
 def create(exchange: Exchange) -> Reply:
-    """Writes aspects of entities of the type, or nothing."""
+    """Writes aspects of entities of the type, all or none."""
     body = read(exchange.body)
     if not isinstance(body, list):
         raise BadInput("expected a list", where="body")
     together = [_flat_body(item) for item in Fields({"items": body}, "body").objects("items")]
-    put = openapi.putting(openapi.write)
+    put = openapi.put_handler(openapi.write)
     reply = put(replace(exchange, body=msgspec.json.encode(together)))
     return Reply(200, msgspec.json.encode([_nested_body(load) for load in json.loads(reply.body)]))
 
 
 def _as_v3_request(exchange: Exchange) -> Exchange:
-    """The request as the third version has it: there the aspects are named otherwise."""
+    """The request of the third version, which names the aspects differently."""
     query = exchange.query
     named = query.get("aspectNames") or query.get("aspects")
     return replace(exchange, query={**query, "aspects": named} if named else query)
 
 
 def _nested_body(body: Mapping[str, Any]) -> dict[str, object]:
-    """An entity, its aspects in an object of their own."""
+    """An entity with its aspects in an object of their own."""
     return {_URN: body[_URN], "aspects": {name: body[name] for name in body if name != _URN}}
 
 
@@ -82,7 +82,7 @@ def _flat_body(item: Fields) -> dict[str, object]:
 
 
 def _v3_handler(handler: Handler) -> Handler:
-    """What is the same in the third version."""
+    """A handler of the third version for a request of this one."""
     return lambda exchange: handler(_as_v3_request(exchange))
 
 

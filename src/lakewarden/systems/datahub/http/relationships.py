@@ -1,9 +1,9 @@
-"""The relations of an entity to others, in the words of the original: `/relationships`.
+"""The relations of an entity to others, under the original's names: `/relationships`.
 
-Shown are the relations that decide: owners, tags, terms, domains, containers, memberships, data
-products, subjects of queries and logical parents; and what aspects state beside them, lineage
-above all (`lakewarden.systems.datahub.aspects.edges`). Of the others at their ends those that the
-caller may read. SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
+It shows the relations of stored facts: owners, tags, terms, domains, containers, memberships, data
+products, subjects of queries and logical parents; and relations that only aspects state, mainly
+lineage (`lakewarden.systems.datahub.aspects.edges`). The other end must be readable for the caller.
+SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.lineage.relationships.restspec.json@1d4c082b; RelationshipController of its OpenAPI.
 """
 
@@ -21,7 +21,7 @@ from lakewarden.kernel.relations import MembershipRow, OwnerRow, RelationRow
 from lakewarden.kernel.snapshot import Snapshot
 from lakewarden.names.canonical import quoted
 from lakewarden.systems.datahub.aspects.edges import TYPES
-from lakewarden.systems.datahub.aspects.facts import Placed, stored
+from lakewarden.systems.datahub.aspects.facts import Placement, stored_facts
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.authorization import allow, readable
@@ -79,14 +79,14 @@ def load(exchange: Exchange) -> Reply:
 
 
 def load_open(exchange: Exchange) -> Reply:
-    """The same, in the words of the newer interface's first version."""
+    """The same, in the form of the newer interface's first version."""
     page, numbers = _page(exchange, "relationshipTypes")
     shown = [{"relationshipType": edge.type, "urn": edge.entity.name} for edge in page]
     return ok({**numbers, "entities": shown})
 
 
 def _page(exchange: Exchange, types: str) -> tuple[list[Edge], dict[str, object]]:
-    of, selected = entity(exchange.one("urn")), _words(exchange, types)
+    of, selected = entity(exchange.one("urn")), _name_list(exchange, types)
     start, count = number(exchange.one("start", "0"), "start"), page_size(exchange, 100)
     edges = _edges(exchange, of, exchange.one("direction", "OUTGOING"), selected)
     page = edges[start : start + count]
@@ -94,9 +94,9 @@ def _page(exchange: Exchange, types: str) -> tuple[list[Edge], dict[str, object]
 
 
 def scroll(exchange: Exchange) -> Reply:
-    """The same, as the newer interface says it."""
+    """The same, in the form of the newer interface."""
     of = entity(exchange.params["urn"], exchange.params["type"])
-    types = _words(exchange, "relationshipType[]") or _words(exchange, "relationshipType")
+    types = _name_list(exchange, "relationshipType[]") or _name_list(exchange, "relationshipType")
     start, count = scroll_start(exchange), page_size(exchange)
     direction = exchange.one("direction", "OUTGOING").upper()
     edges = _edges(exchange, of, direction, types - {"*"})
@@ -105,13 +105,13 @@ def scroll(exchange: Exchange) -> Reply:
         (edge.type, of, edge.entity) if is_outward else (edge.type, edge.entity, of)
         for edge in edges
     ]
-    return _scrolled(between, start, count)
+    return _scroll_body(between, start, count)
 
 
 def scroll_all(exchange: Exchange) -> Reply:
     """The relations of the entities that the filters name, as sources or as destinations."""
     body = Fields(read_object(exchange.body) if exchange.body else {}, "body")
-    types = _words(exchange, "relationshipTypes") - {"*"}
+    types = _name_list(exchange, "relationshipTypes") - {"*"}
     start, count = scroll_start(exchange), page_size(exchange)
     sources, targets = (
         _filtered_entities(body, "sourceFilter"),
@@ -125,17 +125,19 @@ def scroll_all(exchange: Exchange) -> Reply:
         between |= {(e.type, source, e.entity) for e in edges if not targets or e.entity in targets}
     for source in targets if not sources else ():
         between |= {(e.type, e.entity, source) for e in _edges(exchange, source, "INCOMING", types)}
-    of_sources, of_targets = (_words(exchange, f"{end}Types") for end in ("source", "destination"))
+    of_sources, of_targets = (
+        _name_list(exchange, f"{end}Types") for end in ("source", "destination")
+    )
     matching = [
         (type, source, target)
         for type, source, target in sorted(between)
         if (not of_sources or source.type in of_sources)
         and (not of_targets or target.type in of_targets)
     ]
-    return _scrolled(matching, start, count)
+    return _scroll_body(matching, start, count)
 
 
-def _scrolled(relations: Sequence[Between], start: int, count: int) -> Reply:
+def _scroll_body(relations: Sequence[Between], start: int, count: int) -> Reply:
     page = relations[start : start + count]
     results = [
         {"relationshipType": type, "source": _node(source), "destination": _node(target)}
@@ -145,7 +147,7 @@ def _scrolled(relations: Sequence[Between], start: int, count: int) -> Reply:
 
 
 def _filtered_entities(body: Fields, key: str) -> list[Entity]:
-    """The entities that a filter names; whatever else it asks for is not served."""
+    """The entities that a filter names; other criteria are not supported."""
     filter = body.object_or_none(key)
     urns: list[str] = []
     for clause in () if filter is None else filter.objects("and"):
@@ -166,8 +168,8 @@ def _node(of: Entity) -> dict[str, object]:
     return {"id": of.name, "urn": of.name, "entityType": of.type}
 
 
-def _words(exchange: Exchange, name: str) -> set[str]:
-    """Names, one by one, with commas, or as `List(a,b)`."""
+def _name_list(exchange: Exchange, name: str) -> set[str]:
+    """Names from repeated parameters, separated by commas, or as `List(a,b)`."""
     texts = (
         text[len("List(") : -1] if text.startswith("List(") and text.endswith(")") else text
         for text in exchange.query.get(name, ())
@@ -195,7 +197,7 @@ def _aspect_edges(
     stated = TYPES.keys() & types
     if not stated:
         return set()
-    with search_session(exchange, view_authorization.read) as search:
+    with search_session(exchange, view_authorization.rest_readable) as search:
         neighbours = Neighbours(search.texts())
         ways = neighbours.incoming if is_inward else neighbours.outgoing
         return {Edge(step.type, step.other) for step in ways(of, frozenset(stated))}
@@ -203,7 +205,7 @@ def _aspect_edges(
 
 def _outgoing(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
     for aspect, name in NAMES.items():
-        for fact in stored(of, aspect, snapshot):
+        for fact in stored_facts(of, aspect, snapshot):
             match fact:
                 case RelationRow(_, _, target):
                     yield Edge(name, target)
@@ -211,7 +213,7 @@ def _outgoing(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
                     yield Edge(name, _actor(owner))
                 case MembershipRow(_, group):
                     yield Edge(name, _actor(group))
-                case Placed(_, parent):
+                case Placement(_, parent):
                     yield Edge(name, parent)
 
 

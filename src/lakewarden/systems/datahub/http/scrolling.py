@@ -1,7 +1,7 @@
-"""Entities of several types, a page of them at a time: `/openapi/v3/entity/scroll`.
+"""Pages of entities of several types: `/openapi/v3/entity/scroll`.
 
-The place of a page says how many entities were shown before it, over all types in order of
-their names. SOURCE: generated interface of datahub-project/datahub's OpenAPI, version 3.
+The position of a page is the number of entities before it, over all types in order of their names.
+SOURCE: generated interface of datahub-project/datahub's OpenAPI, version 3.
 """
 
 from __future__ import annotations

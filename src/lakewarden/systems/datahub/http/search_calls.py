@@ -1,6 +1,6 @@
 """Search as Rest.li has it: `/entities?action=search`, `filter` and `autocomplete`.
 
-What is given are URNs of entities that the caller may be given: `entity.search`.
+Results are the URNs of entities that the caller may find: `entity.search`.
 SOURCE: datahub reference 6.6; requests of acryl-datahub 1.7.0.17.
 """
 
@@ -14,7 +14,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.authorization import caller
-from lakewarden.systems.datahub.http.bodies import fields, value, whole
+from lakewarden.systems.datahub.http.bodies import fields, value, whole_number
 from lakewarden.systems.datahub.http.searching import USUAL, search_session
 from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import USUAL as USUAL_FACETS
@@ -27,28 +27,28 @@ _SUGGESTED: Final = 10
 
 
 def search(exchange: Exchange) -> Reply:
-    """Entities of a type that have the words and meet the filter."""
+    """Entities of a type with the words that match the filter."""
     body = fields(exchange)
-    return _searched(exchange, body, (body.text("entity"),), body.text_or_none("input") or "*")
+    return _search_reply(exchange, body, (body.text("entity"),), body.text_or_none("input") or "*")
 
 
 def search_across(exchange: Exchange) -> Reply:
-    """The same of several types; of the usual ones where none are named."""
+    """The same over several types; over the usual ones where none are named."""
     body = fields(exchange)
     types = tuple(body.texts("entities")) or USUAL
-    return _searched(exchange, body, types, body.text_or_none("input") or "*")
+    return _search_reply(exchange, body, types, body.text_or_none("input") or "*")
 
 
 def filter(exchange: Exchange) -> Reply:
-    """Entities of a type that meet the filter."""
+    """Entities of a type that match the filter."""
     body = fields(exchange)
-    return _searched(exchange, body, (body.text("entity"),), "*")
+    return _search_reply(exchange, body, (body.text("entity"),), "*")
 
 
 def autocomplete(exchange: Exchange) -> Reply:
     """Names with words that begin like those of the query."""
     body = fields(exchange)
-    query, limit = body.text("query"), whole(body, "limit", _SUGGESTED)
+    query, limit = body.text("query"), whole_number(body, "limit", _SUGGESTED)
     question = Question(query, (body.text("entity"),), filters_of(body), named=True)
     with search_session(exchange, view_authorization.rest_hits) as search:
         page = search.search(question).page(0, min(limit, exchange.services.page_rows))
@@ -60,9 +60,9 @@ def autocomplete(exchange: Exchange) -> Reply:
     return value({"query": query, "suggestions": suggestions, "entities": entities})
 
 
-def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: str) -> Reply:
-    start = whole(body, "start", 0)
-    count = min(whole(body, "count", COUNT), exchange.services.page_rows)
+def _search_reply(exchange: Exchange, body: Fields, types: tuple[str, ...], query: str) -> Reply:
+    start = whole_number(body, "start", 0)
+    count = min(whole_number(body, "count", COUNT), exchange.services.page_rows)
     flags = body.object_or_none("searchFlags") or Fields({}, body.at("searchFlags"))
     question = Question(
         query,
@@ -86,12 +86,12 @@ def _searched(exchange: Exchange, body: Fields, types: tuple[str, ...], query: s
                 {"entity": entity.name, "matchedFields": [], "features": {}}
                 for entity in page.entities
             ],
-            "metadata": {"aggregations": [_facet(facet) for facet in facets if facet.counts]},
+            "metadata": {"aggregations": [_facet_body(facet) for facet in facets if facet.counts]},
         }
     )
 
 
-def _facet(facet: Facet) -> Mapping[str, object]:
+def _facet_body(facet: Facet) -> Mapping[str, object]:
     return {
         "name": facet.field,
         "aggregations": {count.value: count.number for count in facet.counts},
@@ -147,13 +147,13 @@ def read_page(
     scroll_id: str,
     filters: tuple[AnyOf, ...] = (),
 ) -> tuple[Page, str | None]:
-    """A page of the entities that the caller may read, with words; and where to go on.
+    """A page of readable entities with the words, and the position of the next page.
 
     What is deleted softly is among them, as in every listing of the interface.
     """
     question = Question(query, types, filters, removed=True)
     known = scroll.digest(question, exchange.realm, caller(exchange).name)
-    with search_session(exchange, view_authorization.read) as search:
+    with search_session(exchange, view_authorization.rest_readable) as search:
         result = search.search(question)
         if scroll_id:
             page = result.after(scroll.read_scroll_id(scroll_id, known), count)

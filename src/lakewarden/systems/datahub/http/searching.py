@@ -1,4 +1,4 @@
-"""A question put to the search, for one caller: what all ways of asking have in common."""
+"""A search session for one caller, shared by all interfaces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Visible = Callable[[Exchange, str], BitMap]
 
 
 class SearchSession:
-    """The search of one realm as one caller sees it; the store is asked only where it must be."""
+    """The search of one realm for one caller; it queries the store only when needed."""
 
     def __init__(self, exchange: Exchange, visible: Visible, stack: ExitStack) -> None:
         self._exchange = exchange
@@ -40,14 +40,14 @@ class SearchSession:
         self.index = Index.of(exchange.realm_state.matrix.snapshot)
 
     def texts(self) -> Texts:
-        """The store's answers, of one moment."""
+        """The store's answers, from one snapshot."""
         if self._texts is None:
             reading: Reading = self._stack.enter_context(self._exchange.service.reading())
             self._texts = Texts(reading, self._exchange.realm, self.index)
         return self._texts
 
     def search(self, question: Question) -> Search:
-        """A question under way."""
+        """A search for the question."""
 
         def visible(type: str) -> BitMap:
             return self._visible(self._exchange, type)
@@ -55,17 +55,17 @@ class SearchSession:
         return Search(self.index, self.texts, visible, question)
 
     def names(self, ids: Iterable[int]) -> dict[int, str]:
-        """The names that people see of these."""
+        """The display names of these."""
         return self.texts().names(BitMap(list(ids)))
 
     @property
     def facets(self) -> Facets:
-        """Counts over what a search found."""
+        """Counts over the results of a search."""
         return Facets(self.index, self.texts)
 
 
 @contextmanager
 def search_session(exchange: Exchange, visible: Visible) -> Iterator[SearchSession]:
-    """The search, for as long as one call takes."""
+    """The search session of one call."""
     with ExitStack() as stack:
         yield SearchSession(exchange, visible, stack)

@@ -1,7 +1,7 @@
-"""What clients ask of the server itself: its configuration, its health, its models, its traces.
+"""Calls about the server itself: its configuration, its health, its models, its traces.
 
-The configuration announces a version below those at which clients turn to the newer interface
-and wait for traces; writes are done when they are answered. SOURCE: datahub reference 7.2.
+The configuration announces a version below those at which clients use the newer interface and wait
+for traces; writes are complete when the reply is sent. SOURCE: datahub reference 7.2.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST: Final = 1_000
 
 
 def config(exchange: Exchange) -> Reply:
-    """What a client needs to know before it goes on."""
+    """The configuration that a client reads first."""
     services = exchange.services
     version = {"version": services.of(DataHubSettings).version, "commit": ""}
     return ok(
@@ -47,12 +47,12 @@ def config(exchange: Exchange) -> Reply:
 
 
 def health(_exchange: Exchange) -> Reply:
-    """That the server answers."""
+    """The health of the server."""
     return ok({"status": "UP"})
 
 
 def specifications(exchange: Exchange) -> Reply:
-    """The entity types that are known, a page of them, with the names of their aspects."""
+    """A page of the known entity types, with the names of their aspects."""
     start = number(exchange.one("start", "0"), "start")
     count = min(number(exchange.one("count", "100"), "count"), _MOST)
     model = exchange.realm_state.system.model
@@ -68,17 +68,17 @@ def _specification(type: str) -> dict[str, object]:
     return {
         "name": type,
         "keyAspectName": key,
-        "keyAspectSpec": _annotated(key),
-        "aspectSpecs": [_annotated(name) for name in names],
+        "keyAspectSpec": _aspect_specification(key),
+        "aspectSpecs": [_aspect_specification(name) for name in names],
     }
 
 
-def _annotated(aspect: str) -> dict[str, object]:
+def _aspect_specification(aspect: str) -> dict[str, object]:
     return {"aspectAnnotation": {"name": aspect, "timeseries": aspect in TIMESERIES}}
 
 
 def trace(exchange: Exchange) -> Reply:
-    """What became of writes: done, where the aspect is there. The id says nothing here.
+    """The state of writes: done, where the aspect exists. The trace id is not used.
 
     Whoever may not read an entity learns nothing about it.
     """

@@ -1,4 +1,4 @@
-"""Who is turned away before anything is asked: see `use_cases.account_status`."""
+"""Refusal of callers by their account status: see `use_cases.account_status`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known_user, refusal_of
 
 
-def checked(handler: Handler) -> Handler:
-    """The handler behind the check; it reads the store, so the route cannot be inline."""
+def with_account_check(handler: Handler) -> Handler:
+    """The handler behind an account check, which reads the store: the route cannot be inline."""
 
     @wraps(handler)
     def handle(exchange: Exchange) -> Reply:
@@ -26,7 +26,7 @@ def checked(handler: Handler) -> Handler:
 
 
 def refusal(exchange: Exchange) -> str:
-    """Why the caller may do nothing at all; empty for one who may."""
+    """The reason why the caller is not admitted; empty for an admitted one."""
     user, state = caller(exchange), exchange.realm_state
     with exchange.service.reading() as reading:
         read = aspects.read(reading, state, [user]).get(user, {})

@@ -1,8 +1,8 @@
-"""Calls that manage the original's machinery, and have nothing to do here.
+"""Calls that operate the original's infrastructure, and have no counterpart here.
 
-Who may not do them is refused like everywhere; who may gets 501 with the name of the function.
-What they repair or measure (an index beside the store, a queue, throttles) does not exist here, or
-is done otherwise. SOURCE: the Rest.li interface definitions of operations, entities, platform and
+Callers without the right are refused as everywhere; others get 501 with the name of the function.
+The objects of these calls (an index beside the store, a queue, throttles) do not exist here, or
+work differently. SOURCE: the Rest.li interface definitions of operations, entities, platform and
 runs, and the controllers of events and operations of the OpenAPI interface,
 datahub-project/datahub@227e595b and later.
 """
@@ -36,7 +36,7 @@ def not_implemented(operation: str, name: str) -> Handler:
 
 
 def poll(exchange: Exchange) -> Reply:
-    """The events of a topic; which right it takes depends on the topic."""
+    """The events of a topic; the required right depends on the topic."""
     topic = exchange.one("topic")
     operation = "events.topic.read"
     if topic.startswith("PlatformEvent"):

@@ -1,4 +1,4 @@
-"""What is known of an entity's past, by categories of changes. SOURCE: datahub reference 5.4."""
+"""The known history of an entity, by categories of changes. SOURCE: datahub reference 5.4."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVER: Final = 2**63
 
 
 def load(exchange: Exchange) -> Reply:
-    """The writes of an entity that are known, of the categories asked for."""
+    """The known writes of an entity, of the requested categories."""
     named = entity(exchange.params["urn"])
     parameter = exchange.one("categories")
     categories = [_category(name) for name in parameter.split(",") if name]
@@ -37,12 +37,12 @@ def load(exchange: Exchange) -> Reply:
     return Reply(200, msgspec.json.encode(changes))
 
 
-def known_writes(stored: Mapping[str, Aspect]) -> Iterator[history.Written]:
-    """The aspects of which it is known who wrote them, and when."""
+def known_writes(stored: Mapping[str, Aspect]) -> Iterator[history.LastWrite]:
+    """The last write of each aspect whose writer and time are known."""
     for name, aspect in stored.items():
         time, actor = aspect.created.get("time"), aspect.created.get("actor")
         if isinstance(time, int) and isinstance(actor, str):
-            yield history.Written(name, aspect.value, time, actor)
+            yield history.LastWrite(name, aspect.value, time, actor)
 
 
 def _category(text: str) -> str:

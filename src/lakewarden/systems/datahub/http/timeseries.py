@@ -1,4 +1,4 @@
-"""Aspects of values in time: read in windows, scrolled by type, deleted, measured.
+"""Timeseries aspects: read in windows, scrolled by type, deleted, measured.
 
 SOURCE: datahub reference 5.4 and 7.1; datahub-project/datahub:metadata-service/restli-api/src/
 main/idl/com.linkedin.entity.aspects.restspec.json@06ffbee8; TimeseriesController of its OpenAPI.
@@ -31,9 +31,9 @@ from lakewarden.systems.datahub.http.bodies import (
     ok,
     page_size,
     value,
-    whole,
+    whole_number,
 )
-from lakewarden.systems.datahub.http.value_filter import fits, in_order
+from lakewarden.systems.datahub.http.value_filter import matches, sort_values
 
 _MOST: Final = 10_000
 _CHUNK: Final = 500
@@ -46,14 +46,14 @@ def load(exchange: Exchange) -> Reply:
     of = entity(body.text("urn"), body.text_or_none("entity") or "")
     name = body.text("aspect")
     allow(exchange, "timeseries.read", of)
-    limit = 1 if body.flag("latestValue") else min(whole(body, "limit", _MOST), _MOST)
+    limit = 1 if body.flag("latestValue") else min(whole_number(body, "limit", _MOST), _MOST)
     restricted = body.object_or_none("filter"), body.object_or_none("sort")
     window = _window(body)
     with exchange.service.reading() as reading:
         read = limit if restricted == (None, None) else _MOST
         values = timeseries.values(reading, exchange.realm, of, name, window, read)
-    values = in_order(
-        [value for value in values if fits(value.value, restricted[0])], restricted[1]
+    values = sort_values(
+        [value for value in values if matches(value.value, restricted[0])], restricted[1]
     )[:limit]
     answer: dict[str, object] = {"entityName": of.type, "aspectName": name, "limit": limit}
     for key in ("startTimeMillis", "endTimeMillis", "filter"):
@@ -87,12 +87,12 @@ def _check_timed(name: str, where: str) -> None:
 
 
 def scroll(exchange: Exchange) -> Reply:
-    """A page of the values of all entities of a type, of those that the caller may read."""
+    """A page of the values of all entities of a type that the caller may read."""
     type, name = exchange.params["type"], exchange.params["aspect"]
     _check_timed(name, "aspect")
     count = page_size(exchange)
     times = {key: milliseconds(exchange, key) for key in ("startTimeMillis", "endTimeMillis")}
-    window, after = _window(Fields(times, "query")), _place(exchange.one("scrollId"))
+    window, after = _window(Fields(times, "query")), _read_scroll_id(exchange.one("scrollId"))
     shown: list[TimedValue] = []
     is_over = False
     with exchange.service.reading() as reading:
@@ -134,7 +134,7 @@ def _scroll_id(place: ValuePlace | None) -> str | None:
     return None if place is None else urlsafe_b64encode(msgspec.json.encode(place)).decode()
 
 
-def _place(scroll_id: str) -> ValuePlace | None:
+def _read_scroll_id(scroll_id: str) -> ValuePlace | None:
     if not scroll_id:
         return None
     try:
@@ -148,7 +148,7 @@ def _place(scroll_id: str) -> ValuePlace | None:
 
 
 def delete(exchange: Exchange, of: Entity, name: str, body: Fields) -> Reply:
-    """Deletes the values of an aspect of an entity, those in a window."""
+    """Deletes the values of an aspect of an entity in a window."""
     _check_timed(name, body.at("aspectName"))
     window = _window(body)
 
@@ -163,13 +163,13 @@ def delete(exchange: Exchange, of: Entity, name: str, body: Fields) -> Reply:
 
 
 def sizes(exchange: Exchange) -> Reply:
-    """How much is stored of each aspect of values in time."""
+    """The stored amount of each timeseries aspect."""
     rows = [{**row, "sizeInMb": size} for row, size in _sizes(exchange)]
     return value({"indexSizes": rows})
 
 
 def sizes_plain(exchange: Exchange) -> Reply:
-    """The same, as the newer interface says it."""
+    """The same, in the form of the newer interface."""
     return ok({"sizes": [{**row, "sizeMb": size} for row, size in _sizes(exchange)]})
 
 
@@ -193,7 +193,7 @@ def _sizes(exchange: Exchange) -> list[tuple[dict[str, object], float]]:
 def truncate(exchange: Exchange) -> Reply:
     """Deletes the values before a time, of an aspect of all entities of a type.
 
-    Unless `dryRun` is said to be false it is counted only.
+    Only counts unless `dryRun` is false.
     """
     body = fields(exchange)
     type, name = body.text("entityType"), body.text("aspect")

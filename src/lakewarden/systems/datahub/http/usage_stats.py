@@ -1,4 +1,4 @@
-"""Usage of datasets, as the older interface asks for it: `/usageStats`.
+"""Usage of datasets in the older interface: `/usageStats`.
 
 SOURCE: datahub-project/datahub:metadata-service/restli-api/src/main/idl/
 com.linkedin.usage.usageStats.restspec.json@1d4c082b.
@@ -17,17 +17,17 @@ from lakewarden.systems.datahub.aspects import usage
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
 from lakewarden.systems.datahub.http.actions import Actions, action_route
-from lakewarden.systems.datahub.http.authorization import allow, put
-from lakewarden.systems.datahub.http.bodies import entity, fields, listed, value, whole
+from lakewarden.systems.datahub.http.authorization import allow, put_proposals
+from lakewarden.systems.datahub.http.bodies import entity, fields, object_list, value, whole_number
 from lakewarden.systems.datahub.use_cases.proposals import Proposal
 
 _VIEW: Final = "dataset.usage.view"
 
 
 def batch_ingest(exchange: Exchange) -> Reply:
-    """Writes buckets, or none of them."""
-    buckets = listed(fields(exchange), "buckets")
-    put(exchange, [_proposal(bucket) for bucket in buckets])
+    """Writes buckets, all or none."""
+    buckets = object_list(fields(exchange), "buckets")
+    put_proposals(exchange, [_proposal(bucket) for bucket in buckets])
     return Reply(200)
 
 
@@ -37,15 +37,15 @@ def _proposal(bucket: Fields) -> Proposal:
 
 
 def query(exchange: Exchange) -> Reply:
-    """The buckets of one length in a window, and what they come to."""
+    """The buckets of one length in a window, and their sums."""
     body = fields(exchange)
-    window = Window(whole(body, "startTime", FIRST), whole(body, "endTime", LAST))
-    most = whole(body, "maxBuckets", exchange.services.page_rows)
+    window = Window(whole_number(body, "startTime", FIRST), whole_number(body, "endTime", LAST))
+    most = whole_number(body, "maxBuckets", exchange.services.page_rows)
     return _answer(exchange, body, window, most)
 
 
 def query_range(exchange: Exchange) -> Reply:
-    """The same, so far back from now."""
+    """The same, for a range that ends now."""
     body = fields(exchange)
     range_name = body.text("rangeFromEnd")
     if range_name not in usage.RANGES:

@@ -1,8 +1,8 @@
-"""Filters and orders of values in time, as requests write them.
+"""Filters and orders of timeseries values, as requests write them.
 
-A filter is a list of alternatives, each a list of criteria that hold together. A field is named
-with points, or by its last word where it stands within the partition or the granularity.
-SOURCE: records Filter, Criterion and SortCriterion of DataHub's Rest.li interface.
+A filter is a list of alternatives, each a list of criteria that must all match. A field is named
+with points, or by its last part where it is within the partition or the granularity. SOURCE:
+records Filter, Criterion and SortCriterion of DataHub's Rest.li interface.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _WITHIN: Final = ("partitionSpec", "eventGranularity")
 Test = Callable[[str, Sequence[str]], bool]
 
 
-def fits(value: Mapping[str, Any], filter: Fields | None) -> bool:
+def matches(value: Mapping[str, Any], filter: Fields | None) -> bool:
     """Whether a value is one of those that the filter accepts. Raises `BadInput`."""
     if filter is None:
         return True
     alternatives = filter.objects("or")
     if not alternatives:
-        return _holds(value, filter.objects("criteria"))
-    answers = [_holds(value, alternative.objects("and")) for alternative in alternatives]
+        return _matches_all(value, filter.objects("criteria"))
+    answers = [_matches_all(value, alternative.objects("and")) for alternative in alternatives]
     return any(answers)
 
 
-def _holds(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
+def _matches_all(value: Mapping[str, Any], criteria: Iterable[Fields]) -> bool:
     answers = [
         _meets_criterion(value, criterion) for criterion in criteria
     ]  # all of them: each is checked
@@ -53,7 +53,7 @@ def _meets_criterion(value: Mapping[str, Any], criterion: Fields) -> bool:
 
 
 def _texts(value: Mapping[str, Any], field: str) -> list[str]:
-    """What stands at a field, as texts; nothing where it is absent."""
+    """The values of a field, as texts; empty where it is absent."""
     return [_text(item) for item in _values_at(value, field.removesuffix(".keyword").split("."))]
 
 
@@ -105,8 +105,8 @@ _TESTS: Final[Mapping[str, Test]] = {
 }
 
 
-def in_order(values: Sequence[TimedValue], sort: Fields | None) -> list[TimedValue]:
-    """The values by a field, those without it last; None: as they are. Raises `BadInput`."""
+def sort_values(values: Sequence[TimedValue], sort: Fields | None) -> list[TimedValue]:
+    """The values sorted by a field, those without it last; None: unsorted. Raises `BadInput`."""
     if sort is None:
         return list(values)
     field, order = sort.text("field"), sort.text_or_none("order") or "DESCENDING"

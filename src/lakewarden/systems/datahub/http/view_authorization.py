@@ -1,11 +1,12 @@
-"""What a caller is shown: which operation is asked about entities of a type, and the answers.
+"""The visibility of entities for a caller: the operation that decides it, and the results.
 
-View authorization guards pages and what is shown inside something else. A search shows what it
-accepts, or with search access controls, what they do. Without either everybody is shown
-everything, as in the original. What no search ever shows is said in `aspects.searched`.
+View authorization guards pages and entities that are shown inside another. A search shows the
+entities that it allows, or with search access controls, those that they allow. Without either
+everything is visible to everybody, as in the original. `aspects.searched` names the types that no
+search shows.
 
-Which of them is on, and which types they leave open, is said by the settings of the realm, so
-that whoever asks by another way than this interface gets the same answer.
+The settings of the realm define which of them is on, and which types they leave open, so that every
+other interface gives the same answer.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pyroaring import BitMap
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.listing import filtered, listing
-from lakewarden.systems.datahub.http.authorization import READING, is_on, question
+from lakewarden.systems.datahub.http.authorization import READING, caller_request, is_on
 from lakewarden.systems.datahub.settings import DataHubSettings
 
 PAGE = "entity.view"
@@ -26,27 +27,27 @@ REST = "entity.search"
 
 
 def is_guarded(exchange: Exchange) -> bool:
-    """Whether anything is asked about pages at all."""
+    """Whether pages are guarded at all."""
     settings = exchange.realm_state.system.model.settings
     return exchange.services.of(DataHubSettings).policies and settings["view_authorization"] == "on"
 
 
 def viewing(exchange: Exchange) -> str | None:
-    """The operation that shows an entity; None: nothing is asked."""
+    """The operation that shows an entity; None: no check."""
     return PAGE if is_guarded(exchange) else None
 
 
 def searching(exchange: Exchange) -> str | None:
-    """The operation that lets a search show an entity; None: nothing is asked."""
+    """The operation that lets a search show an entity; None: no check."""
     return HIT if exchange.services.of(DataHubSettings).policies else None
 
 
 def visible(exchange: Exchange, entities: Sequence[Entity]) -> list[Entity]:
-    """Those of the entities whose pages the caller is shown, in order."""
+    """Those of the entities whose pages the caller may see, in order."""
     operation = viewing(exchange)
     if operation is None:
         return list(entities)
-    request = question(exchange, operation, NO_RESOURCE)
+    request = caller_request(exchange, operation, NO_RESOURCE)
     indexes = filtered(exchange.realm_state.matrix, request, list(entities))
     return [entities[index] for index in indexes]
 
@@ -68,11 +69,11 @@ def hits(exchange: Exchange, type: str) -> BitMap:
 
 
 def rest_hits(exchange: Exchange, type: str) -> BitMap:
-    """The stored entities of a type that a search of the REST interface may give the caller."""
+    """The stored entities of a type that a REST search may return to the caller."""
     return _allowed(exchange, REST if is_on(exchange) else None, type)
 
 
-def read(exchange: Exchange, type: str) -> BitMap:
+def rest_readable(exchange: Exchange, type: str) -> BitMap:
     """The stored entities of a type that the caller may read over the REST interface."""
     return _allowed(exchange, READING if is_on(exchange) else None, type)
 
@@ -81,4 +82,4 @@ def _allowed(exchange: Exchange, operation: str | None, type: str) -> BitMap:
     matrix = exchange.realm_state.matrix
     if operation is None:
         return matrix.snapshot.of_type(type) & matrix.snapshot.coded.tree.stored
-    return listing(matrix, question(exchange, operation, NO_RESOURCE), type=type)
+    return listing(matrix, caller_request(exchange, operation, NO_RESOURCE), type=type)

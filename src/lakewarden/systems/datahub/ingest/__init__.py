@@ -1,1 +1,1 @@
-"""What is read of DataHub: its files, owners by pattern, dbt projects as its datasets."""
+"""Sources of DataHub: its files, owners by pattern, dbt projects as its datasets."""

@@ -1,8 +1,8 @@
 """A dbt project as datasets of DataHub.
 
-Each relation is a dataset of the platform `dbt`, and one of the platform of its adapter, named
-as DataHub's own dbt source names them. Tags, columns' tags and owners stand at the former.
-Grants of a database have no counterpart here.
+Each relation is a dataset of the platform `dbt`, and one of the platform of its adapter, named as
+DataHub's own dbt source names them. Tags, columns' tags and owners belong to the former. Grants of
+a database have no counterpart here.
 
 SOURCE: datahub-project/datahub, metadata-ingestion, dbt source (`get_db_fqn`, `get_urn`, tag
 prefix `dbt:`).
@@ -38,7 +38,7 @@ _URN = "urn:li:"
 
 
 @dataclass(slots=True)
-class InDatahub:
+class DatahubRows:
     """The rows of a project in DataHub."""
 
     manifest: Dbt
@@ -49,12 +49,12 @@ class InDatahub:
     def rows(self) -> Iterator[Row]:
         """Everything, some of it more than once."""
         for node in self.manifest.nodes:
-            yield from self._node(node)
+            yield from self._node_rows(node)
         yield from (note_row(*note) for note in self.manifest.notes)
         known = sum(node.is_described for node in self.manifest.nodes)
         self.described["dataset"] = (known, len(self.manifest.nodes))
 
-    def _node(self, node: Node) -> Iterator[Row]:
+    def _node_rows(self, node: Node) -> Iterator[Row]:
         ours = self._urn("dbt", node, node.name)
         dataset = self._urn(self.platform, node, node.identifier).lower_name()
         for urn in (ours.text, dataset):
@@ -72,9 +72,9 @@ class InDatahub:
             grant = f"grant of {privilege} to {', '.join(grantees)}"
             yield note_row(node.id, f"{grant}: a database's, not the catalog's")
 
-    def _urn(self, platform: str, node: Node, name: str) -> _Named:
+    def _urn(self, platform: str, node: Node, name: str) -> _DatasetName:
         full = ".".join(part for part in (node.database, node.schema, name) if part)
-        return _Named(platform, full.replace('"', ""), self.environment)
+        return _DatasetName(platform, full.replace('"', ""), self.environment)
 
     def _tag_rows(self, entity: Entity, tags: Sequence[str], node: Node) -> Iterator[Row]:
         for name in tags:
@@ -100,7 +100,7 @@ class InDatahub:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _DatasetName:
     """A dataset's platform, name and environment."""
 
     platform: str
@@ -116,7 +116,7 @@ class _Named:
 
     def lower_name(self) -> str:
         """The URN with the name in lower case, as DataHub has it for databases."""
-        return _Named(self.platform, self.name.lower(), self.environment).text
+        return _DatasetName(self.platform, self.name.lower(), self.environment).text
 
 
 def _checked_row(row: Row) -> Row:
@@ -130,9 +130,9 @@ def _checked_row(row: Row) -> Row:
     return row
 
 
-def _read(manifest: Dbt, options: Mapping[str, str]) -> InDatahub:
+def _read(manifest: Dbt, options: Mapping[str, str]) -> DatahubRows:
     platform = options.get("platform") or _PLATFORMS.get(manifest.adapter, manifest.adapter)
-    return InDatahub(manifest, platform, options.get("environment") or "PROD")
+    return DatahubRows(manifest, platform, options.get("environment") or "PROD")
 
 
 DBT: Final = DbtReader(_read, options={"platform": "", "environment": "PROD"})

@@ -119,7 +119,7 @@ class DatahubFile:
 
 
 def _read_small(files: Sequence[File], model: Model, progress: Progress) -> Reading:
-    """The same of small files, in this process."""
+    """Reads small files in this process."""
     lines = [line for number, file in enumerate(files) for line in _read(number, file, model)]
     refuse_errors((line.place, line.error) for line in lines if line.error is not None)
     ignored = Counter(_ignored_reason(line) for line in lines)
@@ -139,7 +139,7 @@ def _read_small(files: Sequence[File], model: Model, progress: Progress) -> Read
 
 
 def _ignored_reason(line: _Line) -> str:
-    """What a line is that means nothing here; empty for one that means something."""
+    """The reason why a line is ignored; empty for one that is read."""
     write = line.write
     if write is None:
         return line.ignored or ""
@@ -221,12 +221,12 @@ def replayer(settings: tuple[tuple[str, str], ...]) -> Callable[[Batches], Batch
     def run(groups: Batches) -> Batches:
         model = _model(settings)
         for batch in groups:
-            yield from batches(_replayed(batch.column(0).to_pylist(), model))
+            yield from batches(_replay_groups(batch.column(0).to_pylist(), model))
 
     return run
 
 
-def _replayed(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> Iterator[Row]:
+def _replay_groups(groups: Iterable[Sequence[Mapping[str, Any]]], model: Model) -> Iterator[Row]:
     for group in groups:
         writes_in_order = [
             Write(

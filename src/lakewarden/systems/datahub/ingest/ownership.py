@@ -61,7 +61,7 @@ _PLAIN = "^[ -~]*$"
 _SCOPED_FLAGS = re.compile(r"\(\?([a-zA-Z]*)(?:-[a-zA-Z]*)?:")
 _OCTAL = re.compile(r"\\[1-7][0-7]{2}")
 _COLUMNS = ("type", "name", "owner_kind", "owner_name")
-_GIVEN = ", ".join(f"{column} string" for column in _COLUMNS)
+_MATCHED = ", ".join(f"{column} string" for column in _COLUMNS)
 _SEMANTICS: Mapping[str, object] = {OVERWRITE: None, PATCH: None}
 _OWNERS_TYPE = "array<struct<kind: string, name: string>>"
 
@@ -102,7 +102,7 @@ def rules_of(file: Path, spark: SparkSession, semantics: str | None) -> Ownershi
 
 
 def read(path: Path, semantics: str | None = None) -> Ownership:
-    """The rules in a file; `semantics` counts instead of what it says.
+    """The rules in a file; `semantics` overrides the setting in it.
 
     Raises `BadInput` with file, field and expectation.
     """
@@ -148,7 +148,7 @@ def _rule(section: Section) -> Rule:
         raise BadInput(f"no regular expression: {error}", where=where) from None
     if compiled.flags & re.VERBOSE:
         raise BadInput("expected no verbose pattern", where=where)
-    problem = read_otherwise(pattern)
+    problem = java_difference(pattern)
     if problem:
         raise BadInput(problem, where=where)
     owners = tuple(_owner(text, section) for text in section.texts("owners"))
@@ -156,10 +156,10 @@ def _rule(section: Section) -> Rule:
     return Rule(pattern, owners)
 
 
-def read_otherwise(pattern: str) -> str:
-    r"""What Java would take for something else in a pattern that both read; empty: nothing.
+def java_difference(pattern: str) -> str:
+    r"""The part of a pattern that Java reads differently; empty: none.
 
-    >>> read_otherwise(r"[^^](?x: b)"), read_otherwise(r"\(?x:"), read_otherwise(r"[]](?:x)")
+    >>> java_difference(r"[^^](?x: b)"), java_difference(r"\(?x:"), java_difference(r"[]](?:x)")
     ('expected no verbose pattern', '', '')
     """
     at, in_class = 0, False
@@ -237,7 +237,9 @@ def apply(owners: DataFrame, entities: DataFrame, ownership: Ownership) -> DataF
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     datasets = entities.filter(F.col("type") == _DATASET).select("type", "name")
-    assigned = _given(datasets, ownership).withColumn("ownership", F.lit(ownership.ownership))
+    assigned = _matched_owners(datasets, ownership).withColumn(
+        "ownership", F.lit(ownership.ownership)
+    )
     remaining = owners
     if ownership.semantics == PATCH:
         remaining = owners.join(assigned, ["type", "name", "owner_kind", "owner_name"], "left_anti")
@@ -246,8 +248,8 @@ def apply(owners: DataFrame, entities: DataFrame, ownership: Ownership) -> DataF
     return remaining.unionByName(assigned).dropDuplicates()
 
 
-def _given(datasets: DataFrame, ownership: Ownership) -> DataFrame:
-    """The owners that the rules give to datasets: type, name, kind and name of the owner."""
+def _matched_owners(datasets: DataFrame, ownership: Ownership) -> DataFrame:
+    """The owners of datasets by the rules: type, name, kind and name of the owner."""
     from pyspark.sql import functions as F  # noqa: N812 — as everybody calls it
 
     is_plain = F.col("name").rlike(_PLAIN)
@@ -265,7 +267,7 @@ def _given(datasets: DataFrame, ownership: Ownership) -> DataFrame:
     others = datasets.filter(~is_plain)
     if others.isEmpty():
         return by_java
-    return by_java.unionByName(others.mapInArrow(matcher(ownership), _GIVEN))
+    return by_java.unionByName(others.mapInArrow(matcher(ownership), _MATCHED))
 
 
 def matcher(

@@ -2,7 +2,7 @@
 
 Two kinds of record: a change event with a whole snapshot (`proposedSnapshot`: an entity and
 its aspects), and a change proposal (`entityUrn`, `changeType`, `aspectName`, `aspect`), also
-below a key `proposal`. Usage statistics, which the same files may hold, are passed over.
+below a key `proposal`. Usage statistics, which the same files may hold, are skipped.
 
 SOURCE: datahub reference 6.6 and 6.7; DataHub documentation, Metadata File source.
 """
@@ -41,7 +41,7 @@ class Write(NamedTuple):
 
 
 def writes(record: Record, name: str, model: Model) -> Iterator[Write | str]:
-    """The writes of a record of the file `name`, or what it is when it means nothing here.
+    """The writes of a record of the file `name`, or the reason why it is ignored.
 
     Raises `BadInput` with file, line, path, field and expectation for a malformed record.
     """
@@ -88,7 +88,7 @@ def _write(change: record.RecordChange) -> Write:
 
 
 def _checked_write(write: Write, value: Fields, model: Model) -> Write:
-    """The write with its value, if anybody needs it; reading it here finds its errors."""
+    """The write with its value, if a reader needs it; reading it here finds its errors."""
     if write.aspect not in meaning.READERS:
         return write
     entity = Entity(write.type, write.urn)

@@ -1,9 +1,9 @@
 """The writes of one entity, replayed in order, to its normalised rows.
 
-As on a DataHub server: the last write of an aspect counts; `CREATE` does not touch an aspect
-that is there, `CREATE_ENTITY` one of an entity that is there; a patch changes what is there;
-`DELETE` removes an aspect, or with the key aspect (or with none) the whole entity. An
-entity exists from its first write on, whatever aspects it loses again.
+As on a DataHub server: the last write of an aspect counts; `CREATE` does not change an existing
+aspect, `CREATE_ENTITY` none of an existing entity; a patch changes the stored value; `DELETE`
+removes an aspect, or with the key aspect (or with none) the whole entity. An entity exists from its
+first write on, even without aspects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import meaning, patch
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.fields import Fields
-from lakewarden.systems.datahub.aspects.policy import inactive
+from lakewarden.systems.datahub.aspects.policy import deactivated
 from lakewarden.systems.datahub.ingest.proposal import Write
 
 _POLICY = "dataHubPolicy"
@@ -56,7 +56,7 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
             continue
         entity = Entity(write.type, write.urn)
         if write.change is Change.DELETE:
-            if _is_whole(write):
+            if _deletes_entity(write):
                 state, place, was_deleted = {}, "", True
             else:
                 state.pop(write.aspect, None)
@@ -70,7 +70,7 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
         yield Row(DELETED, (entity.name,))
 
 
-def _is_whole(write: Write) -> bool:
+def _deletes_entity(write: Write) -> bool:
     """Whether the write deletes the entity: without an aspect, or with the key aspect."""
     return not write.aspect or write.aspect.casefold() == f"{write.type}key".casefold()
 
@@ -105,9 +105,9 @@ def _live_rows(
         if name in meaning.READERS and value is not None
         for row in meaning.rows(entity, name, Fields(value, at), at, model)
     ]
-    # A policy that is deleted softly is found by nobody, the original's engine included.
+    # No search finds a softly deleted policy, the original's engine included.
     removed = any(row.table == "attributes" and row.cells[2] == REMOVED for row in rows)
     for row in rows:
-        yield inactive(row) if removed and row.table == STATEMENTS else row
+        yield deactivated(row) if removed and row.table == STATEMENTS else row
     if removed and entity.type == _POLICY:
         yield Row(DELETED, (entity.name,))

@@ -1,1 +1,1 @@
-"""Search over a realm of entities that have URNs: what fits, of what the asker is shown."""
+"""Search over a realm of entities that have URNs, among those visible to the caller."""

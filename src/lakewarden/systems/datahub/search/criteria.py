@@ -1,8 +1,7 @@
-"""One criterion: which entities it fits.
+"""Evaluates criteria: the entities that match each one.
 
-What facts say is answered from them; what only aspects say, by the terms under which the store
-keeps it. A field that is not known here fits nothing. Values are compared as they are by EQUAL
-and IN, everything else is without case.
+Facts answer what they state; the terms in the store answer what only aspects state. An unknown
+field matches nothing. EQUAL and IN compare exactly, all other conditions ignore case.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _KEYWORD: Final = ".keyword"
 
 
 class Criteria:
-    """Answers criteria about one snapshot; `among` are the only ids that matter."""
+    """Evaluates criteria on one snapshot; results matter only within the ids `among`."""
 
     def __init__(self, index: Index, texts: Callable[[], Texts], among: BitMap) -> None:
         self._index = index
@@ -58,7 +57,7 @@ class Criteria:
         self._among = among
 
     def fitting(self, groups: Iterable[Iterable[Criterion]]) -> BitMap:
-        """What fits all criteria of some group; everything where there is no group."""
+        """The ids that match all criteria of any group; all ids without a group."""
         sets = [self._meeting_all(group) for group in groups]
         return BitMap.union(*sets) if sets else self._among
 
@@ -75,14 +74,14 @@ class Criteria:
         if field in _HAS:
             return self._with_field(_HAS[field], criterion)
         if field in LINKS:
-            return self._linked(self._index.links(field), criterion)
+            return self._by_link(self._index.links(field), criterion)
         if field.startswith(_STRUCTURED):
-            return self._structured(field.removeprefix(_STRUCTURED), criterion)
+            return self._by_property(field.removeprefix(_STRUCTURED), criterion)
         known = _FIELDS.get(field)
         if known is not None:
             return known(self, criterion)
         if field in searched.FIELDS:
-            return self._stated(field, criterion)
+            return self._by_aspect(field, criterion)
         return BitMap()
 
     def _with_field(self, field: str, criterion: Criterion) -> BitMap:
@@ -101,7 +100,7 @@ class Criteria:
             ids |= self._among - present
         return ids
 
-    def _linked(self, links: Links, criterion: Criterion) -> BitMap:
+    def _by_link(self, links: Links, criterion: Criterion) -> BitMap:
         if criterion.condition is Condition.EXISTS:
             return links.leading_to(links.distinct())
         return links.leading_to(self._targets(links, criterion))
@@ -117,17 +116,17 @@ class Criteria:
         return [id for id in checked(links.distinct()) if fits(links.name(id))]
 
     def _with_hierarchy(self, ids: Iterable[int], condition: Condition) -> BitMap:
-        """The ids, with what is below them, or above them, or both."""
-        tree, near = self._index.tree, BitMap()
+        """The ids with their descendants, their ancestors, or both."""
+        tree, related = self._index.tree, BitMap()
         for id in checked(ids):
-            near.add(id)
+            related.add(id)
             if condition in BELOW:
-                near |= tree.subtree(id)
+                related |= tree.subtree(id)
             if condition in ABOVE:
-                near.update(tree.ancestors(id))
-        return near
+                related.update(tree.ancestors(id))
+        return related
 
-    def _structured(self, name: str, criterion: Criterion) -> BitMap:
+    def _by_property(self, name: str, criterion: Criterion) -> BitMap:
         attribute = f"{PROPERTY}{name}"
         fits = comparison(criterion)
         ids = BitMap()
@@ -138,7 +137,7 @@ class Criteria:
                 ids.add(id)
         return ids
 
-    def _stated(self, field: str, criterion: Criterion) -> BitMap:
+    def _by_aspect(self, field: str, criterion: Criterion) -> BitMap:
         """A field that only aspects state."""
         exists = [Term(field_term(field))]
         match criterion.condition:
@@ -147,17 +146,17 @@ class Criteria:
             case _ if field == "description":
                 return self._scan(field, criterion)
             case Condition.EQUAL | Condition.IN:
-                return self._texts().having([self._terms(field, criterion, folded=False)])
+                return self._texts().having([self._by_terms(field, criterion, folded=False)])
             case Condition.IEQUAL:
-                return self._texts().having([self._terms(field, criterion, folded=True)])
+                return self._texts().having([self._by_terms(field, criterion, folded=True)])
             case _:
                 return self._scan(field, criterion)
 
-    def _terms(self, field: str, criterion: Criterion, *, folded: bool) -> list[Term]:
+    def _by_terms(self, field: str, criterion: Criterion, *, folded: bool) -> list[Term]:
         return [Term(value_term(field, value, folded=folded)) for value in criterion.values]
 
     def _scan(self, field: str, criterion: Criterion) -> BitMap:
-        """What fits, by looking through all that have the field."""
+        """The ids that match, by a comparison of every entity with the field."""
         present = self._texts().having([[Term(field_term(field))]]) & self._among
         fits = comparison(criterion)
         stated = self._texts().aspects(present)
@@ -169,7 +168,7 @@ class Criteria:
             ]
         )
 
-    def _urn(self, criterion: Criterion) -> BitMap:
+    def _by_urn(self, criterion: Criterion) -> BitMap:
         tree = self._index.tree
         if criterion.condition is Condition.EXISTS:
             return self._among
@@ -179,7 +178,7 @@ class Criteria:
         fits = comparison(criterion)
         return BitMap([id for id in checked(self._among) if fits(tree.names[id])])
 
-    def _name(self, criterion: Criterion) -> BitMap:
+    def _by_name(self, criterion: Criterion) -> BitMap:
         if criterion.condition is Condition.EXISTS:
             return self._among
         fits = comparison(criterion)
@@ -191,7 +190,7 @@ class Criteria:
         names = self._texts().names(among)
         return BitMap([id for id, name in checked(names.items()) if fits(name)])
 
-    def _type(self, criterion: Criterion) -> BitMap:
+    def _by_type(self, criterion: Criterion) -> BitMap:
         if criterion.condition is Condition.EXISTS:
             return self._among
         values = tuple(_type_word(value) for value in criterion.values)
@@ -199,7 +198,7 @@ class Criteria:
         kinds = (kind for kind in self._index.tree.kinds if kind and fits(_type_word(kind)))
         return self._index.of_types(tuple(kinds))
 
-    def _platform(self, criterion: Criterion) -> BitMap:
+    def _by_platform(self, criterion: Criterion) -> BitMap:
         column = self._index.urns.platforms
         values = tuple(_platform_urn(value, criterion.condition) for value in criterion.values)
         platforms = Criterion("platform", values, criterion.condition)
@@ -207,13 +206,13 @@ class Criteria:
             ids = BitMap.union(BitMap(), *(column.having(value) for value in values))
         else:
             ids = self._attribute_values(column.texts, column.numbered, platforms)
-        return ids | self._stated("platform", platforms)
+        return ids | self._by_aspect("platform", platforms)
 
-    def _environment(self, criterion: Criterion) -> BitMap:
+    def _by_environment(self, criterion: Criterion) -> BitMap:
         environments = self._index.urns.environments
         ids = self._attribute_values(environments.texts, environments.numbered, criterion)
         if criterion.field == "env":
-            ids |= self._stated("env", criterion)
+            ids |= self._by_aspect("env", criterion)
         return ids
 
     def _attribute_values(
@@ -229,11 +228,11 @@ class Criteria:
     def _soft_deleted(self, criterion: Criterion) -> BitMap:
         return self._flag(self._index.removed, criterion)
 
-    def _path(self, criterion: Criterion) -> BitMap:
-        """What is found by browsing to a path, however deep, whatever the condition.
+    def _by_browse_path(self, criterion: Criterion) -> BitMap:
+        """The ids below a browse path at any depth; the condition is ignored.
 
         A path is names behind a `␟` each, or a container alone. What has a path of its own is
-        found by that, everything else by the containers that it lies in.
+        found by that, everything else by its containers.
         """
         own = self._texts().having([[Term(field_term(_PATH))]]) if self._among else BitMap()
         links = self._index.links("container")
@@ -250,7 +249,7 @@ class Criteria:
         return ids & self._index.tree.stored
 
     def _contained(self, container: str) -> BitMap:
-        """What lies in a container, however deep."""
+        """The ids in a container, at any depth."""
         links = self._index.links("container")
         named = list(links.find(container))
         inner = self._with_hierarchy(named, Condition.DESCENDANTS_INCL)
@@ -260,14 +259,14 @@ class Criteria:
 _PATH: Final = "browsePathV2"
 
 _FIELDS: Final[dict[str, Callable[[Criteria, Criterion], BitMap]]] = {
-    "_entityType": Criteria._type,
-    _PATH: Criteria._path,
-    "env": Criteria._environment,
-    "name": Criteria._name,
-    "origin": Criteria._environment,
-    "platform": Criteria._platform,
+    "_entityType": Criteria._by_type,
+    _PATH: Criteria._by_browse_path,
+    "env": Criteria._by_environment,
+    "name": Criteria._by_name,
+    "origin": Criteria._by_environment,
+    "platform": Criteria._by_platform,
     "removed": Criteria._soft_deleted,
-    "urn": Criteria._urn,
+    "urn": Criteria._by_urn,
 }
 
 KNOWN: Final = frozenset((*_SAME, *_HAS, *LINKS, *_FIELDS, *searched.FIELDS))
@@ -284,7 +283,7 @@ def _platform_urn(value: str, condition: Condition) -> str:
 
 
 def comparison(criterion: Criterion) -> Callable[[str], bool]:
-    """Whether a text fits one of the values."""
+    """A test whether a text matches one of the values."""
     values = criterion.values
     folded = [value.casefold() for value in values]
     match criterion.condition:

@@ -1,4 +1,4 @@
-"""Facets: of what is found, how many have each value of a field."""
+"""Facets: how many results have each value of a field."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MOST: Final = 20
 
 
 class Count(NamedTuple):
-    """A value of a field, and how many of what is found have it."""
+    """A value of a field, and how many results have it."""
 
     value: str
     number: int
 
 
 class Facet(NamedTuple):
-    """A field with its values, those first that most have."""
+    """A field with its values, the most frequent first."""
 
     field: str
     counts: Sequence[Count]
@@ -51,9 +51,11 @@ class Facets:
     def of(self, field: str, ids: BitMap, most: int = MOST) -> Facet:
         """The facet of a field over these ids; without values where it is none of `FACETS`."""
         name = field.removesuffix(".keyword")
-        counted = [count for count in self._count_links(name, ids) if count.number and count.value]
-        counted.sort(key=lambda count: (-count.number, count.value))
-        return Facet(field, counted[:most])
+        result_counts = [
+            count for count in self._count_links(name, ids) if count.number and count.value
+        ]
+        result_counts.sort(key=lambda count: (-count.number, count.value))
+        return Facet(field, result_counts[:most])
 
     def _count_links(self, field: str, ids: BitMap) -> Iterable[Count]:
         if field == "_entityType":
@@ -61,7 +63,7 @@ class Facets:
             ids_by_kind = ((kind, self._index.of_type(kind)) for kind in kinds)
             return [Count(kind, ids.intersection_cardinality(own)) for kind, own in ids_by_kind]
         if field == "platform":
-            return self._platforms(ids)
+            return self._platform_counts(ids)
         if field in ("origin", "env"):
             return self._attribute_counts(self._index.urns.environments, ids)
         if field == "removed":
@@ -71,17 +73,17 @@ class Facets:
             links = self._index.links(field)
             counts = links.counts(ids, len(self._index.tree))
             return [Count(links.name(target), count) for target, count in counts.items()]
-        return self._stated(field, ids) if field in FACETS else []
+        return self._aspect_counts(field, ids) if field in FACETS else []
 
     def _attribute_counts(self, column: TextColumn, ids: BitMap) -> list[Count]:
         return [Count(text, count) for text, count in column.counts(ids).items()]
 
-    def _platforms(self, ids: BitMap) -> list[Count]:
+    def _platform_counts(self, ids: BitMap) -> list[Count]:
         """Those of the URNs, and those that aspects state of what has none in its URN."""
         platforms = self._index.urns.platforms
         counts = platforms.counts(ids)
-        silent = counts.pop("", 0)
-        if silent:
+        without_platform = counts.pop("", 0)
+        if without_platform:
             unnamed = ids & platforms.numbered(0)
             known = {text for text in platforms.texts if text}
             known.update(self._index.tree.names[id] for id in self._index.of_type("dataPlatform"))
@@ -91,7 +93,7 @@ class Facets:
                 counts[platform] = counts.get(platform, 0) + len(has & stated)
         return [Count(text, count) for text, count in counts.items() if text.startswith(PLATFORM)]
 
-    def _stated(self, field: str, ids: BitMap) -> list[Count]:
+    def _aspect_counts(self, field: str, ids: BitMap) -> list[Count]:
         """A field that only aspects state; nothing is returned where too many have it."""
         has = self._texts().having([[Term(field_term(field))]]) & ids
         if len(has) > LOOKED_THROUGH:

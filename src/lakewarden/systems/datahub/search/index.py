@@ -1,4 +1,4 @@
-"""A snapshot made ready to be searched: its columns, links and order, each worked out once."""
+"""The search index of a snapshot: its columns, links and order, each computed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMEMBERED: Final = 200
 
 
 class Index:
-    """What is looked at of one snapshot."""
+    """The columns, links and order of one snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.coded = snapshot.coded
@@ -40,14 +40,14 @@ class Index:
         return known
 
     def remember(self, key: object, ids: BitMap) -> None:
-        """Keeps an answer of the store for as long as the snapshot lasts, or until many came."""
+        """Caches an answer of the store while the snapshot lasts, up to a bound."""
         if len(self.remembered) >= REMEMBERED:
             self.remembered.clear()
         self.remembered[key] = ids
 
     @cached_property
     def urns(self) -> Urns:
-        """What the URNs say."""
+        """The columns of the URNs."""
         return Urns.of(self.tree)
 
     @cached_property
@@ -57,7 +57,7 @@ class Index:
 
     @cached_property
     def removed(self) -> BitMap:
-        """What is deleted softly."""
+        """The softly deleted entities."""
         stated: Mapping[int, Mapping[str, tuple[str, ...]]] = self.coded.attributes
         return BitMap([id for id, own in stated.items() if own.get(REMOVED) == ("true",)])
 

@@ -1,7 +1,7 @@
-"""Lineage: what something is made of, or what is made of it, followed from hop to hop.
+"""Lineage: upstream or downstream entities, followed hop by hop.
 
-It is followed through entities that the asker is shown, and through nothing else: what lies
-behind a hidden one is hidden with it. An entity counts for the fewest hops that lead to it.
+It is followed only through entities that are visible to the caller: entities behind a hidden one
+are hidden too. The degree of an entity is the fewest hops that lead to it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ MOST: Final = 10_000
 """Entities that are found at most; where there are more, the answer is partial."""
 
 MOST_PATHS: Final = 10
-"""Ways to one entity that are told."""
+"""The most paths to one entity in a reply."""
 
 _BY_HAND: Final = "UI"
 
 Shown = Callable[[Iterable[Entity]], Collection[Entity]]
-"""Those of some entities that the asker is shown."""
+"""The visible ones of some entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Period:
         """
         if (self.start is None and self.end is None) or is_by_hand(properties):
             return True
-        times = [time for time in (made(properties)[0], changed(properties)[0]) if time]
+        times = [
+            time for time in (created_stamp(properties)[0], changed_stamp(properties)[0]) if time
+        ]
         first, last = self.start or 0, self.end
         return not times or any(first <= time and (last is None or time <= last) for time in times)
 
@@ -54,19 +56,19 @@ Stamp = tuple[int | None, str | None]
 """When, in milliseconds since the epoch, and the URN of by whom."""
 
 
-def made(properties: Mapping[str, Any]) -> Stamp:
+def created_stamp(properties: Mapping[str, Any]) -> Stamp:
     """When an edge was made."""
     return _stamp(properties, "created")
 
 
-def changed(properties: Mapping[str, Any]) -> Stamp:
+def changed_stamp(properties: Mapping[str, Any]) -> Stamp:
     """When an edge was last changed; `auditStamp` is the name that datasets have for it."""
     stamp = _stamp(properties, "lastModified")
     return stamp if stamp != (None, None) else _stamp(properties, "auditStamp")
 
 
 def is_by_hand(edge_properties: Mapping[str, Any]) -> bool:
-    """Whether somebody drew an edge."""
+    """Whether a person drew the edge."""
     properties = without_avro_type(edge_properties.get("properties"))
     return (
         isinstance(properties, Mapping) and without_avro_type(properties.get("source")) == _BY_HAND
@@ -96,7 +98,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What is followed: how far, of each hop how many, and what does not count as one."""
+    """The bounds of an exploration: hops, entities of a hop, and entities that count as no hop."""
 
     way: Lineage
     hops: int = MOST_HOPS
@@ -113,7 +115,7 @@ class Exploration:
     is_partial: bool = False
 
     def paths(self, entity: Entity) -> list[list[Entity]]:
-        """Shortest ways to an entity, from where the lineage begins, both ends among them."""
+        """Shortest paths to an entity from the start of the lineage, including both ends."""
         paths: list[list[Entity]] = []
         begun = [[entity]]
         while begun and len(paths) < MOST_PATHS:
@@ -126,17 +128,17 @@ class Exploration:
 
 
 def follow(neighbours: Neighbours, start: Entity, walk: Walk, shown: Shown) -> Exploration:
-    """The lineage of an entity, itself not among it; nothing where the asker is not shown it."""
+    """The lineage of an entity without itself; empty where it is hidden from the caller."""
     exploration = Exploration({start: Reached(start, 0)})
     hop = [start] if start in shown([start]) else []
     for degree in range(1, walk.hops + 1):
         if not hop or exploration.is_partial:
             break
-        hop = _hop(neighbours, walk, shown, exploration, hop, degree)
+        hop = _next_hop(neighbours, walk, shown, exploration, hop, degree)
     return exploration
 
 
-def _hop(
+def _next_hop(
     neighbours: Neighbours,
     walk: Walk,
     shown: Shown,
@@ -144,8 +146,8 @@ def _hop(
     hop: list[Entity],
     degree: int,
 ) -> list[Entity]:
-    """The entities of the next hop, from which it goes on."""
-    on: list[Entity] = []
+    """The entities of the next hop, from which the exploration continues."""
+    next_hop: list[Entity] = []
     while hop and not exploration.is_partial:
         check()
         for entity in hop[walk.most_of_hop :] if walk.most_of_hop is not None else ():
@@ -158,22 +160,22 @@ def _hop(
         for entity in hop:
             exploration.reached[entity].is_explored = True
             for step in steps[entity]:
-                if step.other in visible and walk.period.has(step.said):
-                    _reach(exploration, walk, entity, step, degree, on, ignored)
+                if step.other in visible and walk.period.has(step.properties):
+                    _take_step(exploration, walk, entity, step, degree, next_hop, ignored)
         hop = ignored
-    return on
+    return next_hop
 
 
-def _reach(
+def _take_step(
     exploration: Exploration,
     walk: Walk,
     via: Entity,
     step: Step,
     degree: int,
-    on: list[Entity],
+    next_hop: list[Entity],
     ignored: list[Entity],
 ) -> None:
-    """Takes one step. What does not count as a hop is followed within this one."""
+    """Takes one step. Ignored entities are followed within the same hop."""
     other = step.other
     known = exploration.reached.get(other)
     if known is None:
@@ -181,6 +183,6 @@ def _reach(
             exploration.is_partial = True
             return
         known = exploration.reached[other] = Reached(other, degree, walk.is_ignored(other))
-        (ignored if known.is_ignored else on).append(other)
+        (ignored if known.is_ignored else next_hop).append(other)
     if known.degree == degree and via not in known.before:
         known.before.append(via)

@@ -1,6 +1,6 @@
-"""What entities are linked to, as pairs of numbers: tags, owners, domains, containers.
+"""Links of entities as pairs of numbers: tags, owners, domains, containers.
 
-One pair for each entity and each thing that it is linked to, in two arrays side by side.
+One pair for each entity and each of its targets, in two parallel arrays.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Ints = NDArray[np.int32]
 
 
 class Links(NamedTuple):
-    """Pairs; `name` gives what the second number stands for, `find` the numbers of a name.
+    """Pairs; `name` gives the name of a target's number, `find` the numbers of a name.
 
-    `are_entities`: what is linked to is an id of the tree.
+    `are_entities`: targets are ids of the tree.
     """
 
     sources: Ints
@@ -47,9 +47,9 @@ class Links(NamedTuple):
             return {}
         among = np.zeros(size, dtype=bool)
         among[np.asarray(ids.to_array(), dtype=np.int64)] = True
-        counted = np.bincount(self.targets[among[self.sources]])
-        hit = np.flatnonzero(counted)
-        return dict(zip(hit.tolist(), counted[hit].tolist(), strict=True))
+        target_counts = np.bincount(self.targets[among[self.sources]])
+        hit = np.flatnonzero(target_counts)
+        return dict(zip(hit.tolist(), target_counts[hit].tolist(), strict=True))
 
 
 def related(coded: Coded, kind: str) -> Links:
@@ -60,7 +60,7 @@ def related(coded: Coded, kind: str) -> Links:
 def owners(coded: Coded) -> Links:
     """The owners, whatever the way of owning."""
     principals = coded.memberships.principals
-    sources, targets = _once(*_pairs(coded.owners))
+    sources, targets = _distinct_pairs(*_pairs(coded.owners))
     by_name: dict[str, list[int]] = {}
     for id in np.unique(targets).tolist():
         by_name.setdefault(principals[id].name, []).append(id)
@@ -76,18 +76,18 @@ def owners(coded: Coded) -> Links:
 def containers(coded: Coded) -> Links:
     """The container in which an entity directly is."""
     sources, targets = _pairs(coded.relations["container"])
-    placed_sources, placed_targets = _placed(coded, "container")
-    free = ~np.isin(placed_sources, sources)
+    placed_sources, placed_targets = _placed_in(coded, "container")
+    unrelated = ~np.isin(placed_sources, sources)
     both = (
-        np.concatenate((sources, placed_sources[free])),
-        np.concatenate((targets, placed_targets[free])),
+        np.concatenate((sources, placed_sources[unrelated])),
+        np.concatenate((targets, placed_targets[unrelated])),
     )
     return _entities(coded, *both)
 
 
-def placed(coded: Coded, type: str) -> Links:
+def placements(coded: Coded, type: str) -> Links:
     """The place in which an entity is, if that is of the type."""
-    return _entities(coded, *_placed(coded, type))
+    return _entities(coded, *_placed_in(coded, type))
 
 
 def products(coded: Coded) -> Links:
@@ -106,7 +106,7 @@ def _entities(coded: Coded, sources: Ints, targets: Ints) -> Links:
     return Links(sources, targets, lambda id: tree.names[id], find, are_entities=True)
 
 
-def _placed(coded: Coded, type: str) -> tuple[Ints, Ints]:
+def _placed_in(coded: Coded, type: str) -> tuple[Ints, Ints]:
     tree = coded.tree
     above = tree.above
     code = tree.codes.get(type, -1)
@@ -121,14 +121,14 @@ def _pairs(edges: Edges) -> tuple[Ints, Ints]:
     if edges.changed:
         unchanged = ~np.isin(sources, np.fromiter(edges.changed, np.int32))
         more = [(s, target) for s, pairs in edges.changed.items() for target, _ in pairs]
-        late = np.array(more, dtype=np.int32).reshape(-1, 2)
-        sources = np.concatenate((sources[unchanged], late[:, 0]))
-        targets = np.concatenate((targets[unchanged], late[:, 1]))
+        changed_pairs = np.array(more, dtype=np.int32).reshape(-1, 2)
+        sources = np.concatenate((sources[unchanged], changed_pairs[:, 0]))
+        targets = np.concatenate((targets[unchanged], changed_pairs[:, 1]))
     return sources, targets
 
 
-def _once(sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
-    """Each pair once: who owns a thing in two ways is one owner."""
+def _distinct_pairs(sources: Ints, targets: Ints) -> tuple[Ints, Ints]:
+    """Each pair once: an owner of two ownership types counts once."""
     if not len(sources):
         return sources, targets
     pairs = np.unique(np.stack((sources, targets), axis=1), axis=0)
@@ -141,8 +141,8 @@ LINKS: Final[dict[str, Callable[[Coded], Links]]] = {
     "domains": lambda coded: related(coded, "domain"),
     "glossaryTerms": lambda coded: related(coded, "term"),
     "owners": owners,
-    "parentDomain": lambda coded: placed(coded, "domain"),
-    "parentNode": lambda coded: placed(coded, "glossaryNode"),
+    "parentDomain": lambda coded: placements(coded, "domain"),
+    "parentNode": lambda coded: placements(coded, "glossaryNode"),
     "platformInstance": lambda coded: related(coded, "platform_instance"),
     "tags": lambda coded: related(coded, "tag"),
 }

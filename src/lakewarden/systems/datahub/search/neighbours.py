@@ -21,15 +21,15 @@ _OPPOSITE: Final = {
 
 
 class Step(NamedTuple):
-    """An edge as it is seen from one of its ends: the other end, and what is said of the edge."""
+    """An edge as it is seen from one of its ends: the other end, and the edge's properties."""
 
     type: str
     other: Entity
-    said: Mapping[str, Any]
+    properties: Mapping[str, Any]
 
 
 class Neighbours:
-    """What edges lead to and from, in one snapshot of a realm; whatever the asker may see.
+    """Edges in one snapshot of a realm, without regard to what the caller may see.
 
     Each document is read once. Raises `LimitExceeded` where too many would have to be.
     """
@@ -53,7 +53,7 @@ class Neighbours:
         return self._steps([entity], types, None, lambda edge: edge.type in types)[entity]
 
     def beside(self, entities: Sequence[Entity], way: Lineage) -> dict[Entity, list[Step]]:
-        """What is next to each of the entities in their lineage, each once, in order."""
+        """The direct neighbours of each of the entities in its lineage, each once, in order."""
         back = _OPPOSITE[way]
         return self._steps(
             *(entities, edges.LINEAGE),
@@ -75,22 +75,22 @@ class Neighbours:
         }
         ids = BitMap()
         if leads_on is not None:
-            ids |= self._leading_on(entities)
+            ids |= self._outgoing_edges(entities)
         if leads_back is not None:
             ids |= self._with_term(
                 edges.term(type, entity.name) for entity in entities for type in types
             )
         for edge in self._steps_of(ids):
             if leads_on is not None and edge.source in by_name and leads_on(edge):
-                _take(steps_by_entity[by_name[edge.source]], edge, edge.target)
+                _add_step(steps_by_entity[by_name[edge.source]], edge, edge.target)
             if leads_back is not None and edge.target in by_name and leads_back(edge):
-                _take(steps_by_entity[by_name[edge.target]], edge, edge.source)
+                _add_step(steps_by_entity[by_name[edge.target]], edge, edge.source)
         return {
             entity: [steps[key] for key in sorted(steps)]
             for entity, steps in steps_by_entity.items()
         }
 
-    def _leading_on(self, entities: Iterable[Entity]) -> BitMap:
+    def _outgoing_edges(self, entities: Iterable[Entity]) -> BitMap:
         known = (self._tree.find(entity) for entity in entities)
         ids = BitMap([id for id in known if id is not None])
         columns = [
@@ -105,14 +105,14 @@ class Neighbours:
     def _steps_of(self, ids: BitMap) -> Iterator[Edge]:
         unread = BitMap([id for id in ids if id not in self._stated])
         for id, aspects in self._texts.aspects(unread).items() if unread else ():
-            self._stated[id] = list(edges.stated(self._tree.entity(id), aspects))
+            self._stated[id] = list(edges.stated_edges(self._tree.entity(id), aspects))
         for id in ids:
             yield from self._stated[id]
 
 
-def _take(steps: dict[tuple[str, Entity], Step], edge: Edge, urn: str) -> None:
-    """Keeps a step; one that says something before one that says nothing."""
+def _add_step(steps: dict[tuple[str, Entity], Step], edge: Edge, urn: str) -> None:
+    """Adds a step; one with properties replaces one without."""
     other, problem = target(urn, frozenset())
     key = (edge.type, other)
-    if not problem and (key not in steps or not steps[key].said):
-        steps[key] = Step(edge.type, other, edge.said)
+    if not problem and (key not in steps or not steps[key].properties):
+        steps[key] = Step(edge.type, other, edge.properties)

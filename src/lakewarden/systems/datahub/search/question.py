@@ -1,4 +1,4 @@
-"""What is asked of a search: words, criteria, an order, a page."""
+"""The input of a search: words, criteria, an order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ABOVE = frozenset({Condition.ANCESTORS_INCL, Condition.RELATED_INCL})
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One field and what it should be like; `negated`: it should not be."""
+    """A condition on one field; `negated`: its opposite."""
 
     field: str
     values: tuple[str, ...]
@@ -84,12 +84,12 @@ class Question:
 
     @property
     def looks_at_removed(self) -> bool:
-        """Whether what is deleted softly may fit."""
+        """Whether softly deleted entities may match."""
         criteria = (c for any_of in self.filters for group in any_of for c in group)
         return self.removed or any(criterion.field == "removed" for criterion in criteria)
 
     def check(self) -> None:
-        """Raises `BadInput` and `LimitExceeded` where more is asked than is looked for."""
+        """Raises `BadInput` and `LimitExceeded` for more words or values than a search may have."""
         if not self.query.strip().startswith(URN):
             check_search(self.query, self.query_field)
         criteria = [c for any_of in self.filters for group in any_of for c in group]

@@ -38,13 +38,13 @@ class Ranks:
         self._settled = tree.stored - tree.displaced
         with _LOCK:
             known = _CUTS.setdefault(tree.lineage, {})
-        cuts = {id: self._cut(id, known.get(id)) for id in tree.stored & tree.displaced}
+        cuts = {id: self._new_cut(id, known.get(id)) for id in tree.stored & tree.displaced}
         with _LOCK:
             known.update(cuts)
         self._late = sorted(cuts, key=lambda id: cuts[id][0])
         self._cuts = [cuts[id][1] for id in self._late]
 
-    def _cut(self, id: int, known: _Cut | None) -> _Cut:
+    def _new_cut(self, id: int, known: _Cut | None) -> _Cut:
         key = self._tree.key(id)
         if known is not None and known[0] == key:
             return known
@@ -64,7 +64,7 @@ class Ranks:
     def page(self, ids: BitMap, start: int, count: int) -> list[int]:
         """The ids from the `start`-th on, `count` of them at most."""
         settled = ids & self._settled
-        late, places = self._merged(ids, settled)
+        late, places = self._merge_displaced(ids, settled)
         end = min(start + count, len(settled) + len(late))
         first, last = bisect_left(places, start), bisect_left(places, end)
         ids_of_page = list(settled[start - first : max(end - last, start - first)])
@@ -73,15 +73,15 @@ class Ranks:
         return ids_of_page
 
     def after(self, ids: BitMap, key: Key) -> int:
-        """How many of the ids come no later than the key."""
+        """How many of the ids sort up to the key, itself included."""
         settled = ids & self._settled
         behind = self._settled_before(key)
         before = settled.rank(behind - 1) if behind else 0
-        late, _ = self._merged(ids, settled)
+        late, _ = self._merge_displaced(ids, settled)
         keys = [self._tree.key(id) for id in late]
         return before + bisect_right(keys, key)
 
-    def _merged(self, ids: BitMap, settled: BitMap) -> tuple[list[int], list[int]]:
+    def _merge_displaced(self, ids: BitMap, settled: BitMap) -> tuple[list[int], list[int]]:
         """The displaced ids in order, and the places that they have among all of them."""
         late: list[int] = []
         places: list[int] = []

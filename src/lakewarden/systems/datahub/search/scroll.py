@@ -1,8 +1,8 @@
-"""Where a scroll goes on: opaque to callers, good for the one question it came from.
+"""The position of a scroll: opaque to callers, valid for the one question it came from.
 
-It holds the place of the last entity shown, in the order of the question, so that what was added
-or removed meanwhile is neither shown twice nor makes anything else be missed. What a caller is
-shown is decided for every page again, so a place that somebody makes up opens nothing.
+It holds the position of the last returned entity in the order of the question, so that entities
+added or removed meanwhile cause neither duplicates nor gaps. Visibility is decided anew for every
+page, so a forged position discloses nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REFUSED: Final = "the scroll id is none of this question; start without one"
 
 
 class ScrollPosition(NamedTuple):
-    """The last entity shown: the part of the order that it is in, and its key there."""
+    """The last returned entity: its part of the order, and its key there."""
 
     part: int
     key: tuple[Name, ...]
@@ -42,13 +42,13 @@ def _plain(value: object) -> object:
 
 
 def scroll_id(digest: str, place: ScrollPosition) -> str:
-    """The scroll id of a place."""
+    """The scroll id of a position."""
     text = json.dumps([_VERSION, digest, place.part, place.key], separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
 
 def read_scroll_id(text: str, digest: str) -> ScrollPosition:
-    """The place of a scroll id. Raises `BadInput` for one that is not of this question."""
+    """The position of a scroll id. Raises `BadInput` for one of another question."""
     try:
         if len(text) > _LONGEST:
             raise ValueError

@@ -1,8 +1,7 @@
-"""The search itself: what fits among what the asker is shown, in order, a page of it.
+"""The search: the matches among the entities visible to the caller, in order, by pages.
 
-Everything is a set of ids until the page: totals and facets are those of the whole set that the
-asker is shown, and a page is always full. Where no words and no aspects are asked about, the
-store is not.
+Results are sets of ids until the page: totals and facets cover all visible results, and a page is
+always full. The store is queried only for words and aspects.
 
 Order, unless the question names one: what has all the words for its name, then what has them in
 its name, then everything else; within each the canonical order of the kernel.
@@ -31,12 +30,12 @@ SORTABLE: Final = ("_entityType", "_score", "name", "origin", "platform", "urn")
 """The fields by which results are sorted; `_score` is the usual order."""
 
 Visible = Callable[[str], BitMap]
-"""The stored entities of a type that the asker is shown."""
+"""The visible stored entities of a type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the results; `place` is where to go on, None behind the last."""
+    """Some of the results; `place` is the position of the next page, None after the last."""
 
     entities: tuple[Entity, ...]
     total: int
@@ -44,7 +43,7 @@ class Page:
 
 
 class Search:
-    """A question under way. Raises `BadInput` and `LimitExceeded` when it is asked too much."""
+    """One search. Raises `BadInput` and `LimitExceeded` where it asks for too much."""
 
     def __init__(
         self, index: Index, texts: Callable[[], Texts], visible: Visible, question: Question
@@ -58,7 +57,7 @@ class Search:
 
     @cached_property
     def among(self) -> BitMap:
-        """All of the types that the asker is shown, before words and criteria."""
+        """All visible entities of the types, before words and criteria."""
         shown = [
             self._visible(type) & self._index.of_type(type)
             for type in dict.fromkeys(self._question.types)
@@ -68,7 +67,7 @@ class Search:
 
     @cached_property
     def parts(self) -> Sequence[BitMap]:
-        """The results, in parts of which each comes behind the one before."""
+        """The results in ordered parts: each part sorts after the one before."""
         query = parse_query(self._question.query)
         if query is None:
             return [self._filtered(self.among)]
@@ -90,7 +89,7 @@ class Search:
     def page(self, start: int, count: int) -> Page:
         """Results from the `start`-th on."""
         if self._is_sorted:
-            return self._of_sorted(start, count)
+            return self._sorted_page(start, count)
         ids: list[int] = []
         skipped, place = start, None
         for number, part in enumerate(self.parts):
@@ -106,9 +105,9 @@ class Search:
         return self._page(ids, start + len(ids), place)
 
     def after(self, place: ScrollPosition, count: int) -> Page:
-        """Results behind a place."""
+        """Results after a position."""
         if self._is_sorted:
-            return self._of_sorted(self._resume_index(place), count)
+            return self._sorted_page(self._resume_index(place), count)
         if place.part >= len(self.parts):
             return Page((), len(self.results), None)
         before = sum(len(part) for part in self.parts[: place.part])
@@ -132,7 +131,7 @@ class Search:
         entities = tuple(self._index.tree.entity(id) for id in ids)
         return Page(entities, total, place if ids and end < total else None)
 
-    def _of_sorted(self, start: int, count: int) -> Page:
+    def _sorted_page(self, start: int, count: int) -> Page:
         ids = self._sorted[start : start + count]
         end = start + len(ids)
         place = ScrollPosition(end, self._index.tree.key(ids[-1])) if ids else None
@@ -140,7 +139,7 @@ class Search:
 
     @cached_property
     def _sorted(self) -> list[int]:
-        """All results in the order asked for; those alike in order of their URNs."""
+        """All results in the requested order; ties in order of their URNs."""
         tree = self._index.tree
         ids = sorted(self.results, key=lambda id: tree.names[id])
         for order in reversed(self._question.order):

@@ -17,12 +17,12 @@ class _Terms:
 
     def terms(self, entity: Entity, document: Document | None) -> Indexed:
         if document is None:
-            return searched.by_name(entity)
+            return searched.name_terms(entity)
         aspects: dict[str, Any] = {
             name: aspect.value for name, aspect in stored_aspects(document).items()
         }
         values = {name: value for name, value in aspects.items() if isinstance(value, dict)}
-        return searched.indexed(entity, values)
+        return searched.index_entry(entity, values)
 
 
 SEARCH: Final = _Terms()

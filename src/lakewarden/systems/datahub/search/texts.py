@@ -1,4 +1,4 @@
-"""What the store says: which entities have some terms, and the names that people see.
+"""Queries of the store: the entities with some terms, and display names.
 
 The store knows entities by its own ids; which of ours these are is looked up, for few of them
 each time, for many once for a numbering.
@@ -46,7 +46,7 @@ class Texts:
         self.index = index
 
     def having(self, clauses: Clauses) -> BitMap:
-        """The ids of what has of every clause one of the terms."""
+        """The ids of the entities with one of the terms of every clause."""
         # Not every revision makes a snapshot: descriptions alone make none.
         key = (self.reading.revision, tuple(map(tuple, clauses)))
         known = self.index.remembered.get(key)
@@ -57,11 +57,11 @@ class Texts:
         return known
 
     def prepare(self) -> None:
-        """Reads what long answers need, so that the first of them does not wait for it."""
-        self._all()
+        """Reads what long answers need in advance, so that the first of them does not wait."""
+        self._all_places()
 
     def names(self, ids: BitMap) -> dict[int, str]:
-        """The names that people see of these, by id."""
+        """The display names of these, by id."""
         tree = self.index.tree
         if len(ids) <= FEW:
             entities = {tree.entity(id): id for id in ids}
@@ -70,14 +70,14 @@ class Texts:
             rows = self.reading.shown_names(self._realm, list(place))
             names_by_id = {place[number]: name for number, name in rows}
         else:
-            numbers, names = _apart(self.reading.shown_names(self._realm))
+            numbers, names = _columns_of(self.reading.shown_names(self._realm))
             places = self._places_or_none(numbers).tolist()
             names_by_id = {id: name for id, name in zip(places, names, strict=True) if id in ids}
         missing = (id for id in ids if id not in names_by_id)
         return names_by_id | {id: name_in_urn(tree.entity(id)) for id in missing}
 
     def aspects(self, ids: BitMap) -> Mapping[int, Mapping[str, Any]]:
-        """The aspects as they are kept, by id. Raises `LimitExceeded` for too many."""
+        """The aspects as they are stored, by id. Raises `LimitExceeded` for too many."""
         if len(ids) > LOOKED_THROUGH:
             raise LimitExceeded(
                 f"more than {LOOKED_THROUGH} entities would have to be looked through;"
@@ -102,17 +102,17 @@ class Texts:
         """Our id for each of these, -1 where it is none of ours."""
         if len(numbers) <= FEW:
             return self._lookup(numbers)
-        places = _at(self._all(), numbers)
+        places = _ids_at(self._all_places(), numbers)
         late = np.flatnonzero(places < 0)
-        if len(late) > FEW and len(late) > self._of_others(numbers[late]):
-            return _at(self._all(anew=True), numbers)
+        if len(late) > FEW and len(late) > self._count_foreign(numbers[late]):
+            return _ids_at(self._all_places(anew=True), numbers)
         if 0 < len(late) <= FEW:
             places[late] = self._lookup(numbers[late])
         return places
 
-    def _of_others(self, numbers: NDArray[np.int64]) -> int:
+    def _count_foreign(self, numbers: NDArray[np.int64]) -> int:
         """How many of these were there, and none of ours, when everything was read."""
-        known, _ = self._all()
+        known, _ = self._all_places()
         return int((numbers <= (known[-1] if len(known) else -1)).sum())
 
     def _lookup(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -123,8 +123,8 @@ class Texts:
             id_by_number[number] = -1 if id is None else id
         return np.fromiter((id_by_number.get(n, -1) for n in numbers.tolist()), np.int64)
 
-    def _all(self, *, anew: bool = False) -> _Places:
-        """Everything that is stored: made once for a numbering."""
+    def _all_places(self, *, anew: bool = False) -> _Places:
+        """The ids of all stored entities: computed once for a numbering."""
         tree = self.index.tree
         with _LOCK:
             known = _KNOWN.get(tree.lineage)
@@ -134,13 +134,13 @@ class Texts:
 
     def _read_all(self) -> _Places:
         tree = self.index.tree
-        numbers, entities = _apart(self.reading.stored(self._realm))
+        numbers, entities = _columns_of(self.reading.stored(self._realm))
         ours = np.fromiter((-1 if id is None else id for id in map(tree.find, entities)), np.int64)
         order = np.argsort(numbers)
         return numbers[order], ours[order]
 
 
-def _at(places: _Places, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ids_at(places: _Places, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Our id for each of these, -1 where it is not among the places."""
     known, ours = places
     if not len(known):
@@ -149,6 +149,6 @@ def _at(places: _Places, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(known[at] == numbers, ours[at], -1)
 
 
-def _apart(rows: Iterable[tuple[int, Any]]) -> tuple[NDArray[np.int64], list[Any]]:
+def _columns_of(rows: Iterable[tuple[int, Any]]) -> tuple[NDArray[np.int64], list[Any]]:
     pairs = list(rows)
     return np.fromiter((row[0] for row in pairs), np.int64), [row[1] for row in pairs]

@@ -1,6 +1,6 @@
-"""What URNs say of entities, as columns: their platforms and their environments.
+"""Columns from the URNs of entities: their platforms and their environments.
 
-The columns of one numbering are made once, and grow with what is added to it.
+The columns of one numbering are computed once, and extended with added entities.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class TextColumn:
 
     def counts(self, ids: BitMap) -> dict[str, int]:
         """How many of the ids have each text; those without one count under the empty text."""
-        counted = np.bincount(self.codes[np.asarray(ids.to_array(), dtype=np.int64)])
-        hit = np.flatnonzero(counted).tolist()
-        return {self.texts[number]: int(counted[number]) for number in hit}
+        number_counts = np.bincount(self.codes[np.asarray(ids.to_array(), dtype=np.int64)])
+        hit = np.flatnonzero(number_counts).tolist()
+        return {self.texts[number]: int(number_counts[number]) for number in hit}
 
 
 class Urns:
@@ -65,14 +65,14 @@ class Urns:
 
     @staticmethod
     def of(tree: Tree) -> Urns:
-        """The columns of a tree, those of an earlier one with what is new."""
+        """The columns of a tree, extended from those of an earlier one."""
         with _LOCK:
             known = _KNOWN.get(tree.lineage)
             if known is None or known.names is not tree.names:
                 # A tree that grew from the same one, another way, gives other names to its ids.
                 if known is not None and tree.names[: len(known.names)] != known.names:
                     known = None
-                known = _KNOWN[tree.lineage] = _continued(known, tree)
+                known = _KNOWN[tree.lineage] = _extend_columns(known, tree)
             return known
 
 
@@ -80,17 +80,19 @@ _LOCK: Final = threading.Lock()
 _KNOWN: WeakKeyDictionary[Lineage, Urns] = WeakKeyDictionary()
 
 
-def _continued(known: Urns | None, tree: Tree) -> Urns:
+def _extend_columns(known: Urns | None, tree: Tree) -> Urns:
     if known is None:
         known = Urns(
             [], TextColumn([""], np.zeros(0, np.int32)), TextColumn([""], np.zeros(0, np.int32))
         )
     read = [_read(urn) for urn in tree.names[len(known.names) :]]
-    platforms = _grown(known.platforms, [platform for platform, _ in read])
-    return Urns(tree.names, platforms, _grown(known.environments, [place for _, place in read]))
+    platforms = _extend_column(known.platforms, [platform for platform, _ in read])
+    return Urns(
+        tree.names, platforms, _extend_column(known.environments, [place for _, place in read])
+    )
 
 
-def _grown(column: TextColumn, texts: Sequence[str]) -> TextColumn:
+def _extend_column(column: TextColumn, texts: Sequence[str]) -> TextColumn:
     numbers = dict(column.numbers)
     for text in dict.fromkeys(texts):
         numbers.setdefault(text, len(numbers))

@@ -1,4 +1,4 @@
-"""A realm made ready for its first search, which would otherwise wait for columns to be made."""
+"""Warm-up of a realm: its first search would otherwise wait for the columns."""
 
 from __future__ import annotations
 

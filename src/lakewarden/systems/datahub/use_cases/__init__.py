@@ -1,1 +1,1 @@
-"""What only this system does, on top of the use cases that every system has."""
+"""Use cases of this system only, beside those that every system has."""

@@ -1,16 +1,16 @@
-"""Whether a user of DataHub may come in at all, before anything is asked.
+"""Account status: whether a user of DataHub is admitted, before any authorization.
 
 | turned away                          | what says it                                  |
 |--------------------------------------|-----------------------------------------------|
 | removed                              | `removed` of the aspect `status`              |
 | suspended                            | `status` of the aspect `corpUserStatus`       |
-| not there, where that is enforced    | no entity in the realm, nobody in its directory |
+| missing, where that is enforced      | no entity in the realm, none in its directory |
 
-The system's own account is never turned away, and the root user is always there: it may still
-be suspended or removed.
+The system's own account is always admitted, and the root user always exists: it may still be
+suspended or removed.
 
-SOURCE: datahub reference 3.5, `ActorContext.isActive`. CHOICE: who is in the realm's directory
-is there, although nobody wrote an aspect of it: `docs/decisions/0015`.
+SOURCE: datahub reference 3.5, `ActorContext.isActive`. CHOICE: a user of the realm's directory
+exists, even without an aspect: `docs/decisions/0015`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SAYING: Final = ("status", "corpUserStatus")
 def refusal_of(
     user: str, status: Mapping[str, Any], user_status: Mapping[str, Any], *, is_there: bool = True
 ) -> str:
-    """Why the user of this URN may do nothing at all; empty for one who may."""
+    """The reason why the user of this URN is not admitted; empty for an admitted one."""
     if user == SYSTEM:
         return ""
     if status.get("removed") is True:

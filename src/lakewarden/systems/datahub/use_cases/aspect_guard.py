@@ -1,9 +1,9 @@
-"""What writing an aspect takes by what it gives, whichever way the write came.
+"""The rights that writing an aspect takes beside that to the entity, for every kind of write.
 
-The right to write the entity, or to make the edit, is asked elsewhere. Beside that the model
-declares rights of their own for aspects that give something: roles, memberships, the content of
-a data product, a logical parent, tags that a policy may be limited to. Proposals and the edits
-of pages both come through here, so that no path leads round them.
+The right to write the entity, or to make the edit, is checked elsewhere. The model declares further
+rights for aspects that grant something: roles, memberships, the content of a data product, a
+logical parent, tags that a policy may be limited to. Proposals and the edits of pages both use this
+guard, so that no path bypasses it.
 
 SOURCE: datahub reference 3.8, 5.1, 6.9.
 """
@@ -22,7 +22,7 @@ from lakewarden.service import timeseries
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import patch
-from lakewarden.systems.datahub.aspects.facts import Placed, stated, stored
+from lakewarden.systems.datahub.aspects.facts import Placement, stated_facts, stored_facts
 from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.rendering import is_immutable
 from lakewarden.systems.datahub.use_cases import aspects
@@ -58,7 +58,7 @@ class Switches:
 
 
 class NotAllowed(WardenError):
-    """A change, and with it all that was to be done with it, is refused. Nothing is written."""
+    """A change is refused, with all others of the same transaction. Nothing is written."""
 
     def __init__(self, request: Request, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class NotAllowed(WardenError):
 
 
 class Guard:
-    """Asks about one entity, on the state of the write that is under way."""
+    """Checks changes of one entity, on the state of the current write."""
 
     def __init__(
         self, transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches
@@ -99,7 +99,7 @@ class Guard:
         return not self._switches.rest or self._desk.decide(self._realm, request).allow
 
     def check_credential(self) -> None:
-        """Who changes what is kept of a token could pass it on, or keep it from being revoked."""
+        """Refuses changes of a stored token: they could pass it on, or prevent its revocation."""
         if self._entity.type == CREDENTIAL:
             self.ask("token.manage")
 
@@ -121,9 +121,9 @@ class Guard:
     ) -> None:
         """Raises `NotAllowed` unless the caller may change the aspect from one value to another.
 
-        What makes a query is asked about with the right to make it (`is_there` False). `domains`
-        is that aspect as the same batch writes it; a data product is then of these domains. A
-        logical parent is asked about even where it stays, as the original does on every way.
+        The content of a new query is checked with the right to create it (`is_there` False).
+        `domains` is that aspect as the same batch writes it; a data product is then of these
+        domains. A logical parent is checked even where it stays, as in the original.
         """
         if old == new and aspect != "logicalParent":
             return
@@ -135,7 +135,7 @@ class Guard:
             case "groupMembership" | "nativeGroupMembership":
                 self._check_groups(aspect, old, new)
             case "querySubjects" if is_there:
-                self.ask("query.create", lists={"subjects": self.named(aspect, "subject", new)})
+                self.ask("query.create", lists={"subjects": self.targets(aspect, "subject", new)})
             case "dataProductProperties":
                 self._check_product(old, new, domains)
             case "container" if is_there:
@@ -149,27 +149,27 @@ class Guard:
                 self._check_tags(aspect, old, new)
 
     def _check_groups(self, aspect: str, old: Value | None, new: Value | None) -> None:
-        """Who manages identities may put anybody anywhere; else each group is asked about."""
+        """A manager of identities may change all memberships; else each group is checked."""
         if self._allows(self.request("identity.manage", NO_RESOURCE)):
             return
         old_groups, new_groups = (
-            _groups(self._stated(aspect, old)),
-            _groups(self._stated(aspect, new)),
+            _group_names(self._stated_facts(aspect, old)),
+            _group_names(self._stated_facts(aspect, new)),
         )
         for name in sorted(old_groups ^ new_groups):
             self.ask("group.members.edit", Entity("corpGroup", name))
 
     def _check_product(self, old: Value | None, new: Value | None, domains: Value | None) -> None:
-        """A name that is new is a rename, also the first one."""
+        """A new name is a rename, even the first one."""
         beside = "" if domains is None else "_with_domains"
         lists: dict[str, tuple[Entity, ...]] = {}
         if domains is not None:
-            lists["domains"] = self.named("domains", "product_domain", domains)
+            lists["domains"] = self.targets("domains", "product_domain", domains)
         name = _name(new)
         if name is not None and name != _name(old):
             self.ask(f"data_product.rename{beside}", lists=lists)
-        old_assets = set(self._stored("dataProductProperties", "asset"))
-        new_assets = set(self.named("dataProductProperties", "asset", new))
+        old_assets = set(self._stored_targets("dataProductProperties", "asset"))
+        new_assets = set(self.targets("dataProductProperties", "asset", new))
         if old_assets != new_assets:
             lists["assets"] = tuple(sorted(old_assets ^ new_assets))
             self.ask(f"data_product.assets.change{beside}", lists=lists)
@@ -177,18 +177,18 @@ class Guard:
     def _check_place(
         self, operation: str, aspect: str, old: Value | None, new: Value | None
     ) -> None:
-        """What is left is asked about, and what is entered."""
+        """Checks the old parent and the new one."""
         for place in sorted(self._places(aspect, old) ^ self._places(aspect, new)):
             self.ask(operation, place)
 
     def _places(self, aspect: str, value: Value | None) -> set[Entity]:
-        """Where an entity lies by an aspect's value."""
-        facts = self._stated(aspect, value)
-        lying = {fact.parent for fact in facts if isinstance(fact, Placed)}
-        return lying | set(self.named(aspect, "container", value))
+        """The parents of an entity by an aspect's value."""
+        facts = self._stated_facts(aspect, value)
+        lying = {fact.parent for fact in facts if isinstance(fact, Placement)}
+        return lying | set(self.targets(aspect, "container", value))
 
     def _check_parent(self, new: Value | None) -> None:
-        parents = self.named("logicalParent", "logical_parent", new)
+        parents = self.targets("logicalParent", "logical_parent", new)
         if parents:
             self.ask("logical_parent.set", targets={"logical": parents[0]})
         else:
@@ -209,26 +209,26 @@ class Guard:
             tags = tuple(Entity("tag", tag) for tag in sorted(changed))
             self.ask(operation, subresources=tags)
 
-    def named(self, aspect: str, kind: str, value: Value | None) -> tuple[Entity, ...]:
+    def targets(self, aspect: str, kind: str, value: Value | None) -> tuple[Entity, ...]:
         """The entities to which the aspect's value leads by relations of a kind."""
-        facts = self._stated(aspect, value)
+        facts = self._stated_facts(aspect, value)
         edges = (fact for fact in facts if isinstance(fact, RelationRow) and fact.kind == kind)
         return tuple(sorted(edge.target for edge in edges))
 
-    def _stored(self, aspect: str, kind: str) -> Iterator[Entity]:
+    def _stored_targets(self, aspect: str, kind: str) -> Iterator[Entity]:
         snapshot = self._desk.realm(self._realm).matrix.snapshot
-        for fact in stored(self._entity, aspect, snapshot):
+        for fact in stored_facts(self._entity, aspect, snapshot):
             if isinstance(fact, RelationRow) and fact.kind == kind:
                 yield fact.target
 
-    def _stated(self, aspect: str, value: Value | None) -> frozenset[Any]:
+    def _stated_facts(self, aspect: str, value: Value | None) -> frozenset[Any]:
         if value is None:
             return frozenset()
         model = self._desk.realm(self._realm).system.model
-        return stated(self._entity, aspect, value, model, datahub)
+        return stated_facts(self._entity, aspect, value, model, datahub)
 
 
-def _groups(facts: Iterable[Any]) -> set[str]:
+def _group_names(facts: Iterable[Any]) -> set[str]:
     return {fact.of.name for fact in facts if isinstance(fact, MembershipRow)}
 
 

@@ -1,8 +1,7 @@
 """Versions of aspects, and writes that are made only where the version is the expected one.
 
 The original counts the versions of an aspect. Here an aspect also changes with the facts that it
-states, whoever changes them, so its version is a number made from its content: it is another one
-exactly where a reader would read something else.
+states, so its version is a number made from its content: it changes exactly where the content does.
 
 SOURCE: `ConditionalWriteValidator` of the original (`If-Version-Match`, -1 if there is none);
 `SystemMetadata.version` is a text there, so that other schemes can follow.
@@ -30,7 +29,7 @@ _DIGITS: Final = 13
 
 
 class VersionMismatch(WardenError):
-    """The aspect is not what the writer has read."""
+    """The aspect changed since the writer read it."""
 
 
 def version_of(aspect: Aspect | None) -> str:
@@ -42,7 +41,7 @@ def version_of(aspect: Aspect | None) -> str:
 
 
 def system_metadata(aspect: Aspect) -> dict[str, Any]:
-    """What came along with the aspect when it was written, with its version now."""
+    """The system metadata of the aspect, with its current version."""
     return {**aspect.system, "version": version_of(aspect)}
 
 

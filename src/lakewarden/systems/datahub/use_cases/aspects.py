@@ -1,8 +1,8 @@
-"""The aspects of DataHub's entities: read as they agree with what decides, written with it.
+"""The aspects of DataHub's entities: read and written together with the facts of the kernel.
 
-An aspect is kept as it was written. What it states (owners, domains, tags, groups, roles, a
-policy) are facts of the kernel, and every write of an aspect changes these in the same
-transaction; what is read states the facts that are stored, whoever changed them.
+An aspect is stored as it was written. It states facts of the kernel (owners, domains, tags, groups,
+roles, a policy), and every write of an aspect changes these in the same transaction; a reader gets
+the aspect with the facts that are stored, whoever changed them.
 
 Whether a caller may write is decided before (`lakewarden.systems.datahub.use_cases.proposals`).
 """
@@ -34,7 +34,13 @@ from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.aspects import keys, rendering
-from lakewarden.systems.datahub.aspects.facts import SHARED, Fact, Placed, stated, stored
+from lakewarden.systems.datahub.aspects.facts import (
+    SHARED,
+    Fact,
+    Placement,
+    stated_facts,
+    stored_facts,
+)
 from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.aspects.meaning import READERS
 from lakewarden.systems.datahub.aspects.record_names import is_timed
@@ -60,7 +66,7 @@ BLANKED: Final[Mapping[str, str]] = {"globalSettingsInfo": "clientSecret"}
 
 
 class Aspect(NamedTuple):
-    """An aspect as it is read. `system` and `created` are what came along when it was written."""
+    """An aspect as it is read. `system` and `created` are metadata of the write."""
 
     value: Value
     system: Value
@@ -68,7 +74,7 @@ class Aspect(NamedTuple):
 
 
 class Write(NamedTuple):
-    """An aspect to be written; `value` None: it is gone from now on."""
+    """An aspect to be written; `value` None: to be deleted."""
 
     entity: Entity
     aspect: str
@@ -94,7 +100,7 @@ def read(
 
 def is_there(entity: Entity, snapshot: Snapshot) -> bool:
     """Whether the entity is stored; a policy is wherever its statement is."""
-    return snapshot.coded.is_known(entity) or bool(stored(entity, POLICY, snapshot))
+    return snapshot.coded.is_known(entity) or bool(stored_facts(entity, POLICY, snapshot))
 
 
 def _aspects(entity: Entity, document: Document | None, snapshot: Snapshot) -> dict[str, Aspect]:
@@ -104,7 +110,7 @@ def _aspects(entity: Entity, document: Document | None, snapshot: Snapshot) -> d
     all_aspects |= {name: aspect for name, aspect in stored.items() if name not in SECRETS}
     for aspect in READERS:
         value = stored[aspect].value if aspect in stored else None
-        agreed = _read_as(entity, aspect, stored, snapshot)
+        agreed = _current_value(entity, aspect, stored, snapshot)
         if agreed is None:
             all_aspects.pop(aspect, None)
         elif agreed is not value:
@@ -125,26 +131,26 @@ def _own_facts(
     entity: Entity, aspect: str, written_aspects: Mapping[str, Aspect], snapshot: Snapshot
 ) -> frozenset[Fact]:
     """The stored facts that this aspect states, and not the other one of their kind."""
-    facts = stored(entity, aspect, snapshot)
+    facts = stored_facts(entity, aspect, snapshot)
     other = SHARED.get(aspect)
     if other is None or not facts:
         return facts
-    own = _stated(entity, aspect, written_aspects, snapshot)
+    own = _stated_facts(entity, aspect, written_aspects, snapshot)
     if aspect == _FIRST:
-        return facts - (_stated(entity, other, written_aspects, snapshot) - own)
+        return facts - (_stated_facts(entity, other, written_aspects, snapshot) - own)
     return facts & own
 
 
 _FIRST: Final = "groupMembership"
-"""The aspect to which memberships in groups count that nobody wrote as an aspect."""
+"""The aspect of memberships in groups that were not written as an aspect."""
 
 
-def _stated(
+def _stated_facts(
     entity: Entity, aspect: str, stored: Mapping[str, Aspect], snapshot: Snapshot
 ) -> frozenset[Fact]:
     if aspect not in stored:
         return frozenset()
-    return stated(entity, aspect, stored[aspect].value, snapshot.model, datahub)
+    return stated_facts(entity, aspect, stored[aspect].value, snapshot.model, datahub)
 
 
 def write(
@@ -157,7 +163,7 @@ def write(
 ) -> None:
     """Writes aspects, in order, with the facts that they state. `actor` is the writer's URN.
 
-    An entity that does not exist is added, and so is one that another is said to lie in. Of an
+    An entity that does not exist is added, and so is one that is the parent of another. Of an
     aspect of values in time so many `values` are kept. Raises `BadInput` naming the field,
     `Conflict` and `LimitExceeded` as the kernel's changes do.
     """
@@ -206,14 +212,14 @@ class _Batch:
         self._added: set[Entity] = set()
 
     def flush(self) -> None:
-        """Makes the changes that wait."""
+        """Makes the pending changes."""
         if self._waiting:
             self._desk.change(self._realm, *self._waiting)
         self._waiting.clear()
         self._added.clear()
 
     def add(self, entity: Entity) -> None:
-        """Stores the entity, with those in which its name says that it lies."""
+        """Stores the entity, with the parents that its name gives."""
         is_known = self._desk.realm(self._realm).matrix.snapshot.coded.is_known
         if entity in self._added or is_known(entity):
             return
@@ -233,21 +239,21 @@ class _Batch:
                 self.flush()
                 names.clear()
             names |= {write.aspect} if other is None else {write.aspect, other}
-            before, after = self._facts(write, stored)
+            before, after = self._fact_changes(write, stored)
             for fact in sorted(after - before, key=repr):
-                if isinstance(fact, Placed):
+                if isinstance(fact, Placement):
                     self.add(fact.parent)
             self._waiting += _effects(entity, before, after)
         body = {name: _aspect_body(aspect) for name, aspect in stored.items()}
         self._waiting.append(DocumentChanged(entity, {**(document or {}), ASPECTS: body}))
 
-    def _facts(
+    def _fact_changes(
         self, write: Write, written_aspects: dict[str, Aspect]
     ) -> tuple[frozenset[Fact], frozenset[Fact]]:
         """The facts before and after an aspect is written, which joins `written_aspects`."""
         entity, aspect = write.entity, write.aspect
         snapshot = self._desk.realm(self._realm).matrix.snapshot
-        before = stored(entity, aspect, snapshot)
+        before = stored_facts(entity, aspect, snapshot)
         other = SHARED.get(aspect)
         after = frozenset[Fact]()
         if other is not None:
@@ -255,18 +261,20 @@ class _Batch:
         if write.value is None:
             written_aspects.pop(aspect, None)
             return before, after
-        if _read_as(entity, aspect, written_aspects, snapshot) == write.value:
+        if _current_value(entity, aspect, written_aspects, snapshot) == write.value:
             after |= before  # unchanged: also where facts say more than the aspect can
         else:
-            after |= stated(entity, aspect, write.value, snapshot.model, datahub)
-        written_aspects[aspect] = Aspect(_open(aspect, write.value), dict(write.system), self._time)
+            after |= stated_facts(entity, aspect, write.value, snapshot.model, datahub)
+        written_aspects[aspect] = Aspect(
+            _without_secrets(aspect, write.value), dict(write.system), self._time
+        )
         return before, after
 
 
-def _read_as(
+def _current_value(
     entity: Entity, aspect: str, stored: Mapping[str, Aspect], snapshot: Snapshot
 ) -> Value | None:
-    """What is read now of an aspect that states facts; None: there is none, or it states none."""
+    """The current value of an aspect that states facts; None: there is none, or it states none."""
     if aspect not in READERS:
         return None
     value = stored[aspect].value if aspect in stored else None
@@ -274,37 +282,37 @@ def _read_as(
     return rendering.consistent_value(entity, aspect, value, own, snapshot.model)
 
 
-def _open(aspect: str, value: Value) -> Value:
-    """The value without what is secret in it."""
+def _without_secrets(aspect: str, value: Value) -> Value:
+    """The value without its secrets."""
     secret = SECRETS.get(aspect)
     if secret:
         return {k: v for k, v in value.items() if k not in secret}
     blank = BLANKED.get(aspect)
-    return value if blank is None else {k: _blanked(v, blank) for k, v in value.items()}
+    return value if blank is None else {k: _blank_member(v, blank) for k, v in value.items()}
 
 
-def _blanked(value: Any, member: str) -> Any:
+def _blank_member(value: Any, member: str) -> Any:
     if isinstance(value, Mapping):
-        return {k: "" if k == member else _blanked(v, member) for k, v in value.items()}
-    return [_blanked(item, member) for item in value] if isinstance(value, list) else value
+        return {k: "" if k == member else _blank_member(v, member) for k, v in value.items()}
+    return [_blank_member(item, member) for item in value] if isinstance(value, list) else value
 
 
 def secret_in(aspect: str, value: Value) -> str | None:
-    """A member of the aspect's value that holds a secret, which would not be kept; None: none."""
+    """A member of the aspect's value that holds a secret, which cannot be stored; None: none."""
     for member in SECRETS.get(aspect, ()):
         if without_avro_type(value.get(member)):
             return member
     blank = BLANKED.get(aspect)
-    return None if blank is None or not _holds(value, blank) else blank
+    return None if blank is None or not _has_member(value, blank) else blank
 
 
-def _holds(value: Any, member: str) -> bool:
+def _has_member(value: Any, member: str) -> bool:
     if isinstance(value, Mapping):
         return any(
-            (k == member and bool(without_avro_type(v))) or _holds(v, member)
+            (k == member and bool(without_avro_type(v))) or _has_member(v, member)
             for k, v in value.items()
         )
-    return isinstance(value, list) and any(_holds(item, member) for item in value)
+    return isinstance(value, list) and any(_has_member(item, member) for item in value)
 
 
 def _aspect_body(aspect: Aspect) -> Value:
@@ -313,7 +321,7 @@ def _aspect_body(aspect: Aspect) -> Value:
 
 def _effects(entity: Entity, before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[Effect]:
     """The changes from some facts about an entity to others."""
-    yield from _of_attributes(before, after)
+    yield from _attribute_effects(before, after)
     for fact in sorted(before - after, key=repr):
         match fact:
             case RelationRow():
@@ -322,7 +330,7 @@ def _effects(entity: Entity, before: frozenset[Fact], after: frozenset[Fact]) ->
                 yield OwnerChanged(fact, False)
             case MembershipRow():
                 yield MembershipChanged(fact, False)
-            case Placed() if not any(isinstance(other, Placed) for other in after):
+            case Placement() if not any(isinstance(other, Placement) for other in after):
                 yield EntityMoved(entity, datahub.parent(entity))
             case Statement() if not any(isinstance(other, Statement) for other in after):
                 yield StatementRemoved(fact.id)
@@ -334,13 +342,13 @@ def _effects(entity: Entity, before: frozenset[Fact], after: frozenset[Fact]) ->
                 yield OwnerChanged(fact, True)
             case MembershipRow():
                 yield MembershipChanged(fact, True)
-            case Placed(_, parent):
+            case Placement(_, parent):
                 yield EntityMoved(entity, parent)
             case Statement():
                 yield StatementAdded(fact)
 
 
-def _of_attributes(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[Effect]:
+def _attribute_effects(before: frozenset[Fact], after: frozenset[Fact]) -> Iterator[Effect]:
     old, new = (
         {(f.entity, f.attribute): set[str]() for f in facts if isinstance(f, AttributeRow)}
         for facts in (before, after)
@@ -359,18 +367,18 @@ def drop(transaction: WriteTransaction, realm: str, entity: Entity) -> bool:
     snapshot = transaction.realm(realm).matrix.snapshot
     if not is_there(entity, snapshot):
         return False
-    governed = stored(entity, POLICY, snapshot)
+    governed = stored_facts(entity, POLICY, snapshot)
     effects: list[Effect] = [StatementRemoved(f.id) for f in governed if isinstance(f, Statement)]
-    effects += _acting(entity, snapshot)
+    effects += _membership_effects(entity, snapshot)
     if snapshot.coded.is_known(entity):
         effects.append(EntityDropped(entity))
     transaction.change(realm, *effects)
     return True
 
 
-def _acting(entity: Entity, snapshot: Snapshot) -> Iterator[Effect]:
-    """What a user, group or role was a member of is over with it."""
+def _membership_effects(entity: Entity, snapshot: Snapshot) -> Iterator[Effect]:
+    """The effects that end the memberships of a user, group or role."""
     for aspect in ("groupMembership", "roleMembership"):
-        for fact in sorted(stored(entity, aspect, snapshot), key=repr):
+        for fact in sorted(stored_facts(entity, aspect, snapshot), key=repr):
             if isinstance(fact, MembershipRow):
                 yield MembershipChanged(fact, False)

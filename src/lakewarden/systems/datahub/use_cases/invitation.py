@@ -1,10 +1,9 @@
-"""Invitations: words with which people sign up, and take the role that goes with them.
+"""Invitations: secrets with which people sign up and get the invitation's role.
 
-An invitation is good for a week, for whoever has the word, until another one takes its place.
-One that names a user is good for that name alone, and once: see
-`lakewarden.service.reserved_names`.
-Of the word its digest is kept, and, where there is a key for secrets, itself sealed, so that it
-can be shown again. Source: datahub reference 6.3.
+An invitation is valid for a week, for everybody who has the secret, until another one replaces it.
+One that names a user is valid for that name only, and once: see
+`lakewarden.service.reserved_names`. The digest of the secret is stored, and, where there is a key
+for secrets, the sealed secret, so that it can be shown again. Source: datahub reference 6.3.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from lakewarden.service.ports import Reading
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.write_transaction import WriteTransaction
 
-GOOD: Final = 7 * tokens.DAY
-"""How long an invitation is good, in seconds."""
+VALIDITY: Final = 7 * tokens.DAY
+"""How long an invitation is valid, in seconds."""
 
 SHOWN: Final = tokens.DAY
-"""One that is good for no longer than this is not shown again: there will be a new one."""
+"""One that is valid for no longer than this is not shown again but replaced."""
 
 _TYPE: Final = "inviteToken"
 
@@ -37,7 +36,7 @@ class Invitation(NamedTuple):
     user: str = ""
 
 
-def make(
+def create(
     transaction: WriteTransaction,
     realm: str,
     role: str,
@@ -46,7 +45,7 @@ def make(
     replaces: bool,
     user: str = "",
 ) -> str:
-    """A new invitation's word; with `replaces` earlier ones to the role are good no more.
+    """A new invitation's secret; with `replaces` earlier ones to the role are revoked.
 
     One for a `user` (a URN) takes the place of the one for the same user, and is not shown again.
     """
@@ -56,7 +55,7 @@ def make(
         if not credential.is_good(transaction.now) or (replaces and same):
             transaction.store.drop_credentials(realm, credential.entity)
     secret = tokens.new_text()
-    entity, until = _entity(secret), transaction.now + GOOD
+    entity, until = _entity(secret), transaction.now + VALIDITY
     transaction.store.put_credential(
         realm, Credential(entity, INVITATION, canonical({"role": role, "user": user}), until)
     )
@@ -67,10 +66,10 @@ def make(
     return secret
 
 
-def shown(
+def visible_secret(
     reading: Reading, realm: str, role: str, sealing: Sealing | None, now: float
 ) -> str | None:
-    """The word of an invitation to the role that is good for a while yet, if it can be shown."""
+    """The secret of an invitation to the role that stays valid for a while, if it can be shown."""
     if sealing is None:
         return None
     for credential in reading.credentials(realm, INVITATION):
@@ -83,15 +82,15 @@ def shown(
 
 
 def find(reading: Reading, realm: str, secret: str, now: float) -> Invitation | None:
-    """The invitation that has this word, if it is good."""
+    """The invitation with this secret, if it is valid."""
     credential = reading.credential(realm, _entity(secret), INVITATION)
     if credential is None or not credential.is_good(now):
         return None
     return _read(credential)
 
 
-def named(reading: Reading, realm: str, now: float) -> list[str]:
-    """The URNs of the users whom invitations that are good name."""
+def reserved_users(reading: Reading, realm: str, now: float) -> list[str]:
+    """The URNs of the users that valid invitations name."""
     valid = (
         credential
         for credential in reading.credentials(realm, INVITATION)
@@ -101,13 +100,13 @@ def named(reading: Reading, realm: str, now: float) -> list[str]:
 
 
 def use(transaction: WriteTransaction, realm: str, invited: Invitation) -> None:
-    """One that names a user is good no more once it was taken."""
+    """Ends an invitation that names a user, which is valid once."""
     if invited.user:
         transaction.store.drop_credentials(realm, invited.entity)
 
 
 def _entity(secret: str) -> Entity:
-    """What an invitation is found by: nobody who sees it learns the word."""
+    """The entity of an invitation, by the digest of its secret."""
     return Entity(_TYPE, f"urn:li:{_TYPE}:{tokens.digest(secret)}")
 
 

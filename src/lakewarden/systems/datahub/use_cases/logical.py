@@ -1,6 +1,6 @@
-"""Logical parents of DataHub's datasets: set with their columns, and cleared, as one act.
+"""Logical parents of DataHub's datasets: set and cleared together with their columns.
 
-What can be a parent is said in `lakewarden.systems.datahub.use_cases.logical_parent`. SOURCE:
+`lakewarden.systems.datahub.use_cases.logical_parent` checks which parents there can be. SOURCE:
 datahub reference 5.1 and 6.9.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.facts import stored
+from lakewarden.systems.datahub.aspects.facts import stored_facts
 from lakewarden.systems.datahub.use_cases import aspects, logical_parent
 from lakewarden.systems.datahub.use_cases.aspect_guard import Guard, Switches
 from lakewarden.systems.datahub.use_cases.aspects import Value, Write
@@ -38,7 +38,9 @@ def link(
     for entity, above in parents.items():
         guard = Guard(transaction, realm, entity, switches)
         guard.ask("logical_parent.set", targets={"logical": above})
-    unlinked = [entity for entity in _linked(transaction, realm, child) if entity not in parents]
+    unlinked = [
+        entity for entity in _linked_entities(transaction, realm, child) if entity not in parents
+    ]
     for entity in unlinked:
         Guard(transaction, realm, entity, switches).ask("logical_parent.clear")
     writes = [Write(entity, LOGICAL, _value(entity, above)) for entity, above in parents.items()]
@@ -51,7 +53,10 @@ def unlink(
     transaction: WriteTransaction, realm: str, child: Entity, actor: Entity, switches: Switches
 ) -> None:
     """Takes the logical parent from a dataset and its columns. Raises `NotAllowed`."""
-    linked = [child, *(entity for entity in _linked(transaction, realm, child) if entity != child)]
+    linked = [
+        child,
+        *(entity for entity in _linked_entities(transaction, realm, child) if entity != child),
+    ]
     for entity in linked:
         Guard(transaction, realm, entity, switches).ask("logical_parent.clear")
     snapshot = transaction.realm(realm).matrix.snapshot
@@ -67,12 +72,12 @@ def _field(dataset: Entity, path: str) -> Entity:
     return datahub.parse("schemaField", f"urn:li:schemaField:({dataset.name},{path})")
 
 
-def _linked(transaction: WriteTransaction, realm: str, child: Entity) -> Iterator[Entity]:
+def _linked_entities(transaction: WriteTransaction, realm: str, child: Entity) -> Iterator[Entity]:
     """The dataset and those of its columns that have a logical parent."""
     snapshot = transaction.realm(realm).matrix.snapshot
     tree = snapshot.coded.tree
     id = tree.find(child)
     for below in () if id is None else tree.subtree(id):
         entity = tree.entity(below)
-        if stored(entity, LOGICAL, snapshot):
+        if stored_facts(entity, LOGICAL, snapshot):
             yield entity

@@ -1,7 +1,7 @@
-"""Which logical parents there can be: the one check of every way to write one.
+"""Which logical parents are valid: the one check for every way to write one.
 
 Datasets and columns are below datasets and columns, in any pair. The dataset of the parent belongs
-to a platform that says it is logical; a column that is a parent is there, and so is a column below
+to a platform that is declared logical; a column that is a parent exists, and so does a column below
 it. SOURCE: LogicalParentPlatformValidator, LogicalParentFieldPathValidator (which leaves a pair of
 a dataset and a column alone); datahub reference 6.9.
 """
@@ -17,7 +17,7 @@ from lakewarden.kernel.relations import RelationRow
 from lakewarden.names.canonical import quoted
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.facts import stated
+from lakewarden.systems.datahub.aspects.facts import stated_facts
 from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.use_cases import aspects
 from lakewarden.systems.datahub.use_cases.aspects import Aspect, Write
@@ -37,9 +37,9 @@ AspectsByEntity = Mapping[Entity, Mapping[str, Aspect]]
 
 
 def check(transaction: WriteTransaction, realm: str, writes: Iterable[Write]) -> None:
-    """Raises `BadInput` for a write of a parent that is none. Judged by what is stored.
+    """Raises `BadInput` for a write of an invalid parent, by the stored state.
 
-    To be called after authorization, for its errors show what is there.
+    To be called after authorization, for its errors disclose stored entities.
     """
     edges = [edge for write in writes if (edge := _edge(transaction, realm, write)) is not None]
     if not edges:
@@ -64,7 +64,7 @@ def _edge(transaction: WriteTransaction, realm: str, write: Write) -> tuple[Enti
     if write.aspect != LOGICAL or not write.value:
         return None
     model = transaction.realm(realm).system.model
-    for fact in stated(write.entity, LOGICAL, write.value, model, datahub):
+    for fact in stated_facts(write.entity, LOGICAL, write.value, model, datahub):
         if isinstance(fact, RelationRow):
             return write.entity, fact.target
     return None

@@ -1,13 +1,12 @@
-"""Users of DataHub who sign in with a password that is kept here.
+"""Users of DataHub who sign in with a password that is stored here.
 
-A password is good in its realm alone, as is the session that it opens. Whoever is not let in
-learns nothing but that: an unknown user, one without a password, a wrong password and somebody
-who was suspended are answered alike, after the same work.
+A password is valid in its realm only, as is the session that it opens. A refusal gives no reason:
+an unknown user, one without a password, a wrong password and a suspended user get the same reply,
+after the same work.
 
-Who is kept by the directory, and whoever has power by name, gets no password by signing up: the
-name is taken, and so is one that reads like it. A name that only policies, owners or memberships
-speak about is for an invitation that names it. The root user gets a password from the operator
-only.
+Users of the directory, and names with administrative power, get no password by signing up: the name
+is taken, and so is one that resembles it. A name that only policies, owners or memberships mention
+takes an invitation that names it. The root user gets a password from the operator only.
 
 Source: datahub reference 6.3; security reference, R-54, R-55.
 """
@@ -48,10 +47,10 @@ from lakewarden.systems.datahub.use_cases.aspects import Write
 from lakewarden.systems.datahub.use_cases.invitation import Invitation
 
 RESET_SECONDS: Final = tokens.DAY
-"""How long a word to choose a new password with is good."""
+"""How long a secret to choose a new password with is valid."""
 
 SERVICE: Final = "service_"
-"""What names of service accounts begin with: nobody signs up by such a name."""
+"""The prefix of names of service accounts: no user may sign up with such a name."""
 
 MAX_TEXT: Final = 200
 """Characters of a full name and of a title."""
@@ -62,11 +61,11 @@ _URN: Final = "urn:"
 
 
 class Refused(WardenError):
-    """Nobody is let in; says no more than that."""
+    """Signing in is refused, without a reason."""
 
 
 class Form(NamedTuple):
-    """What somebody signs up with; `user` is the URN."""
+    """The form of a sign-up; `user` is the URN."""
 
     user: str
     email: str
@@ -78,7 +77,7 @@ class Form(NamedTuple):
 
 
 def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | None:
-    """The hash of a user's password; None for whoever has none, or may not come in."""
+    """The hash of a user's password; None for a user without one, or one who is not admitted."""
     entity = Entity(TYPE, user)
     credential = reading.credential(realm_state.realm.name, entity, PASSWORD)
     values = aspects.read(reading, realm_state, [entity]).get(entity, {})
@@ -89,10 +88,10 @@ def password_of(reading: Reading, realm_state: RealmState, user: str) -> str | N
     return credential.value
 
 
-def enter(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> Issued:
+def open_session(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> Issued:
     """A session of a user whose password was compared with the hash.
 
-    Raises `Refused` where it is no longer the user's, or the user may no longer come in.
+    Raises `Refused` where it is no longer the user's, or the user is no longer admitted.
     """
     realm_state = transaction.realm(realm)
     if password_of(transaction.store, realm_state, user) != hashed:
@@ -101,13 +100,13 @@ def enter(transaction: WriteTransaction, realm: str, user: str, hashed: str) -> 
     return session.begin(transaction, realm, directory_name(realm_state.realm, user))
 
 
-def turn_down(transaction: WriteTransaction, realm: str, operation: str, user: str) -> None:
-    """Leaves a trace of somebody who did not have the right word."""
+def record_refusal(transaction: WriteTransaction, realm: str, operation: str, user: str) -> None:
+    """Records an attempt with a wrong password or secret in the audit trail."""
     _record(transaction, realm, operation, user, "deny", "credentials")
 
 
-def leave(transaction: WriteTransaction, realm: str) -> None:
-    """Ends the session with which the caller came, if it came with one."""
+def close_session(transaction: WriteTransaction, realm: str) -> None:
+    """Ends the session of the caller, if there is one."""
     own_session = session.of(transaction.state, transaction.actor)
     if own_session is not None and own_session.realm == realm:
         user = datahub.user_urn(own_session.user)
@@ -127,9 +126,9 @@ def check(
     now: float,
     reserved: Iterable[str] = (),
 ) -> None:
-    """Refuses a form that nobody can sign up with.
+    """Refuses an invalid form.
 
-    `reserved` are names of the directory that are somebody's in any case. Raises `BadInput`, and
+    `reserved` are names of the directory that are always taken. Raises `BadInput`, and
     `Conflict` for a name that is taken, or that the invitation does not give.
     """
     realm_state = state.realm(realm)
@@ -145,7 +144,7 @@ def check(
         raise Conflict("the invitation is for another name")
     if not may_claim(state, realm_state, form.user, reserved, invited=bool(invited.user)):
         raise Conflict(f"the name `{name}` is taken")
-    if not invited.user and _reads_like(name, invitation.named(reading, realm, now)):
+    if not invited.user and _resembles_any(name, invitation.reserved_users(reading, realm, now)):
         raise Conflict(f"the name `{name}` is taken")
 
 
@@ -165,10 +164,10 @@ def may_claim(
     *,
     invited: bool = False,
 ) -> bool:
-    """Whether somebody may become the user of this URN: see `lakewarden.service.reserved_names`.
+    """Whether a sign-up may claim the URN of a user: see `lakewarden.service.reserved_names`.
 
-    `invited`: by an invitation that names it. Then what is said in this realm of just this name
-    stands in nobody's way.
+    `invited`: by an invitation that names it. Then statements in this realm about exactly this name
+    do not reserve it.
     """
     name, directory = datahub.name_of(user), realm_state.realm.directory
     nobodys = (*map(datahub.name_of, _NOBODYS), ANONYMOUS, *reserved)
@@ -180,7 +179,7 @@ def may_claim(
     return not realms or (invited and realms == {realm_state.realm.name: {name}})
 
 
-def _reads_like(name: str, users: Iterable[str]) -> bool:
+def _resembles_any(name: str, users: Iterable[str]) -> bool:
     return folded_name(name) in {folded_name(datahub.name_of(user)) for user in users}
 
 
@@ -194,7 +193,7 @@ def sign_up(
 ) -> Issued:
     """Makes the user, with the role that the invitation gives, and opens a session.
 
-    Raises `Refused` where the invitation is good no more, and as `check` does.
+    Raises `Refused` where the invitation is no longer valid, and as `check` does.
     """
     invited = invitation.find(transaction.store, realm, secret, transaction.now)
     if invited is None:
@@ -226,10 +225,10 @@ def sign_up(
 # New passwords
 
 
-def let_choose(transaction: WriteTransaction, realm: str, user: str) -> str:
-    """A word with which the user may choose a new password, once, within a day.
+def start_reset(transaction: WriteTransaction, realm: str, user: str) -> str:
+    """A secret with which the user may choose a new password, once, within a day.
 
-    Raises `BadInput` for whoever has no password here.
+    Raises `BadInput` for a user without a password here.
     """
     entity = Entity(TYPE, user)
     if user in _NOBODYS or transaction.store.credential(realm, entity, PASSWORD) is None:
@@ -240,10 +239,10 @@ def let_choose(transaction: WriteTransaction, realm: str, user: str) -> str:
     return secret
 
 
-def who_may_choose(
+def user_of_reset(
     reading: Reading, realm_state: RealmState, secret: str, email: str, now: float
 ) -> str | None:
-    """The URN of the user whose word it is, called by its email address or its name."""
+    """The URN of the user of a reset secret, if the email address or the name agrees."""
     digest = tokens.digest(secret)
     for credential in reading.credentials(realm_state.realm.name, RESET):
         if credential.is_good(now) and hmac.compare_digest(credential.value, digest):
@@ -256,23 +255,25 @@ def who_may_choose(
     return None
 
 
-def choose(
+def finish_reset(
     transaction: WriteTransaction, realm: str, secret: str, email: str, hashed: str
 ) -> Issued:
-    """Gives the user of the word the new password, ends its sessions, and opens one.
+    """Gives the user of the secret the new password, ends its sessions, and opens one.
 
-    Raises `Refused` where the word is good no more, or the user may not come in.
+    Raises `Refused` where the secret is no longer valid, or the user is not admitted.
     """
     realm_state = transaction.realm(realm)
-    user = who_may_choose(transaction.store, realm_state, secret, email, transaction.now)
+    user = user_of_reset(transaction.store, realm_state, secret, email, transaction.now)
     if user is None or password_of(transaction.store, realm_state, user) is None:
         raise Refused("the word is not valid")
-    put(transaction, realm, user, hashed, "word")
+    set_password(transaction, realm, user, hashed, "word")
     return session.begin(transaction, realm, directory_name(realm_state.realm, user))
 
 
-def put(transaction: WriteTransaction, realm: str, user: str, hashed: str, why: str) -> None:
-    """Gives a user a password, in place of the one there is; sessions are over."""
+def set_password(
+    transaction: WriteTransaction, realm: str, user: str, hashed: str, why: str
+) -> None:
+    """Sets a user's password, and ends its sessions."""
     entity = Entity(TYPE, user)
     transaction.store.drop_credentials(realm, entity)
     transaction.store.put_credential(realm, Credential(entity, PASSWORD, hashed))
@@ -280,15 +281,15 @@ def put(transaction: WriteTransaction, realm: str, user: str, hashed: str, why: 
     _record(transaction, realm, "user.password", user, "allow", why, sessions_ended=ended)
 
 
-def known(realm_state: RealmState, name: str) -> str:
-    """The URN of somebody who may be given a password by the operator; raises `Unknown`."""
+def user_for_password(realm_state: RealmState, name: str) -> str:
+    """The URN of a user to whom the operator may give a password; raises `Unknown`."""
     user = datahub.user_urn(name)
     if user == SYSTEM or (user != ROOT and not is_known_user(realm_state, user)):
         raise Unknown("user", name)
     return user
 
 
-def forget(transaction: WriteTransaction, realm: str, user: str, why: str) -> bool:
+def remove_password(transaction: WriteTransaction, realm: str, user: str, why: str) -> bool:
     """Removes a user's password, and ends its sessions; False: there was none."""
     entity = Entity(TYPE, user)
     if transaction.store.credential(realm, entity, PASSWORD) is None:
@@ -299,7 +300,7 @@ def forget(transaction: WriteTransaction, realm: str, user: str, why: str) -> bo
     return True
 
 
-def among(reading: Reading, realm: str, entities: Iterable[Entity]) -> frozenset[Entity]:
+def with_password(reading: Reading, realm: str, entities: Iterable[Entity]) -> frozenset[Entity]:
     """Those of the entities that have a password here."""
     return reading.with_credential(realm, PASSWORD, list(entities))
 
@@ -312,9 +313,9 @@ def is_of_directory(state: State, realm_state: RealmState, user: str) -> bool:
 
 
 def end_tokens(transaction: WriteTransaction, realm: str, user: str) -> None:
-    """Ends all that is good in this realm alone of a user: who is gone comes with none of it.
+    """Revokes the tokens and sessions of a user that are valid in this realm only.
 
-    What is good elsewhere is the directory's.
+    The directory revokes those that are valid elsewhere.
     """
     realm_row = transaction.realm(realm).realm
     tokens = [

@@ -1,4 +1,4 @@
-"""What is to be done when an ownership type of DataHub is no more."""
+"""Clean-up after the deletion of an ownership type of DataHub."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 
 def forget(transaction: WriteTransaction, realm: str, urn: str) -> None:
-    """Who owned something by this type owns it by none from now on.
+    """Owners of this type become owners without a type.
 
     Policies for owners of some types do not count for them any more, those for all owners do.
     """

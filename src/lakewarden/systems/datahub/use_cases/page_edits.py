@@ -1,9 +1,9 @@
-"""Edits of DataHub's pages: each asks for its own operations, and is then written as aspects.
+"""Edits of DataHub's pages: each checks its own operations, and is then written as aspects.
 
-An edit says what it asks, what it puts and what it drops. All of it is asked on the state before
-the edit, so that no part of a batch opens the way to another; it is written together when the
-edit is finished, or not at all. What an aspect gives is asked about as for every other write of
-it (`lakewarden.systems.datahub.use_cases.aspect_guard`).
+An edit collects checks, writes and deletions. All checks use the state before the edit, so that no
+part of a batch enables another; all writes happen together when the edit finishes, or not at all.
+What an aspect grants is checked as for every other write of it
+(`lakewarden.systems.datahub.use_cases.aspect_guard`).
 
 SOURCE: datahub reference 5.1, 6.4, 6.9.
 """
@@ -29,7 +29,7 @@ _TECHNICAL: Final = "urn:li:ownershipType:__system__technical_owner"
 
 
 class Edit:
-    """One edit under way. `actor` is the caller as an entity."""
+    """An edit in progress. `actor` is the caller as an entity."""
 
     def __init__(
         self, transaction: WriteTransaction, realm: str, actor: Entity, switches: Switches
@@ -55,7 +55,7 @@ class Edit:
         return {"time": int(self._desk.now * 1_000), "actor": self.actor.name}
 
     def ask(self, operation: str, target: Entity = NO_RESOURCE, **parts: Unpack[Parts]) -> None:
-        """Goes on if the caller may; raises `NotAllowed`, and then the edit must be given up."""
+        """Raises `NotAllowed` unless the caller may; the edit must then be abandoned."""
         if not parts and (operation, target) in self._decided:
             return
         guard = Guard(self._desk, self._realm, target, self._switches)
@@ -85,7 +85,7 @@ class Edit:
         return self._read[entity].get(aspect, {})
 
     def has(self, entity: Entity, aspect: str) -> bool:
-        """Whether there is such an aspect, or will be."""
+        """Whether there is such an aspect after the edit so far."""
         self.read([entity])
         return aspect in self._put.get(entity, {}) or aspect in self._read[entity]
 
@@ -104,15 +104,15 @@ class Edit:
                 yield entity, stored.value.get(field)
 
     def put(self, entity: Entity, aspect: str, value: Value) -> None:
-        """The aspect will be this."""
+        """Sets the aspect."""
         self._put.setdefault(entity, {})[aspect] = value
 
     def drop(self, entity: Entity) -> None:
-        """The entity will be gone, and what refers to it will do so no more."""
+        """Deletes the entity, and the references to it."""
         self._dropped.append(entity)
 
     def own(self, entity: Entity, operation: str) -> None:
-        """The caller will own what it makes, where the operation says so."""
+        """Makes the caller the owner of a new entity, where the operation says so."""
         if OWNER in self.state.system.model.operations[operation].effects:
             owner = {
                 "owner": self.actor.name,

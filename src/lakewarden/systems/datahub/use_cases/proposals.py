@@ -1,6 +1,6 @@
-"""Proposed changes of DataHub's metadata: decided by what they touch, then written, or not at all.
+"""Proposed changes of DataHub's metadata: authorized, then all written or none.
 
-The one way by which an aspect can be written as such. A change takes the right to create or to
+The only way to write an aspect as such. A change takes the right to create or to
 change the entity, and beside that what `lakewarden.systems.datahub.use_cases.aspect_guard` asks
 for the aspect. The entity's type is that of its URN.
 
@@ -22,7 +22,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.aspects import domains, keys
 from lakewarden.systems.datahub.aspects.change import Change
 from lakewarden.systems.datahub.aspects.empty_records import initial_aspect
-from lakewarden.systems.datahub.aspects.patch import Begin, Patched
+from lakewarden.systems.datahub.aspects.patch import Begin, PatchedAspect
 from lakewarden.systems.datahub.aspects.record_names import check_name, is_known, is_timed
 from lakewarden.systems.datahub.use_cases import (
     account_status,
@@ -42,7 +42,7 @@ from lakewarden.systems.datahub.use_cases.aspects import Aspect, Value, Write
 from lakewarden.systems.datahub.use_cases.references import Reference
 
 _DECIDING: Final = frozenset(("querySubjects",))
-"""Aspects that say who may make an entity."""
+"""Aspects that decide who may create an entity."""
 
 
 class Proposal(NamedTuple):
@@ -70,11 +70,11 @@ def propose(
 ) -> list[Entity]:
     """Writes all of it, and returns the entities that were written.
 
-    `actor` is the caller as an entity. All is asked on the state before; an entity that is put
-    into domains is asked about there as well, and only there if it is new. Raises `NotAllowed` for
-    the first proposal that the caller may not make, `BadInput` for one that makes no sense,
-    `VersionMismatch` where an aspect has another version than expected; then the write must be
-    given up, for parts of it have been done.
+    `actor` is the caller as an entity. All checks use the state before; an entity that is put into
+    domains is checked there as well, and only there if it is new. Raises `NotAllowed` for the first
+    proposal that the caller may not make, `BadInput` for an invalid one, `VersionMismatch` where an
+    aspect has another version than expected; the write must then be abandoned, for parts of it are
+    done.
     """
     by_entity: dict[Entity, list[Proposal]] = {}
     for proposal in proposals:
@@ -82,12 +82,12 @@ def propose(
         by_entity.setdefault(proposal.entity, []).append(proposal)
     runs = [[list(run) for _, run in groupby(own, _removes)] for own in by_entity.values()]
     for together in zip_longest(*runs, fillvalue=()):
-        _take(transaction, realm, [run for run in together if run], actor, switches)
+        _apply_runs(transaction, realm, [run for run in together if run], actor, switches)
     return list(by_entity)
 
 
 def _check_aspect(proposal: Proposal, switches: Switches) -> None:
-    """Refuses an aspect that is not to be kept, whoever writes it. What is there may be deleted."""
+    """Refuses an aspect that must not be stored, for any writer. A stored one may be deleted."""
     if proposal.expected and is_timed(proposal.aspect):
         raise BadInput("values in time have no versions", where=proposal.where)
     if proposal.change is Change.DELETE:
@@ -100,17 +100,17 @@ def _check_aspect(proposal: Proposal, switches: Switches) -> None:
         )
 
 
-def _take(
+def _apply_runs(
     transaction: WriteTransaction,
     realm: str,
     runs: Iterable[Sequence[Proposal]],
     actor: Entity,
     switches: Switches,
 ) -> None:
-    """Removes or writes many entities, each of which stands in one of the runs.
+    """Removes or writes many entities, each of which is in one of the runs.
 
-    COST: every write makes a new state, so all is asked before all is written together. What can
-    be asked without applying a patch is asked first.
+    COST: every write makes a new state, so all checks come before all writes. Checks that need no
+    patch applied come first.
     """
     guarded: list[_Guarded] = []
     for run in runs:
@@ -148,7 +148,7 @@ def remove(transaction: WriteTransaction, realm: str, entity: Entity, switches: 
 def referring(
     transaction: WriteTransaction, realm: str, entity: Entity, switches: Switches, *, forget: bool
 ) -> list[Reference]:
-    """What refers to an entity, for those who may delete it; `forget`: no longer.
+    """The references to an entity, for callers who may delete it; `forget`: removes them.
 
     Raises `NotAllowed`.
     """
@@ -159,7 +159,7 @@ def referring(
 
 
 def _removes(proposal: Proposal) -> bool:
-    """Whether the whole entity is to go."""
+    """Whether a proposal deletes the whole entity."""
     if proposal.change is not Change.DELETE:
         return False
     key = keys.key_of(proposal.entity)
@@ -167,7 +167,7 @@ def _removes(proposal: Proposal) -> bool:
 
 
 class _Guarded:
-    """One entity of a batch: its proposals are made, asked about, and asked about once more."""
+    """One entity of a batch, whose proposals are checked before and after they are applied."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class _Guarded:
         return aspects.drop(self._desk, self._realm, self.entity)
 
     def _revoke(self) -> None:
-        """A token that is deleted is good no more."""
+        """Revokes a deleted token."""
         for token in self._desk.state.tokens.values():
             remaining = (
                 token.realm == self._realm and f"{CREDENTIAL_PREFIX}{token.id}" == self.entity.name
@@ -216,9 +216,9 @@ class _Guarded:
                 self._desk.change(people_of(token.directory), TokenChanged(token.id, None))
 
     def ask(self, before: Mapping[str, Aspect] | None) -> None:
-        """Asks for all that the proposals take of what is there (None: it is not).
+        """Checks the operations that the proposals take on the stored entity (None: there is none).
 
-        Of what the proposals leave, only what decides who may make the entity is worked out.
+        Only the aspects that decide who may create the entity are computed.
         """
         self._is_there = before is not None
         self._before = before or {}
@@ -226,36 +226,38 @@ class _Guarded:
         self._guard.check_credential()
         if self._asks_before:
             if not self._is_there:
-                self._apply(_DECIDING)
+                self._apply_aspects(_DECIDING)
             self._ask_all(self._operations, self._after)
         if self._is_seeded:
-            self._apply({"domains"})
+            self._apply_aspects({"domains"})
 
     def propose(self) -> None:
-        """Works out what the proposals leave of the aspects before them."""
-        self._apply(self._by_aspect)
+        """Applies the proposals to the aspects before them."""
+        self._apply_aspects(self._by_aspect)
 
-    def _apply(self, names: Container[str]) -> None:
+    def _apply_aspects(self, names: Container[str]) -> None:
         for aspect, own in self._by_aspect.items():
             if aspect in names and aspect not in self._applied:
                 self._applied.add(aspect)
                 try:
-                    self._apply_all(aspect, own)
+                    self._apply_to_aspect(aspect, own)
                 except BadInput:
-                    # Who may not write learns nothing of what is there.
+                    # Callers without the right to write learn nothing about stored entities.
                     self._ask_all(self._operations, self._before)
                     raise
 
-    def _apply_all(self, aspect: str, proposals: Sequence[Proposal]) -> None:
+    def _apply_to_aspect(self, aspect: str, proposals: Sequence[Proposal]) -> None:
         if is_timed(aspect):
             for proposal in proposals:
-                patched = _left([proposal], None, self._begin, self._switches.patch_operations)
+                patched = _patched_value(
+                    [proposal], None, self._begin, self._switches.patch_operations
+                )
                 self._in_time.append(Write(self.entity, aspect, patched, proposal.system))
             return
         old = _value(self._after.get(aspect))
-        patched = _left(proposals, old, self._begin, self._switches.patch_operations)
+        patched = _patched_value(proposals, old, self._begin, self._switches.patch_operations)
         if aspect == "domains" and patched is not None:
-            patched = domains.aligned(old, patched, proposals[-1].where)
+            patched = domains.align_lists(old, patched, proposals[-1].where)
         self._writes[aspect] = Write(self.entity, aspect, patched, proposals[-1].system)
         if patched is None:
             self._after.pop(aspect, None)
@@ -263,19 +265,19 @@ class _Guarded:
             self._after[aspect] = Aspect(patched, {}, {})
 
     def seeds(self) -> Iterator[Write]:
-        """The domains that count already for what else is proposed."""
+        """The proposed domains that already count for the other proposals."""
         if self._is_seeded:
             yield self._writes["domains"]
 
     def ask_seeded(self) -> None:
-        """Asks where the domains are those proposed."""
+        """Checks the operations with the proposed domains."""
         if self._is_seeded:
             self._ask_all(self._operations, self._after)
 
     def check(self) -> None:
-        """Asks for what the aspects give."""
+        """Checks what the aspects grant."""
         beside = self._after.get("domains") if "domains" in self._by_aspect else None
-        for write in self._rest():
+        for write in self._unseeded_writes():
             old, new = self._before.get(write.aspect), self._after.get(write.aspect)
             self._guard.check(
                 write.aspect,
@@ -286,7 +288,7 @@ class _Guarded:
             )
 
     def check_versions(self) -> None:
-        """Compares what is stored with what the proposals expect, for those who may write."""
+        """Compares the stored versions with the expected ones, after authorization."""
         for proposal in chain.from_iterable(self._by_aspect.values()):
             if proposal.expected:
                 check_version(self._before.get(proposal.aspect), proposal.expected)
@@ -299,17 +301,17 @@ class _Guarded:
             yield write
 
     def writes(self) -> Iterator[Write]:
-        """All that is left to write; raises `LimitExceeded` for too many aspects."""
+        """The remaining writes; raises `LimitExceeded` for too many aspects."""
         most = self._switches.entity_aspects
         if len(self._after) > max(most, len(self._before)):
             raise LimitExceeded(
                 f"`{self.entity.name}` would have {len(self._after):,} aspects, at most {most:,}"
                 " are allowed (setting `datahub.entity_aspects`)"
             )
-        yield from self._rest()
+        yield from self._unseeded_writes()
         yield from self._in_time
 
-    def _rest(self) -> Iterator[Write]:
+    def _unseeded_writes(self) -> Iterator[Write]:
         seeded = self._is_seeded
         return (write for write in self._writes.values() if not seeded or write.aspect != "domains")
 
@@ -320,7 +322,7 @@ class _Guarded:
 
     @property
     def _asks_before(self) -> bool:
-        """Whether the domains that are there decide: for what is there, unless as the original."""
+        """Whether the stored domains decide: for stored entities, unless set as in the original."""
         if not self._is_seeded:
             return True
         is_original = self._switches.domains == ORIGINAL
@@ -337,14 +339,14 @@ class _Guarded:
             makes = is_new and operation != "entity.delete"
             if type == "query" and makes:
                 subjects_value = _value(after.get("querySubjects"))
-                subjects = self._guard.named("querySubjects", "subject", subjects_value)
+                subjects = self._guard.targets("querySubjects", "subject", subjects_value)
                 self._guard.ask("entity.create", lists={"subjects": subjects})
                 continue
             self._guard.ask(operation)
 
 
 def _operation(change: Change, *, is_there: bool) -> str:
-    """What a change asks of the entity. SOURCE: datahub reference 5.4, changeType."""
+    """The operation of a change. SOURCE: datahub reference 5.4, changeType."""
     if change is Change.DELETE:
         return "entity.delete"
     if is_there or change in (Change.CREATE, Change.PATCH):
@@ -352,32 +354,36 @@ def _operation(change: Change, *, is_there: bool) -> str:
     return "entity.create"
 
 
-def _left(
+def _patched_value(
     proposals: Iterable[Proposal], value: Value | None, begin: Begin, most: int
 ) -> Value | None:
-    """What proposals leave of an aspect; None: nothing. Raises `BadInput`.
+    """The aspect after the proposals; None: none. Raises `BadInput`.
 
     A patch of what does not exist changes what `begin` gives.
 
     COST: patches that follow one another are applied to one copy.
     """
-    patched: Patched | None = None
+    patched: PatchedAspect | None = None
     aspect = where = ""
     for proposal in proposals:
         aspect, where = proposal.aspect, proposal.where
         if proposal.change is Change.PATCH:
-            patched = patched or Patched(begin(aspect) if value is None else value, begin)
+            patched = patched or PatchedAspect(begin(aspect) if value is None else value, begin)
             patched.apply(proposal.value, where, most)
             continue
         if proposal.change is Change.CREATE and (patched or value is not None):
             raise BadInput(f"`{aspect}` already exists", where=where)
         patched = None
-        value = None if proposal.change is Change.DELETE else _whole(aspect, proposal.value, where)
-    return value if patched is None else _whole(aspect, patched.value(), where)
+        value = (
+            None
+            if proposal.change is Change.DELETE
+            else _storable_value(aspect, proposal.value, where)
+        )
+    return value if patched is None else _storable_value(aspect, patched.value(), where)
 
 
-def _whole(aspect: str, value: object, where: str) -> Value:
-    """The value, if it can be kept; raises `BadInput`."""
+def _storable_value(aspect: str, value: object, where: str) -> Value:
+    """The value, if it can be stored; raises `BadInput`."""
     if not isinstance(value, dict):
         raise BadInput("expected an object", where=where)
     secret = aspects.secret_in(aspect, value)

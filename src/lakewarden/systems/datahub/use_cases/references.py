@@ -1,7 +1,7 @@
 """What refers to an entity of DataHub from elsewhere: found, and removed.
 
-An entity that is dropped leaves the names of it behind, as in the original, where references
-are a call of their own. Roles are left alone: who has one is an affair of policies.
+A deleted entity leaves references behind, as in the original, where a separate call removes them.
+Roles are not references: policies decide who has one.
 
 SOURCE: datahub reference 6.6, `deleteReferences`.
 """
@@ -45,7 +45,7 @@ _PLACES: Final = {
     "domain": "domainProperties",
     "glossaryNode": "glossaryNodeInfo",
 }
-"""The aspect that states where something lies, by the type of what it lies in."""
+"""The aspect that states a parent, by the type of the parent."""
 
 
 class Reference(NamedTuple):
@@ -86,7 +86,7 @@ def _edges(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
 
 
 def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
-    """What was placed in the entity, other than by its name."""
+    """The entities that were placed in the entity, other than by their names."""
     tree = snapshot.coded.tree
     id = tree.find(entity)
     aspect = _PLACES.get(entity.type)
@@ -101,7 +101,7 @@ def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
 
 
 def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
-    """What a user or group owns, and who is in a group."""
+    """The ownerships of a user or group, and the members of a group."""
     coded = snapshot.coded
     named = snapshot.model.principal_kind(entity)
     actor = None if named is None else Principal(*named)

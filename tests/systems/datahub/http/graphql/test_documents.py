@@ -26,7 +26,7 @@ EXCEPT = {"Query", "Mutation"}
 """The roots: their fields are counted by the census."""
 
 
-def whole(name: str) -> set[str]:
+def whole_types(name: str) -> set[str]:
     """The types of which a document selects every field, but `privileges` of entities."""
     first, _, _ = document(name).partition("\n")
     said, _, types = first.partition(": ")
@@ -46,7 +46,7 @@ class _Selected(Visitor):
         self.found.add((parent.name, node.name.value))
 
 
-def selected(name: str) -> set[tuple[str, str]]:
+def selected_fields(name: str) -> set[tuple[str, str]]:
     """The fields that a document selects, by their types."""
     info = TypeInfo(schema())
     visitor = _Selected(info)
@@ -65,11 +65,11 @@ def test_documents_select_every_field_of_what_they_are_about() -> None:
     """A type that areas add fields to is selected whole by their documents together."""
     wanted = {
         (type, field)
-        for type in {type for name in NAMES for type in whole(name)}
+        for type in {type for name in NAMES for type in whole_types(name)}
         for field in cast(GraphQLObjectType, schema().type_map[type]).fields
         if field != "privileges" or type == "Policy"
     }
-    assert wanted - {field for name in NAMES for field in selected(name)} == set()
+    assert wanted - {field for name in NAMES for field in selected_fields(name)} == set()
 
 
 def test_every_type_is_selected_whole_by_a_document() -> None:
@@ -78,4 +78,4 @@ def test_every_type_is_selected_whole_by_a_document() -> None:
         for name, type in schema().type_map.items()
         if isinstance(type, GraphQLObjectType) and not name.startswith("__")
     }
-    assert shown - EXCEPT - {type for name in NAMES for type in whole(name)} == set()
+    assert shown - EXCEPT - {type for name in NAMES for type in whole_types(name)} == set()

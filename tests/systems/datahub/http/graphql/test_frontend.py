@@ -26,16 +26,16 @@ SET = "urn:li:versionSet:(v,dataset)"
 
 @pytest.fixture
 def hub(wire: Wire) -> Wire:
-    return wire.built(_filled)
+    return wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     wire.close()
     for urn in (ORDERS, WAGES):
         wire.put("dataset", urn, "datasetProperties", {"name": urn[-13:-6]})
 
 
-def guarded(wire: Wire, *urns: str) -> None:
+def guard_views(wire: Wire, *urns: str) -> None:
     """From now on eve is shown these and nothing else."""
     wire.configure(view=True)
     allow(wire, "eve", *urns)
@@ -98,7 +98,7 @@ def test_counts_are_of_what_the_caller_may_see(hub: Wire) -> None:
 
     assert counts("datahub")["DATASET"] == 2
     assert counts("datahub", types=["DATASET", "CHART"]) == {"DATASET": 2, "CHART": 0}
-    guarded(hub, ORDERS)
+    guard_views(hub, ORDERS)
     assert counts("eve", types=["DATASET"]) == {"DATASET": 1}
     assert hub.good("{ getEntityCounts { counts { count } } }")
 
@@ -110,7 +110,7 @@ def test_filters_are_offered_of_what_the_caller_may_see(hub: Wire) -> None:
         {"field": "platform", "value": hive, "entity": {"urn": hive}},
         {"field": "_entityType", "value": "DATASET", "entity": None},
     ]
-    guarded(hub)
+    guard_views(hub)
     assert hub.good(query, "eve")["quickFilters"] == []
 
 
@@ -132,7 +132,7 @@ def test_older_paths_are_those_that_are_stored(hub: Wire) -> None:
     assert hub.good(query, i=asked) == [{"path": ["prod", "hive", "orders"]}]
     assert hub.good(query, i={**asked, "urn": WAGES}) == []
     assert hub.bad(query, i={"type": "CHART", "urn": ORDERS}) == BAD
-    guarded(hub)
+    guard_views(hub)
     assert hub.good(query, "eve", i=asked) == []
 
 
@@ -150,7 +150,7 @@ def test_data_products_of_several_entities_are_told_together(hub: Wire) -> None:
         ]
 
     assert found() == [(ORDERS, [True]), (WAGES, [False])]
-    guarded(hub, ORDERS)
+    guard_views(hub, ORDERS)
     assert found("eve") == [(ORDERS, []), (WAGES, [])]
     assert hub.bad(query, i={"urns": [ORDERS] * 101}) == BAD
 
@@ -162,7 +162,7 @@ def test_assets_of_an_application_are_counted(hub: Wire) -> None:
     query = f'{{ application(urn: "{SHOP}") {{ properties {{ name numAssets }} }} }}'
     hub.put("application", SHOP, "applicationProperties", {"description": "x"})
     assert hub.good(query)["properties"] == {"name": "shop", "numAssets": 2}
-    guarded(hub, ORDERS, SHOP)
+    guard_views(hub, ORDERS, SHOP)
     assert hub.good(query, "eve")["properties"]["numAssets"] == 1
 
 
@@ -228,7 +228,7 @@ def test_everybody_is_shown_the_home_page_of_all(hub: Wire) -> None:
 # Whether all is well, and what ran
 
 
-def timed(wire: Wire, type: str, urn: str, aspect: str, **value: object) -> None:
+def put_timed(wire: Wire, type: str, urn: str, aspect: str, **value: object) -> None:
     wire.put(type, urn, aspect, {"timestampMillis": 1_000, **value})
 
 
@@ -248,11 +248,11 @@ def test_open_incidents_and_failing_assertions_are_bad_health(hub: Wire) -> None
     about = {"type": "DATASET", "datasetAssertion": {"dataset": ORDERS}}
     hub.put("assertion", check, "assertionInfo", about)
     assert health() == [("INCIDENTS", "FAIL", [incident])]
-    timed(hub, "assertion", check, "assertionRunEvent", result={"type": "FAILURE"})
+    put_timed(hub, "assertion", check, "assertionRunEvent", result={"type": "FAILURE"})
     assert health() == [("INCIDENTS", "FAIL", [incident]), ("ASSERTIONS", "FAIL", [check])]
     hub.put("incident", incident, "incidentInfo", {**info, "status": {"state": "RESOLVED"}})
     assert health()[0] == ("INCIDENTS", "PASS", [])
-    guarded(hub, ORDERS)
+    guard_views(hub, ORDERS)
     assert [one[0] for one in health("eve")] == ["INCIDENTS"]
 
 
@@ -277,14 +277,14 @@ def test_runs_are_those_of_a_task_and_those_on_a_dataset(hub: Wire) -> None:
     edge = {"outputs": [], "outputEdges": [{"destinationUrn": ORDERS}]}
     hub.put("dataProcessInstance", runs[1], "dataProcessInstanceOutput", edge)
     done = {"status": "COMPLETE", "result": {"type": "SUCCESS", "nativeResultType": "x"}}
-    timed(hub, "dataProcessInstance", runs[1], "dataProcessInstanceRunEvent", **done)
+    put_timed(hub, "dataProcessInstance", runs[1], "dataProcessInstanceRunEvent", **done)
     of_task = hub.good(RUNS, u=TASK)["runs"]
     assert [one["urn"] for one in of_task["runs"]] == runs[::-1]
     state = [{"status": "COMPLETE", "result": {"resultType": "SUCCESS"}}]
     assert [one["state"] for one in of_task["runs"]] == [state, []]
     on_dataset = hub.good(RUNS, u=ORDERS)
     assert on_dataset == {"written": {"total": 1}, "read": {"runs": [{"urn": runs[0]}]}}
-    guarded(hub, TASK, runs[0])
+    guard_views(hub, TASK, runs[0])
     assert hub.good(RUNS, "eve", u=TASK)["runs"]["total"] == 1
     state_of = "query q($u: String!) { entity(urn: $u) { ... on DataProcessInstance {" + (
         " state(limit: -1) { status } } } }"
@@ -312,7 +312,7 @@ def test_versions_of_a_set_are_searched(hub: Wire) -> None:
     told = hub.good(of_one, u=WAGES)["versionProperties"]
     assert told == {"isLatest": True, "version": {"versionTag": "2"}, "versionSet": {"urn": SET}}
     assert not hub.good(of_one, u=ORDERS)["versionProperties"]["isLatest"]
-    guarded(hub, ORDERS)
+    guard_views(hub, ORDERS)
     assert hub.good(of_set, "eve", **asked) == {
         "latestVersion": None,
         "versionsSearch": {"total": 1},

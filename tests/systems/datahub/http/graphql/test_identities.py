@@ -55,14 +55,14 @@ STATUS = """mutation s($urn: String!, $status: CorpUserStatus!) {
 STAFF = group("staff")
 
 
-def let(wire: Wire, *privileges: str, by: str = "ana", **members: Any) -> None:
+def grant(wire: Wire, *privileges: str, by: str = "ana", **members: Any) -> None:
     """Grants platform privileges, or with resources metadata privileges."""
     type = "METADATA" if "resources" in members else "PLATFORM"
     who = actors(users=[user(by)])
     wire.good(CREATE, input=policy(type=type, privileges=list(privileges), actors=who, **members))
 
 
-def related(*types: str, direction: str = "OUTGOING", **page: int) -> Json:
+def relationships_input(*types: str, direction: str = "OUTGOING", **page: int) -> Json:
     return {"types": list(types), "direction": direction, **page}
 
 
@@ -115,8 +115,8 @@ def test_people_are_shown_with_all_that_is_known_of_them(wire: Wire) -> None:
         user=user("bob"),
         group=STAFF,
         role=role("Reader"),
-        all=related(*ALL),
-        back=related(*ALL, direction="INCOMING"),
+        all=relationships_input(*ALL),
+        back=relationships_input(*ALL, direction="INCOMING"),
     )
     assert "errors" not in answer
     bob: Json = {"urn": user("bob"), "type": "CORP_USER", "username": "bob"}
@@ -162,17 +162,23 @@ def test_people_are_shown_with_all_that_is_known_of_them(wire: Wire) -> None:
 def test_memberships_are_told_apart_by_the_aspect_that_states_them(wire: Wire) -> None:
     wire.put("corpuser", user("cid"), "groupMembership", {"groups": [STAFF]})
     native, other = ("IsMemberOfNativeGroup", user("bob")), ("IsMemberOfGroup", user("cid"))
-    assert edges(wire, STAFF, related(*ALL, direction="INCOMING")) == [other, native]
-    assert edges(wire, STAFF, related("IsMemberOfGroup", direction="INCOMING")) == [other]
-    assert edges(wire, STAFF, related("IsMemberOfNativeGroup", direction="INCOMING")) == [native]
-    assert edges(wire, STAFF, related("OwnedBy", direction="INCOMING")) == []
-    assert edges(wire, user("cid"), related("IsMemberOfNativeGroup")) == []
-    assert edges(wire, STAFF, related(*ALL, start=1, count=1, direction="INCOMING")) == [native]
+    assert edges(wire, STAFF, relationships_input(*ALL, direction="INCOMING")) == [other, native]
+    assert edges(wire, STAFF, relationships_input("IsMemberOfGroup", direction="INCOMING")) == [
+        other
+    ]
+    assert edges(
+        wire, STAFF, relationships_input("IsMemberOfNativeGroup", direction="INCOMING")
+    ) == [native]
+    assert edges(wire, STAFF, relationships_input("OwnedBy", direction="INCOMING")) == []
+    assert edges(wire, user("cid"), relationships_input("IsMemberOfNativeGroup")) == []
+    assert edges(
+        wire, STAFF, relationships_input(*ALL, start=1, count=1, direction="INCOMING")
+    ) == [native]
 
 
 def test_whoever_is_not_there_is_null(wire: Wire) -> None:
     urns = {"user": user("no"), "group": group("no"), "role": role("no")}
-    none = related(*ALL)
+    none = relationships_input(*ALL)
     answer = wire.ask(PEOPLE, **urns, all=none, back=none)
     assert answer == {"data": {"corpUser": None, "corpGroup": None, "dataHubRole": None}}
 
@@ -206,7 +212,9 @@ def test_people_of_the_directory_are_users_too(wire: Wire) -> None:
     wire.service.write(SYSTEM, lambda transaction: transaction.change(people_of("main"), *people))
     assert wire.good(USERS, input={})["total"] == 5
     assert wire.good(GROUPS, input={})["total"] == 2
-    assert edges(wire, user("eve"), related(*ALL)) == [("IsMemberOfGroup", group("crew"))]
+    assert edges(wire, user("eve"), relationships_input(*ALL)) == [
+        ("IsMemberOfGroup", group("crew"))
+    ]
     assert wire.bad(REMOVE, urn=user("eve")) == BAD
 
 
@@ -214,7 +222,7 @@ def test_groups_are_listed_to_whoever_manages_identities_alone(wire: Wire) -> No
     staff = {"urn": STAFF, "name": "staff", "properties": {"displayName": "Staff"}}
     assert wire.good(GROUPS, input={})["groups"] == [staff]
     assert wire.bad(GROUPS, "ana", input={}) == FORBIDDEN
-    let(wire, "UPDATE_USERS", "UPDATE_GROUPS")
+    grant(wire, "UPDATE_USERS", "UPDATE_GROUPS")
     assert wire.good(GROUPS, "ana", input={})["groups"] == [staff]
 
 
@@ -232,9 +240,11 @@ def test_a_role_that_is_assigned_replaces_those_that_were(wire: Wire) -> None:
     assert wire.good(ASSIGN, input={"roleUrn": role("Editor"), "actors": both}) is True
     for type, urn in (("corpuser", user("ana")), ("corpGroup", STAFF)):
         assert wire.aspects(type, urn)["roleMembership"] == {"roles": [role("Editor")]}
-        assert edges(wire, urn, related("IsMemberOfRole")) == [("IsMemberOfRole", role("Editor"))]
+        assert edges(wire, urn, relationships_input("IsMemberOfRole")) == [
+            ("IsMemberOfRole", role("Editor"))
+        ]
     assert wire.good(ASSIGN, input={"roleUrn": None, "actors": both}) is True
-    assert edges(wire, STAFF, related("IsMemberOfRole")) == []
+    assert edges(wire, STAFF, relationships_input("IsMemberOfRole")) == []
     assert wire.aspects("corpGroup", STAFF)["roleMembership"] == {"roles": []}
 
 
@@ -253,7 +263,9 @@ def test_a_role_that_is_not_there_is_not_assigned(wire: Wire) -> None:
 def test_actors_that_are_not_there_are_left_out(wire: Wire) -> None:
     odd = ["x", user("no"), role("Admin"), "urn:li:tag:a", user("ana"), user("ana")]
     assert wire.good(ASSIGN, input={"roleUrn": role("Reader"), "actors": odd}) is True
-    holders = edges(wire, role("Reader"), related("IsMemberOfRole", direction="INCOMING"))
+    holders = edges(
+        wire, role("Reader"), relationships_input("IsMemberOfRole", direction="INCOMING")
+    )
     assert holders == [("IsMemberOfRole", user("ana"))]
     assert wire.aspects("corpuser", user("no")) == {}
 
@@ -261,10 +273,10 @@ def test_actors_that_are_not_there_are_left_out(wire: Wire) -> None:
 def test_only_who_manages_policies_assigns_roles(wire: Wire) -> None:
     asked = {"roleUrn": role("Admin"), "actors": [user("ana")]}
     assert wire.bad(ASSIGN, "ana", input=asked) == FORBIDDEN
-    let(wire, "MANAGE_USERS_AND_GROUPS")
+    grant(wire, "MANAGE_USERS_AND_GROUPS")
     assert wire.bad(ASSIGN, "ana", input=asked) == FORBIDDEN
     assert wire.audit()[-1] == ("ana", "role.assign", "dataHubPolicy", "deny")
-    let(wire, "MANAGE_POLICIES")
+    grant(wire, "MANAGE_POLICIES")
     assert wire.good(ASSIGN, "ana", input=asked) is True
 
 
@@ -291,10 +303,10 @@ def test_a_group_needs_a_name_and_a_sound_id(wire: Wire, input: Json) -> None:
 
 def test_a_group_made_again_has_not_the_members_of_the_old_one(wire: Wire) -> None:
     wire.put("corpuser", user("cid"), "groupMembership", {"groups": [STAFF]})
-    let(wire, "MANAGE_TAGS", by="ana")
+    grant(wire, "MANAGE_TAGS", by="ana")
     wire.good(DROP, urn=STAFF)
     wire.good(MAKE, input={"id": "staff", "name": "Staff"})
-    assert edges(wire, STAFF, related(*ALL, direction="INCOMING")) == []
+    assert edges(wire, STAFF, relationships_input(*ALL, direction="INCOMING")) == []
     assert wire.aspects("corpuser", user("bob"))["nativeGroupMembership"] == {"nativeGroups": []}
 
 
@@ -302,7 +314,7 @@ def test_groups_are_made_and_removed_by_whoever_manages_identities(wire: Wire) -
     asked = {"id": "crew", "name": "Crew"}
     assert wire.bad(MAKE, "ana", input=asked) == FORBIDDEN
     assert wire.bad(DROP, "ana", urn=STAFF) == FORBIDDEN
-    let(wire, "MANAGE_USERS_AND_GROUPS")
+    grant(wire, "MANAGE_USERS_AND_GROUPS")
     assert wire.good(MAKE, "ana", input=asked) == group("crew")
     assert wire.good(DROP, "ana", urn=STAFF) is True
 
@@ -313,7 +325,7 @@ def members(*names: str, of: str = STAFF) -> Json:
 
 def test_members_are_added_to_a_group_and_removed_from_it(wire: Wire) -> None:
     assert wire.good(ADD, input=members("ana", "bob")) is True
-    incoming = related("IsMemberOfNativeGroup", direction="INCOMING")
+    incoming = relationships_input("IsMemberOfNativeGroup", direction="INCOMING")
     assert [urn for _, urn in edges(wire, STAFF, incoming)] == [user("ana"), user("bob")]
     stated = wire.aspects("corpuser", user("ana"))["nativeGroupMembership"]
     assert stated == {"nativeGroups": [STAFF]}
@@ -334,7 +346,9 @@ def test_a_member_by_another_aspect_is_removed_too(wire: Wire) -> None:
     groups = [STAFF, group("crew")]
     wire.put("corpuser", user("cid"), "groupMembership", {"groups": groups})
     wire.good(TAKE, input=members("cid"))
-    assert edges(wire, user("cid"), related(*ALL)) == [("IsMemberOfGroup", group("crew"))]
+    assert edges(wire, user("cid"), relationships_input(*ALL)) == [
+        ("IsMemberOfGroup", group("crew"))
+    ]
 
 
 def test_members_and_group_must_be_there(wire: Wire) -> None:
@@ -342,7 +356,7 @@ def test_members_and_group_must_be_there(wire: Wire) -> None:
         assert wire.bad(query, input=members("ana", of=group("no"))) == NOT_FOUND
         assert wire.bad(query, input=members("ana", "no")) == NOT_FOUND
         assert wire.bad(query, input={"groupUrn": STAFF, "userUrns": [STAFF]}) == BAD
-    assert edges(wire, user("ana"), related(*ALL)) == []
+    assert edges(wire, user("ana"), relationships_input(*ALL)) == []
 
 
 def test_the_members_of_an_outside_group_are_not_changed_here(wire: Wire) -> None:
@@ -356,7 +370,7 @@ def test_members_are_changed_by_whoever_may_for_that_group(wire: Wire, privilege
     wire.good(MAKE, input={"id": "crew", "name": "Crew"})
     assert wire.bad(ADD, "ana", input=members("ana")) == FORBIDDEN
     assert wire.bad(TAKE, "ana", input=members("bob")) == FORBIDDEN
-    let(wire, privilege, resources=matching(criterion("URN", STAFF)))
+    grant(wire, privilege, resources=matching(criterion("URN", STAFF)))
     assert wire.good(ADD, "ana", input=members("ana")) is True
     assert wire.good(TAKE, "ana", input=members("bob")) is True
     assert wire.bad(ADD, "ana", input=members("ana", of=group("crew"))) == FORBIDDEN
@@ -370,10 +384,10 @@ def test_members_are_changed_by_whoever_may_for_that_group(wire: Wire, privilege
 
 def test_a_user_is_removed_with_its_memberships(wire: Wire) -> None:
     assert wire.bad(REMOVE, "ana", urn=user("bob")) == FORBIDDEN
-    let(wire, "MANAGE_USERS_AND_GROUPS")
+    grant(wire, "MANAGE_USERS_AND_GROUPS")
     assert wire.good(REMOVE, "ana", urn=user("bob")) is True
     assert wire.aspects("corpuser", user("bob")) == {}
-    assert edges(wire, STAFF, related(*ALL, direction="INCOMING")) == []
+    assert edges(wire, STAFF, relationships_input(*ALL, direction="INCOMING")) == []
     assert wire.bad(REMOVE, urn=user("bob")) == NOT_FOUND
     assert wire.bad(REMOVE, urn=STAFF) == BAD
 
@@ -381,7 +395,7 @@ def test_a_user_is_removed_with_its_memberships(wire: Wire) -> None:
 def test_a_users_status_is_set_by_whoever_manages_identities(wire: Wire) -> None:
     asked = {"urn": user("bob"), "status": "SUSPENDED"}
     assert wire.bad(STATUS, "ana", **asked) == FORBIDDEN
-    let(wire, "MANAGE_USERS_AND_GROUPS")
+    grant(wire, "MANAGE_USERS_AND_GROUPS")
     assert wire.good(STATUS, "ana", **asked) == "SUSPENDED"
     status = wire.aspects("corpuser", user("bob"))["corpUserStatus"]
     assert (status["status"], status["lastModified"]["actor"]) == ("SUSPENDED", user("ana"))

@@ -56,7 +56,7 @@ def fine(down: str, *up: str) -> Json:
     }
 
 
-def of(*upstreams: str, columns: tuple[Json, ...] = (), **said: object) -> Json:
+def lineage_of(*upstreams: str, columns: tuple[Json, ...] = (), **said: object) -> Json:
     found = [{"dataset": one, "type": "TRANSFORMED", **said} for one in upstreams]
     return {"upstreams": found, "fineGrainedLineages": list(columns)}
 
@@ -68,15 +68,15 @@ NUMBER = fine(column(MART, "number"), column(CLEAN, "id"))
 @pytest.fixture
 def hub(wire: Wire) -> Wire:
     """Raw, of which clean is made, of which mart and, by a task, out; a chart on a dashboard."""
-    return wire.built(_filled)
+    return wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     wire.close()
     for urn in (RAW, CLEAN, MART, OUT):
         wire.put("dataset", urn, "domains", {"domains": [PAY if urn == CLEAN else SHOP]})
-    wire.put("dataset", CLEAN, "upstreamLineage", of(RAW, columns=(ID,), query=QUERY))
-    wire.put("dataset", MART, "upstreamLineage", of(CLEAN, columns=(NUMBER,)))
+    wire.put("dataset", CLEAN, "upstreamLineage", lineage_of(RAW, columns=(ID,), query=QUERY))
+    wire.put("dataset", MART, "upstreamLineage", lineage_of(CLEAN, columns=(NUMBER,)))
     wire.put("query", QUERY, "querySubjects", {"subjects": [{"entity": CLEAN}]})
     edge = {
         "destinationUrn": CLEAN,
@@ -90,15 +90,15 @@ def _filled(wire: Wire) -> None:
     wire.put("dashboard", BOARD, "dashboardInfo", {"charts": [CHART]})
 
 
-def across(wire: Wire, urn: str, way: str, by: str = "datahub", **input: object) -> Any:
+def search_lineage(wire: Wire, urn: str, way: str, by: str = "datahub", **input: object) -> Any:
     found = wire.good(ACROSS, by, i={"urn": urn, "direction": way, **input})
     assert found["count"] == len(found["searchResults"]) <= found["total"]
     return found
 
 
-def reached(wire: Wire, urn: str, way: str, by: str = "datahub", **input: object) -> Json:
+def degrees(wire: Wire, urn: str, way: str, by: str = "datahub", **input: object) -> Json:
     """How far away everything of a lineage is."""
-    results = across(wire, urn, way, by, **input)["searchResults"]
+    results = search_lineage(wire, urn, way, by, **input)["searchResults"]
     return {one["entity"]["urn"]: one["degree"] for one in results}
 
 
@@ -125,21 +125,21 @@ def test_the_document_with_everything_is_answered(hub: Wire) -> None:
 
 
 def test_a_lineage_is_followed_to_its_end_in_both_directions(hub: Wire) -> None:
-    assert reached(hub, RAW, DOWN) == {CLEAN: 1, MART: 2, TASK: 2, OUT: 3, CHART: 3, BOARD: 4}
-    assert reached(hub, BOARD, UP) == {CHART: 1, MART: 2, CLEAN: 3, RAW: 4}
-    assert reached(hub, OUT, UP) == {TASK: 1, CLEAN: 2, RAW: 3}
-    assert reached(hub, RAW, UP) == reached(hub, BOARD, DOWN) == {}
+    assert degrees(hub, RAW, DOWN) == {CLEAN: 1, MART: 2, TASK: 2, OUT: 3, CHART: 3, BOARD: 4}
+    assert degrees(hub, BOARD, UP) == {CHART: 1, MART: 2, CLEAN: 3, RAW: 4}
+    assert degrees(hub, OUT, UP) == {TASK: 1, CLEAN: 2, RAW: 3}
+    assert degrees(hub, RAW, UP) == degrees(hub, BOARD, DOWN) == {}
 
 
 def test_how_far_is_a_criterion_like_the_others(hub: Wire) -> None:
-    assert reached(hub, RAW, DOWN, orFilters=degree("1")) == {CLEAN: 1}
-    assert reached(hub, RAW, DOWN, orFilters=degree("2")) == {MART: 2, TASK: 2}
-    assert reached(hub, RAW, DOWN, orFilters=degree("3+")) == {OUT: 3, CHART: 3, BOARD: 4}
-    assert reached(hub, RAW, DOWN, orFilters=degree("2", "3+", negated=True)) == {CLEAN: 1}
+    assert degrees(hub, RAW, DOWN, orFilters=degree("1")) == {CLEAN: 1}
+    assert degrees(hub, RAW, DOWN, orFilters=degree("2")) == {MART: 2, TASK: 2}
+    assert degrees(hub, RAW, DOWN, orFilters=degree("3+")) == {OUT: 3, CHART: 3, BOARD: 4}
+    assert degrees(hub, RAW, DOWN, orFilters=degree("2", "3+", negated=True)) == {CLEAN: 1}
     both = [*degree("1"), {"and": [{"field": "platform", "values": ["urn:li:dataPlatform:hive"]}]}]
-    assert reached(hub, RAW, DOWN, orFilters=both) == {CLEAN: 1, MART: 2, OUT: 3}
+    assert degrees(hub, RAW, DOWN, orFilters=both) == {CLEAN: 1, MART: 2, OUT: 3}
     older = [{"field": "degree", "value": "2"}]
-    assert reached(hub, RAW, DOWN, filters=older, orFilters=degree("1", "2")) == {MART: 2, TASK: 2}
+    assert degrees(hub, RAW, DOWN, filters=older, orFilters=degree("1", "2")) == {MART: 2, TASK: 2}
     wrong = ({"values": ["4"]}, {"values": ["1"], "condition": "GREATER_THAN"})
     for one in wrong:
         filters = [{"and": [{"field": "degree", **one}]}]
@@ -147,9 +147,9 @@ def test_how_far_is_a_criterion_like_the_others(hub: Wire) -> None:
 
 
 def test_types_words_and_pages_are_those_of_a_search(hub: Wire) -> None:
-    assert reached(hub, RAW, DOWN, types=["CHART", "DASHBOARD"]) == {CHART: 3, BOARD: 4}
-    assert reached(hub, RAW, DOWN, query="mart") == {MART: 2}
-    page = across(hub, RAW, DOWN, start=1, count=2)
+    assert degrees(hub, RAW, DOWN, types=["CHART", "DASHBOARD"]) == {CHART: 3, BOARD: 4}
+    assert degrees(hub, RAW, DOWN, query="mart") == {MART: 2}
+    page = search_lineage(hub, RAW, DOWN, start=1, count=2)
     assert [one["entity"]["urn"] for one in page["searchResults"]] == [TASK, MART]
     assert (page["start"], page["count"], page["total"], page["isPartial"]) == (1, 2, 6, False)
     facets = {one["field"]: one["aggregations"] for one in page["facets"]}
@@ -171,8 +171,12 @@ def test_types_words_and_pages_are_those_of_a_search(hub: Wire) -> None:
 
 
 def test_a_path_leads_from_where_the_lineage_begins(hub: Wire) -> None:
-    hub.put("dataset", OUT, "upstreamLineage", of(MART))
-    (one,) = [one for one in across(hub, RAW, DOWN)["searchResults"] if one["entity"]["urn"] == OUT]
+    hub.put("dataset", OUT, "upstreamLineage", lineage_of(MART))
+    (one,) = [
+        one
+        for one in search_lineage(hub, RAW, DOWN)["searchResults"]
+        if one["entity"]["urn"] == OUT
+    ]
     paths = [[node["urn"] for node in path["path"]] for path in one["paths"]]
     assert paths == [[RAW, CLEAN, TASK, OUT], [RAW, CLEAN, MART, OUT]]
     assert one["explored"]
@@ -181,13 +185,13 @@ def test_a_path_leads_from_where_the_lineage_begins(hub: Wire) -> None:
 def test_a_hidden_entity_hides_what_lies_behind_it(hub: Wire) -> None:
     hub.configure(view=True)
     allow(hub, "eve", RAW, MART, TASK, OUT, CHART, BOARD)
-    assert reached(hub, RAW, DOWN, "eve") == {}
-    assert reached(hub, BOARD, UP, "eve") == {CHART: 1, MART: 2}
-    assert reached(hub, CLEAN, UP, "eve") == reached(hub, CLEAN, DOWN, "eve") == {}
+    assert degrees(hub, RAW, DOWN, "eve") == {}
+    assert degrees(hub, BOARD, UP, "eve") == {CHART: 1, MART: 2}
+    assert degrees(hub, CLEAN, UP, "eve") == degrees(hub, CLEAN, DOWN, "eve") == {}
     assert ends(next_to(hub, RAW, DOWN, "eve")) == ends(next_to(hub, MART, UP, "eve")) == []
     assert next_to(hub, TASK, UP, "eve")["total"] == 0
     assert next_to(hub, TASK, UP, "eve")["filtered"] == 0
-    assert reached(hub, RAW, DOWN) == {CLEAN: 1, MART: 2, TASK: 2, OUT: 3, CHART: 3, BOARD: 4}
+    assert degrees(hub, RAW, DOWN) == {CLEAN: 1, MART: 2, TASK: 2, OUT: 3, CHART: 3, BOARD: 4}
 
 
 def allow(wire: Wire, name: str, *urns: str) -> None:
@@ -210,22 +214,22 @@ def test_columns_are_shown_themselves_or_as_their_datasets(hub: Wire) -> None:
     spec = {"baseEntityType": "SCHEMA_FIELD", "groupingEntityType": "SCHEMA_FIELD"}
     flags = {"groupingSpec": {"groupingCriteria": spec}}
     start = column(RAW, "id")
-    own = reached(hub, start, DOWN, searchFlags=flags)
+    own = degrees(hub, start, DOWN, searchFlags=flags)
     assert own == {column(CLEAN, "id"): 1, column(MART, "number"): 2}
-    back = reached(hub, column(MART, "number"), UP, searchFlags=flags)
+    back = degrees(hub, column(MART, "number"), UP, searchFlags=flags)
     assert back == {column(CLEAN, "id"): 1, column(RAW, "id"): 2, column(RAW, "key"): 2}
-    assert reached(hub, start, DOWN) == {CLEAN: 1, MART: 2}
-    assert reached(hub, start, DOWN, searchFlags=flags, types=["DATASET"]) == {}
+    assert degrees(hub, start, DOWN) == {CLEAN: 1, MART: 2}
+    assert degrees(hub, start, DOWN, searchFlags=flags, types=["DATASET"]) == {}
     alone: Any = {"searchFlags": flags, "types": ["SCHEMA_FIELD"]}
-    assert reached(hub, start, DOWN, **alone, orFilters=degree("1")) == {column(CLEAN, "id"): 1}
-    assert reached(hub, start, UP) == {}
+    assert degrees(hub, start, DOWN, **alone, orFilters=degree("1")) == {column(CLEAN, "id"): 1}
+    assert degrees(hub, start, UP) == {}
 
 
 def test_columns_that_a_task_makes_are_found_too(hub: Wire) -> None:
     made = {"fineGrainedLineages": [fine(column(OUT, "x"), column(CLEAN, "id"))]}
     task = {"inputDatasets": [CLEAN], "outputDatasets": [OUT], **made}
     hub.put("dataJob", TASK, "dataJobInputOutput", task)
-    assert reached(hub, column(OUT, "x"), UP) == {CLEAN: 1, RAW: 2}
+    assert degrees(hub, column(OUT, "x"), UP) == {CLEAN: 1, RAW: 2}
 
 
 def test_what_is_next_to_an_entity_says_who_made_the_edge(hub: Wire) -> None:
@@ -243,30 +247,30 @@ def test_what_is_next_to_an_entity_says_who_made_the_edge(hub: Wire) -> None:
 
 def test_what_is_not_there_is_counted_unless_it_is_asked_for(hub: Wire) -> None:
     ghost = dataset("ghost")
-    hub.put("dataset", RAW, "upstreamLineage", of(ghost))
+    hub.put("dataset", RAW, "upstreamLineage", lineage_of(ghost))
     hub.put("dataset", MART, "status", {"removed": True})
     found = next_to(hub, RAW, UP)
     assert (found["total"], found["filtered"], found["relationships"]) == (0, 1, [])
     assert ends(next_to(hub, RAW, UP, includeGhostEntities=True)) == [("DownstreamOf", ghost)]
     assert ends(next_to(hub, CLEAN, DOWN)) == [("Consumes", TASK)]
     assert next_to(hub, CLEAN, DOWN)["filtered"] == 1
-    assert MART not in reached(hub, RAW, DOWN)
-    assert MART in reached(hub, RAW, DOWN, searchFlags={"includeSoftDeleted": True})
+    assert MART not in degrees(hub, RAW, DOWN)
+    assert MART in degrees(hub, RAW, DOWN, searchFlags={"includeSoftDeleted": True})
 
 
 def test_edges_of_another_time_are_left_out(hub: Wire) -> None:
     stamp = {"time": 5_000, "actor": user("ana")}
-    hub.put("dataset", MART, "upstreamLineage", of(CLEAN, auditStamp=stamp))
+    hub.put("dataset", MART, "upstreamLineage", lineage_of(CLEAN, auditStamp=stamp))
     late: Any = {"startTimeMillis": 6_000}
     assert ends(next_to(hub, CLEAN, DOWN, **late)) == [("Consumes", TASK)]
-    assert MART not in reached(hub, CLEAN, DOWN, **late)
-    assert MART in reached(hub, CLEAN, DOWN, lineageFlags={"startTimeMillis": 4_000})
-    assert MART not in reached(hub, CLEAN, DOWN, lineageFlags={"endTimeMillis": 4_000})
-    assert CHART not in reached(hub, CLEAN, DOWN, **late)
+    assert MART not in degrees(hub, CLEAN, DOWN, **late)
+    assert MART in degrees(hub, CLEAN, DOWN, lineageFlags={"startTimeMillis": 4_000})
+    assert MART not in degrees(hub, CLEAN, DOWN, lineageFlags={"endTimeMillis": 4_000})
+    assert CHART not in degrees(hub, CLEAN, DOWN, **late)
 
 
 def test_a_limit_of_each_hop_is_told_where_it_cuts(hub: Wire) -> None:
-    found = across(hub, RAW, DOWN, lineageFlags={"entitiesExploredPerHopLimit": 1})
+    found = search_lineage(hub, RAW, DOWN, lineageFlags={"entitiesExploredPerHopLimit": 1})
     told = {
         one["entity"]["urn"]: (one["explored"], one["truncatedChildren"])
         for one in found["searchResults"]
@@ -283,29 +287,29 @@ def test_a_limit_of_each_hop_is_told_where_it_cuts(hub: Wire) -> None:
 
 def test_what_does_not_count_as_a_hop_is_followed_at_once(hub: Wire) -> None:
     flags: Json = {"ignoreAsHops": [{"entityType": "DATA_JOB"}]}
-    assert reached(hub, CLEAN, DOWN, lineageFlags=flags)[OUT] == 1
+    assert degrees(hub, CLEAN, DOWN, lineageFlags=flags)[OUT] == 1
     hive = ["urn:li:dataPlatform:hive"]
     flags = {"ignoreAsHops": [{"entityType": "DATASET", "platforms": hive}]}
-    assert reached(hub, RAW, DOWN, lineageFlags=flags)[CHART] == 1
+    assert degrees(hub, RAW, DOWN, lineageFlags=flags)[CHART] == 1
     ignored = {
         one["entity"]["urn"]: one["ignoredAsHop"]
-        for one in across(hub, RAW, DOWN, lineageFlags=flags)["searchResults"]
+        for one in search_lineage(hub, RAW, DOWN, lineageFlags=flags)["searchResults"]
     }
     assert ignored[CLEAN]
     assert not ignored[CHART]
 
 
 def test_a_circle_is_followed_once(hub: Wire) -> None:
-    hub.put("dataset", RAW, "upstreamLineage", of(MART))
-    assert reached(hub, RAW, DOWN)[MART] == 2
-    assert reached(hub, RAW, UP) == {MART: 1, CLEAN: 2}
+    hub.put("dataset", RAW, "upstreamLineage", lineage_of(MART))
+    assert degrees(hub, RAW, DOWN)[MART] == 2
+    assert degrees(hub, RAW, UP) == {MART: 1, CLEAN: 2}
 
 
 def test_of_too_much_a_part_is_shown_and_said_to_be_one(
     hub: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lineage, "MOST", 2)
-    found = across(hub, RAW, DOWN)
+    found = search_lineage(hub, RAW, DOWN)
     assert found["isPartial"]
     assert found["total"] == 2
 
@@ -327,7 +331,7 @@ def test_a_lineage_begins_somewhere(hub: Wire) -> None:
 
 
 def test_an_edge_that_is_gone_is_found_from_neither_end(hub: Wire) -> None:
-    hub.put("dataset", MART, "upstreamLineage", of(RAW))
+    hub.put("dataset", MART, "upstreamLineage", lineage_of(RAW))
     assert MART not in {urn for _, urn in ends(next_to(hub, CLEAN, DOWN))}
     assert MART in {urn for _, urn in ends(next_to(hub, RAW, DOWN))}
     hub.put("dataset", MART, "upstreamLineage", None)

@@ -49,14 +49,14 @@ def measured(wire: Wire) -> Wire:
                 "partitionSpec": PART,
             },
         ),
-        *(("datasetUsageStatistics", used(now - days * DAY)) for days in (1, 2, 60)),
+        *(("datasetUsageStatistics", usage_bucket(now - days * DAY)) for days in (1, 2, 60)),
     ]
     for aspect, value in values:
         wire.put("dataset", ORDERS, aspect, value)
     return wire
 
 
-def used(time: int) -> Json:
+def usage_bucket(time: int) -> Json:
     return {
         "timestampMillis": time,
         "eventGranularity": {"unit": "DAY", "multiple": 1},

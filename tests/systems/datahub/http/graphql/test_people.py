@@ -16,8 +16,8 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store.secrets import Keys, new_key
 from lakewarden.systems.datahub.use_cases import invitation, native_user
 from lakewarden.systems.datahub.use_cases.native_user import Form
-from tests.systems.datahub.http.graphql.test_identities import let
-from tests.systems.datahub.http.graphql.test_tokens import CREATE, asked
+from tests.systems.datahub.http.graphql.test_identities import grant
+from tests.systems.datahub.http.graphql.test_tokens import CREATE, token_input
 from tests.systems.datahub.http.graphql.wire import (
     BAD,
     FORBIDDEN,
@@ -59,7 +59,7 @@ def native(wire: Wire, name: str) -> None:
     """Somebody who signed up."""
 
     def task(transaction: WriteTransaction) -> None:
-        word = invitation.make(transaction, REALM, "", None, replaces=False)
+        word = invitation.create(transaction, REALM, "", None, replaces=False)
         form = Form(user(name), f"{name}@x.test", name, "x")
         hashed = Passwords(rounds=1, memory_kib=8).hash("correct horse 7")
         native_user.sign_up(transaction, REALM, form, word, hashed)
@@ -73,17 +73,17 @@ def native(wire: Wire, name: str) -> None:
 def test_who_manages_credentials_invites_and_nobody_else(wire: Wire) -> None:
     for query in (GET, NEW):
         assert wire.bad(query, "ana", i={}) == FORBIDDEN
-    let(wire, "MANAGE_USER_CREDENTIALS")
+    grant(wire, "MANAGE_USER_CREDENTIALS")
     for query in (GET, NEW):
         assert wire.good(query, "ana", i={})["inviteToken"].startswith("lw_")
 
 
 def test_who_may_not_assign_a_role_does_not_give_it_with_an_invitation(wire: Wire) -> None:
     input = {"roleUrn": role("Admin")}
-    let(wire, "MANAGE_USER_CREDENTIALS")
+    grant(wire, "MANAGE_USER_CREDENTIALS")
     for query in (GET, NEW):
         assert wire.bad(query, "ana", i=input) == FORBIDDEN
-    let(wire, "MANAGE_USER_CREDENTIALS", "MANAGE_POLICIES")
+    grant(wire, "MANAGE_USER_CREDENTIALS", "MANAGE_POLICIES")
     for query in (GET, NEW):
         assert wire.good(query, "ana", i=input)["inviteToken"]
 
@@ -135,7 +135,7 @@ def test_an_aspect_makes_no_invitation(wire: Wire) -> None:
 def test_who_manages_credentials_lets_users_choose_new_passwords(wire: Wire) -> None:
     native(wire, "zoe")
     assert wire.bad(RESET, "ana", i={"userUrn": user("zoe")}) == FORBIDDEN
-    let(wire, "MANAGE_USER_CREDENTIALS")
+    grant(wire, "MANAGE_USER_CREDENTIALS")
     assert wire.good(RESET, "ana", i={"userUrn": user("zoe")})["resetToken"]
     for name in ("bob", "nobody", ROOT):
         assert wire.bad(RESET, "ana", i={"userUrn": user(name)}) == BAD
@@ -157,7 +157,7 @@ def test_a_list_of_users_has_no_programs_and_under_view_authorization_whom_one_m
         assert found["total"] == len(found["users"])
         return {one["username"] for one in found["users"]}
 
-    program = made(wire, displayName="loader")["urn"]
+    program = create_invitation(wire, displayName="loader")["urn"]
     everybody = listed("eve")
     assert {"ana", "bob", "cid"} <= everybody
     assert program.removeprefix("urn:li:corpuser:") not in everybody
@@ -181,13 +181,13 @@ def test_the_document_of_invitations_is_answered(wire: Wire) -> None:
 # Service accounts
 
 
-def made(wire: Wire, **input: str) -> Json:
+def create_invitation(wire: Wire, **input: str) -> Json:
     found: Json = wire.good(MAKE, i=input)
     return found
 
 
 def test_a_service_account_is_made_listed_and_found(wire: Wire) -> None:
-    account = made(wire, displayName="Loader", description="Loads")
+    account = create_invitation(wire, displayName="Loader", description="Loads")
     name = account["urn"].removeprefix("urn:li:corpuser:")
     assert name.startswith("service_")
     assert (account["type"], account["name"], account["createdBy"]) == (
@@ -203,11 +203,11 @@ def test_a_service_account_is_made_listed_and_found(wire: Wire) -> None:
 
 
 def test_service_accounts_are_managed_by_who_has_that_privilege(wire: Wire) -> None:
-    account = made(wire)
-    token = asked(actorUrn=account["urn"], type="SERVICE_ACCOUNT")
+    account = create_invitation(wire)
+    token = token_input(actorUrn=account["urn"], type="SERVICE_ACCOUNT")
     for query, variables in _every(account, token):
         assert wire.bad(query, "ana", **variables) == FORBIDDEN
-    let(wire, "MANAGE_SERVICE_ACCOUNTS")
+    grant(wire, "MANAGE_SERVICE_ACCOUNTS")
     for query, variables in _every(account, token):
         assert wire.good(query, "ana", **variables)
     assert wire.good(LOOK_UP, "ana", u=account["urn"]) is None
@@ -224,8 +224,8 @@ def _every(account: Json, token: Json) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_with_a_service_account_go_its_tokens(wire: Wire) -> None:
-    account = made(wire)
-    input = asked(actorUrn=account["urn"], type="SERVICE_ACCOUNT")
+    account = create_invitation(wire)
+    input = token_input(actorUrn=account["urn"], type="SERVICE_ACCOUNT")
     text = wire.good(CREATE, input=input)["accessToken"]
     token: Token = wire.service.state.tokens[digest(text)]
     assert (token.user, token.realm) == (account["name"], REALM)
@@ -235,7 +235,7 @@ def test_with_a_service_account_go_its_tokens(wire: Wire) -> None:
 
 
 def test_a_service_account_gets_a_role_as_users_do(wire: Wire) -> None:
-    account = made(wire)
+    account = create_invitation(wire)
     assign = "mutation b($i: BatchAssignRoleInput!) { batchAssignRole(input: $i) }"
     wire.good(assign, i={"roleUrn": role("Reader"), "actors": [account["urn"]]})
     assert wire.aspects("corpuser", account["urn"])["roleMembership"]["roles"] == [role("Reader")]
@@ -248,8 +248,8 @@ def test_nobody_else_is_taken_for_a_service_account(wire: Wire, name: str) -> No
         wire.put("corpuser", user(name), "subTypes", {"typeNames": ["SERVICE_ACCOUNT"]})
     if name == "service_bob":
         wire.put("corpuser", user(name), "corpUserInfo", {"active": True})
-    let(wire, "MANAGE_SERVICE_ACCOUNTS")
-    input = asked(actorUrn=user(name), type="SERVICE_ACCOUNT")
+    grant(wire, "MANAGE_SERVICE_ACCOUNTS")
+    input = token_input(actorUrn=user(name), type="SERVICE_ACCOUNT")
     refused = FORBIDDEN if name == ROOT else NOT_FOUND
     assert wire.bad(CREATE, "ana", input=input) == refused
     assert wire.bad(DELETE, "ana", u=user(name)) == NOT_FOUND
@@ -292,7 +292,7 @@ def test_a_view_of_ones_own_is_chosen_and_left(wire: Wire) -> None:
 
 
 def test_the_entity_of_a_service_account_is_a_user(wire: Wire) -> None:
-    account = made(wire)
+    account = create_invitation(wire)
     found = wire.aspects("corpuser", account["urn"])
     assert found["subTypes"] == {"typeNames": ["SERVICE_ACCOUNT"]}
     coded = wire.service.state.realm(REALM).matrix.snapshot.coded

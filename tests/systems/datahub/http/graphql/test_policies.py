@@ -60,17 +60,17 @@ def matching(*criteria: Json) -> Json:
     return {"filter": {"criteria": list(criteria)}}
 
 
-def listed(wire: Wire, **input: Any) -> Json:
+def list_policies(wire: Wire, **input: Any) -> Json:
     found: Json = wire.good(LIST, input={"count": 100, **input})
     return found
 
 
 def read(wire: Wire, urn: str) -> Json:
-    (found,) = [one for one in listed(wire)["policies"] if one["urn"] == urn]
+    (found,) = [one for one in list_policies(wire)["policies"] if one["urn"] == urn]
     return dict(found)
 
 
-def may(wire: Wire, name: str, privilege: str, urn: str = HIVE) -> bool:
+def is_allowed(wire: Wire, name: str, privilege: str, urn: str = HIVE) -> bool:
     state = wire.service.state.realm(REALM)
     target = state.system.entity(urn) if urn else NO_RESOURCE
     asked = Request(state.system.principal(user(name)), privilege, target, wire.service.clock())
@@ -78,11 +78,11 @@ def may(wire: Wire, name: str, privilege: str, urn: str = HIVE) -> bool:
 
 
 def test_a_created_policy_has_a_random_urn_and_counts_at_once(wire: Wire) -> None:
-    assert not may(wire, "ana", "EDIT_ENTITY_DOCS")
+    assert not is_allowed(wire, "ana", "EDIT_ENTITY_DOCS")
     urn = wire.good(CREATE, input=policy())
     assert re.fullmatch(r"urn:li:dataHubPolicy:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", urn)
-    assert may(wire, "ana", "EDIT_ENTITY_DOCS")
-    assert not may(wire, "bob", "EDIT_ENTITY_DOCS")
+    assert is_allowed(wire, "ana", "EDIT_ENTITY_DOCS")
+    assert not is_allowed(wire, "bob", "EDIT_ENTITY_DOCS")
     assert wire.aspects("dataHubPolicy", urn)["dataHubPolicyKey"] == {"id": urn.split(":")[-1]}
 
 
@@ -204,16 +204,16 @@ def test_the_older_fields_are_kept_and_count(wire: Wire) -> None:
     legacy = {"type": "dataset", "resources": [HIVE], "allResources": False}
     urn = wire.good(CREATE, input=policy(resources=legacy))
     assert {k: read(wire, urn)["resources"][k] for k in legacy} == legacy
-    assert may(wire, "ana", "EDIT_ENTITY_DOCS", HIVE)
-    assert not may(wire, "ana", "EDIT_ENTITY_DOCS", other)
+    assert is_allowed(wire, "ana", "EDIT_ENTITY_DOCS", HIVE)
+    assert not is_allowed(wire, "ana", "EDIT_ENTITY_DOCS", other)
 
 
 def test_with_a_filter_the_older_fields_do_not_count(wire: Wire) -> None:
     other = HIVE.replace("a.b", "c.d")
     both = {"type": "chart", "resources": [HIVE], **matching(criterion("URN", other))}
     wire.good(CREATE, input=policy(resources=both))
-    assert not may(wire, "ana", "EDIT_ENTITY_DOCS", HIVE)
-    assert may(wire, "ana", "EDIT_ENTITY_DOCS", other)
+    assert not is_allowed(wire, "ana", "EDIT_ENTITY_DOCS", HIVE)
+    assert is_allowed(wire, "ana", "EDIT_ENTITY_DOCS", other)
 
 
 def test_constraints_may_be_called_by_either_name_but_not_by_both(wire: Wire) -> None:
@@ -229,14 +229,14 @@ def test_constraints_may_be_called_by_either_name_but_not_by_both(wire: Wire) ->
 def test_only_an_active_policy_grants(wire: Wire, state: str) -> None:
     urn = wire.good(CREATE, input=policy(state=state))
     assert read(wire, urn)["state"] == state
-    assert not may(wire, "ana", "EDIT_ENTITY_DOCS")
+    assert not is_allowed(wire, "ana", "EDIT_ENTITY_DOCS")
 
 
 @pytest.mark.parametrize("field", ["Type", "GLOSSARY_TERM", "nothing", ""])
 def test_an_unknown_field_is_refused(wire: Wire, field: str) -> None:
-    before = listed(wire)["total"]
+    before = list_policies(wire)["total"]
     assert wire.bad(CREATE, input=policy(resources=matching(criterion(field, "x")))) == BAD
-    assert listed(wire)["total"] == before
+    assert list_policies(wire)["total"] == before
 
 
 def test_a_policy_needs_a_name(wire: Wire) -> None:
@@ -249,8 +249,8 @@ def test_an_updated_policy_is_replaced_and_counts_at_once(wire: Wire) -> None:
     assert wire.good(UPDATE, urn=urn, input=after) == urn
     found = read(wire, urn)
     assert (found["name"], found["resources"], found["actors"]["users"]) == ("Others", None, None)
-    assert may(wire, "bob", "EDIT_ENTITY_TAGS")
-    assert not may(wire, "ana", "EDIT_ENTITY_DOCS")
+    assert is_allowed(wire, "bob", "EDIT_ENTITY_TAGS")
+    assert not is_allowed(wire, "ana", "EDIT_ENTITY_DOCS")
 
 
 def test_roles_stay_when_a_policy_is_updated(wire: Wire) -> None:
@@ -285,7 +285,7 @@ def test_constraints_that_an_update_does_not_mention_stay(wire: Wire) -> None:
 
 def test_what_is_written_back_unchanged_stays_as_it_is(wire: Wire) -> None:
     kept = ("type", "name", "state", "description", "privileges")
-    for before in listed(wire)["policies"]:
+    for before in list_policies(wire)["policies"]:
         if not before["editable"]:
             continue
         resources = before["resources"]
@@ -316,8 +316,8 @@ def test_what_is_written_back_unchanged_stays_as_it_is(wire: Wire) -> None:
 def test_a_deleted_policy_is_gone_and_grants_no_more(wire: Wire) -> None:
     urn = wire.good(CREATE, input=policy())
     assert wire.good(DELETE, urn=urn) == urn
-    assert urn not in [one["urn"] for one in listed(wire)["policies"]]
-    assert not may(wire, "ana", "EDIT_ENTITY_DOCS")
+    assert urn not in [one["urn"] for one in list_policies(wire)["policies"]]
+    assert not is_allowed(wire, "ana", "EDIT_ENTITY_DOCS")
     assert wire.aspects("dataHubPolicy", urn) == {}
     assert wire.bad(DELETE, urn=urn) == NOT_FOUND
     assert wire.bad(UPDATE, urn=urn, input=policy()) == NOT_FOUND
@@ -325,7 +325,7 @@ def test_a_deleted_policy_is_gone_and_grants_no_more(wire: Wire) -> None:
 
 def test_an_editable_policy_of_the_system_may_be_deleted_and_stays_away(wire: Wire) -> None:
     wire.good(DELETE, urn=EDITABLE)
-    assert EDITABLE not in [one["urn"] for one in listed(wire)["policies"]]
+    assert EDITABLE not in [one["urn"] for one in list_policies(wire)["policies"]]
     assert EDITABLE in wire.service.state.realm(REALM).realm.deleted
 
 
@@ -356,7 +356,7 @@ def test_nobody_without_the_right_manages_policies(wire: Wire) -> None:
     assert wire.bad(UPDATE, "ana", urn=urn, input=policy()) == FORBIDDEN
     assert wire.bad(DELETE, "ana", urn=urn) == FORBIDDEN
     assert wire.bad(LIST, "ana", input={}) == FORBIDDEN
-    assert urn in [one["urn"] for one in listed(wire)["policies"]]
+    assert urn in [one["urn"] for one in list_policies(wire)["policies"]]
 
 
 def test_somebody_without_the_right_learns_nothing_of_what_is_there(wire: Wire) -> None:
@@ -404,7 +404,7 @@ def test_everything_that_comes_with_the_system_is_listed(wire: Wire) -> None:
         for table in models.load("datahub").defaults
         if "current" in str(table.get("set", ""))
     }
-    found = listed(wire)
+    found = list_policies(wire)
     assert {one["urn"] for one in found["policies"]} == shipped
     assert found["total"] == len(shipped)
     types = {one["urn"].split(":")[-1]: one["type"] for one in found["policies"]}
@@ -415,22 +415,22 @@ def test_what_was_changed_last_comes_first(wire: Wire) -> None:
     ticks = iter(range(1_000_000_000, 1_000_001_000, 10))
     wire.service.clock = lambda: float(next(ticks))
     first, second = (wire.good(CREATE, input=policy(name=name)) for name in ("a", "b"))
-    assert [one["urn"] for one in listed(wire)["policies"]][:2] == [second, first]
+    assert [one["urn"] for one in list_policies(wire)["policies"]][:2] == [second, first]
     wire.good(UPDATE, urn=first, input=policy(name="c"))
-    assert [one["urn"] for one in listed(wire)["policies"]][:2] == [first, second]
+    assert [one["urn"] for one in list_policies(wire)["policies"]][:2] == [first, second]
 
 
 def test_pages_are_full_and_totals_exact(wire: Wire) -> None:
-    total = listed(wire)["total"]
+    total = list_policies(wire)["total"]
     assert total > 12
     urns: list[str] = []
     for start in range(0, total, 5):
-        found = listed(wire, start=start, count=5)
+        found = list_policies(wire, start=start, count=5)
         assert (found["start"], found["total"]) == (start, total)
         assert found["count"] == len(found["policies"]) == min(5, total - start)
         urns += [one["urn"] for one in found["policies"]]
     assert len(set(urns)) == total
-    assert listed(wire, start=total)["policies"] == []
+    assert list_policies(wire, start=total)["policies"] == []
     assert len(wire.good(LIST, input={})["policies"]) == min(20, total)
 
 
@@ -442,10 +442,12 @@ def test_a_page_that_cannot_be_is_refused(wire: Wire, input: Json) -> None:
 def test_policies_are_found_by_words_of_name_and_description(wire: Wire) -> None:
     urn = wire.good(CREATE, input=policy())
     for words in ("stewards", "LOOKS after", "Stew who"):
-        assert [one["urn"] for one in listed(wire, query=words)["policies"]] == [urn]
-    assert listed(wire, query="stewards nothing")["total"] == 0
+        assert [one["urn"] for one in list_policies(wire, query=words)["policies"]] == [urn]
+    assert list_policies(wire, query="stewards nothing")["total"] == 0
     assert (
-        listed(wire, query="*")["total"] == listed(wire)["total"] == listed(wire, query="")["total"]
+        list_policies(wire, query="*")["total"]
+        == list_policies(wire)["total"]
+        == list_policies(wire, query="")["total"]
     )
 
 
@@ -455,17 +457,17 @@ def equal(field: str, *values: str, **members: Any) -> Json:
 
 def test_policies_are_filtered_by_state_and_by_being_editable(wire: Wire) -> None:
     urn = wire.good(CREATE, input=policy(state="INACTIVE"))
-    everything = listed(wire)["total"]
-    off = listed(wire, orFilters=[equal("state", "INACTIVE")])
+    everything = list_policies(wire)["total"]
+    off = list_policies(wire, orFilters=[equal("state", "INACTIVE")])
     assert ([one["urn"] for one in off["policies"]], off["total"]) == ([urn], 1)
-    assert listed(wire, orFilters=[equal("state", "ACTIVE")])["total"] == everything - 1
-    assert listed(wire, orFilters=[equal("state", "ACTIVE", negated=True)])["total"] == 1
-    fixed = listed(wire, orFilters=[equal("editable", "false")])
+    assert list_policies(wire, orFilters=[equal("state", "ACTIVE")])["total"] == everything - 1
+    assert list_policies(wire, orFilters=[equal("state", "ACTIVE", negated=True)])["total"] == 1
+    fixed = list_policies(wire, orFilters=[equal("editable", "false")])
     assert {one["editable"] for one in fixed["policies"]} == {False}
     either = [equal("state", "INACTIVE"), equal("editable", "false")]
-    assert listed(wire, orFilters=either)["total"] == fixed["total"] + 1
+    assert list_policies(wire, orFilters=either)["total"] == fixed["total"] + 1
     both = [{"and": either[0]["and"] + either[1]["and"]}]
-    assert listed(wire, orFilters=both)["total"] == 0
+    assert list_policies(wire, orFilters=both)["total"] == 0
 
 
 def test_other_filters_are_refused(wire: Wire) -> None:
@@ -488,7 +490,7 @@ def test_words_that_the_schema_has_not_do_not_break_the_list(wire: Wire) -> None
     assert found["state"] == "INACTIVE"
     assert found["privileges"] == ["NO_SUCH_PRIVILEGE", "MANAGE_TAGS"]
     assert [one["username"] for one in found["actors"]["resolvedUsers"]] == ["ana"]
-    assert not may(wire, "ana", "MANAGE_TAGS", "")
+    assert not is_allowed(wire, "ana", "MANAGE_TAGS", "")
 
 
 def test_a_policy_written_past_graphql_is_listed_as_it_is(wire: Wire) -> None:

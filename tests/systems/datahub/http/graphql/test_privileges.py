@@ -44,7 +44,7 @@ def granted(wire: Wire, name: str, by: str = ROOT, **input: Any) -> Json:
     return found
 
 
-def about(urn: str, type: str = "DATASET") -> Json:
+def resource_input(urn: str, type: str = "DATASET") -> Json:
     return {"resourceSpec": {"resourceType": type, "resourceUrn": urn}}
 
 
@@ -88,10 +88,12 @@ def test_a_platform_privilege_is_told_when_it_is_granted(
 
 def test_one_may_ask_for_ones_own_privileges(wire: Wire) -> None:
     wire.good(CREATE, input=policy(resources=matching(criterion("URN", HIVE))))
-    assert "EDIT_ENTITY_DOCS" in granted(wire, "ana", "ana", **about(HIVE))["privileges"]
+    assert "EDIT_ENTITY_DOCS" in granted(wire, "ana", "ana", **resource_input(HIVE))["privileges"]
     assert "EDIT_ENTITY_DOCS" not in granted(wire, "ana", "ana")["privileges"]
     other = HIVE.replace("a.b", "c.d")
-    assert "EDIT_ENTITY_DOCS" not in granted(wire, "ana", "ana", **about(other))["privileges"]
+    assert (
+        "EDIT_ENTITY_DOCS" not in granted(wire, "ana", "ana", **resource_input(other))["privileges"]
+    )
 
 
 def test_without_a_resource_the_platform_is_asked_about(wire: Wire) -> None:
@@ -104,9 +106,9 @@ def test_without_a_resource_the_platform_is_asked_about(wire: Wire) -> None:
 def test_a_type_alone_may_be_asked_about(wire: Wire) -> None:
     typed = matching(criterion("TYPE", "dataHubPolicy"))
     wire.good(CREATE, input=policy(privileges=["MANAGE_POLICIES"], resources=typed))
-    found = granted(wire, "ana", "ana", **about("", "DATAHUB_POLICY"))["privileges"]
+    found = granted(wire, "ana", "ana", **resource_input("", "DATAHUB_POLICY"))["privileges"]
     assert "MANAGE_POLICIES" in found
-    assert wire.bad(GRANTED, input={"actorUrn": user("ana"), **about("", "OTHER")}) == BAD
+    assert wire.bad(GRANTED, input={"actorUrn": user("ana"), **resource_input("", "OTHER")}) == BAD
 
 
 def test_others_privileges_take_the_right_to_manage_policies(wire: Wire) -> None:
@@ -117,7 +119,7 @@ def test_others_privileges_take_the_right_to_manage_policies(wire: Wire) -> None
 
 
 def test_the_type_that_is_named_must_be_that_of_the_urn(wire: Wire) -> None:
-    asked = {"actorUrn": user("ana"), **about(HIVE, "CHART")}
+    asked = {"actorUrn": user("ana"), **resource_input(HIVE, "CHART")}
     assert wire.bad(GRANTED, input=asked) == BAD
 
 
@@ -138,7 +140,7 @@ def test_why_policies_did_not_apply_is_said_to_whoever_manages_policies(wire: Wi
     }
     for name, members in policies.items():
         wire.good(CREATE, input=policy(name=name, **members))
-    asked = {**about(HIVE), "includeEvaluationDetails": True}
+    asked = {**resource_input(HIVE), "includeEvaluationDetails": True}
     details = granted(wire, "ana", **asked)["evaluationDetails"]
     told = {one["policyName"]: one["reason"] for one in details}
     names = ("off", "draft", "elsewhere", "others", "owners", "applies")
@@ -151,7 +153,7 @@ def test_why_policies_did_not_apply_is_said_to_whoever_manages_policies(wire: Wi
         "applies": None,
     }
     assert granted(wire, "ana", "ana", **asked)["evaluationDetails"] is None
-    assert granted(wire, "ana", **about(HIVE))["evaluationDetails"] is None
+    assert granted(wire, "ana", **resource_input(HIVE))["evaluationDetails"] is None
 
 
 def test_an_owner_for_whom_a_policy_is_elsewhere_is_told_of_the_resource(wire: Wire) -> None:
@@ -161,7 +163,7 @@ def test_an_owner_for_whom_a_policy_is_elsewhere_is_told_of_the_resource(wire: W
     for name, resources in (("charts", charts), ("all", None)):
         owners = policy(name=name, actors=actors(resourceOwners=True), resources=resources)
         wire.good(CREATE, input=owners)
-    asked = {**about(HIVE), "includeEvaluationDetails": True}
+    asked = {**resource_input(HIVE), "includeEvaluationDetails": True}
     told = {
         one["policyName"]: one["reason"]
         for one in granted(wire, "ana", **asked)["evaluationDetails"]

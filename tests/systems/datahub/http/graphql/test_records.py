@@ -7,10 +7,10 @@ import pytest
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
 from lakewarden.systems.datahub.http.graphql.records import (
     Member,
-    created,
     entries,
     members,
-    provided,
+    new_record,
+    provided_members,
 )
 
 RECORD = (
@@ -24,27 +24,27 @@ RECORD = (
 
 def test_members_are_read_where_the_input_has_them() -> None:
     given = {"name": "n", "viewType": "GLOBAL", "contents": {"text": "t"}, "other": 1}
-    assert provided(RECORD, given) == {"name": "n", "type": "GLOBAL", "text": "T"}
+    assert provided_members(RECORD, given) == {"name": "n", "type": "GLOBAL", "text": "T"}
 
 
 @pytest.mark.parametrize("given", [{}, {"contents": None}, {"contents": {}}, {"name": None}])
 def test_what_is_null_counts_as_absent(given: dict[str, object]) -> None:
-    assert provided(RECORD, given) == {}
+    assert provided_members(RECORD, given) == {}
 
 
 def test_what_is_empty_or_false_is_given() -> None:
     given = {"name": "", "note": False, "viewType": 0}
-    assert provided(RECORD, given) == {"name": "", "note": False, "type": 0}
+    assert provided_members(RECORD, given) == {"name": "", "note": False, "type": 0}
 
 
 def test_a_new_record_has_the_defaults_of_what_is_not_given() -> None:
-    assert created(RECORD, {"name": "n"}) == {"name": "n", "state": "ACTIVE", "properties": {}}
-    assert created(RECORD, {"state": "DRAFT"}) == {"state": "DRAFT", "properties": {}}
+    assert new_record(RECORD, {"name": "n"}) == {"name": "n", "state": "ACTIVE", "properties": {}}
+    assert new_record(RECORD, {"state": "DRAFT"}) == {"state": "DRAFT", "properties": {}}
 
 
 def test_records_share_no_defaults() -> None:
-    created(RECORD, {})["properties"]["a"] = 1
-    assert created(RECORD, {})["properties"] == {}
+    new_record(RECORD, {})["properties"]["a"] = 1
+    assert new_record(RECORD, {})["properties"] == {}
 
 
 def test_what_cannot_be_read_is_refused() -> None:
@@ -52,7 +52,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         raise bad("`name`: expected something else")
 
     with pytest.raises(Failure, match="`name`"):
-        provided([Member("name", read=refuse)], {"name": "n"})
+        provided_members([Member("name", read=refuse)], {"name": "n"})
 
 
 def test_entries_are_a_map_with_empty_texts_where_none_are_given() -> None:

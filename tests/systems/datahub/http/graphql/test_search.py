@@ -38,10 +38,10 @@ ORDERS, DAILY, WAGES = dataset("shop.orders"), dataset("shop.daily_orders"), dat
 @pytest.fixture
 def hub(wire: Wire) -> Wire:
     """A server with a few datasets; eve may view those of the domain shop, others nothing."""
-    return wire.built(_filled)
+    return wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     wire.close()
     for urn, domain in ((ORDERS, SHOP), (DAILY, SHOP), (WAGES, PAY)):
         wire.put("dataset", urn, "domains", {"domains": [domain]})
@@ -74,19 +74,19 @@ def policy(wire: Wire, privilege: str, name: str, field: str, value: str) -> Non
     wire.put("dataHubPolicy", urn, "dataHubPolicyInfo", stated)
 
 
-def across(wire: Wire, query: str = "*", by: str = "datahub", **input: object) -> Any:
+def search_across(wire: Wire, query: str = "*", by: str = "datahub", **input: object) -> Any:
     return wire.good(ACROSS, by, i={"query": query, **input})
 
 
-def found(wire: Wire, query: str = "*", by: str = "datahub", **input: object) -> list[str]:
+def found_urns(wire: Wire, query: str = "*", by: str = "datahub", **input: object) -> list[str]:
     """The URNs of all results, whose number is told."""
-    page = across(wire, query, by, **{"types": ["DATASET"], **input})
+    page = search_across(wire, query, by, **{"types": ["DATASET"], **input})
     urns = [one["entity"]["urn"] for one in page["searchResults"]]
     assert page["count"] == len(urns) <= page["total"]
     return urns
 
 
-def one(field: str, *values: str, **more: object) -> list[dict[str, object]]:
+def one_criterion(field: str, *values: str, **more: object) -> list[dict[str, object]]:
     return [{"and": [{"field": field, "values": list(values), **more}]}]
 
 
@@ -114,24 +114,24 @@ def test_the_document_with_everything_is_answered(hub: Wire) -> None:
 
 
 def test_words_are_found_in_names_and_aspects_the_best_first(hub: Wire) -> None:
-    assert found(hub, "orders") == [ORDERS, DAILY]
-    assert found(hub, "sold") == [ORDERS]
-    assert found(hub, "sho ord") == []
-    assert found(hub, "shop ord") == [DAILY, ORDERS]
-    assert found(hub, "pii") == [WAGES]
-    assert found(hub, ORDERS) == [ORDERS]
-    assert found(hub, "?") == found(hub, "nothing") == []
+    assert found_urns(hub, "orders") == [ORDERS, DAILY]
+    assert found_urns(hub, "sold") == [ORDERS]
+    assert found_urns(hub, "sho ord") == []
+    assert found_urns(hub, "shop ord") == [DAILY, ORDERS]
+    assert found_urns(hub, "pii") == [WAGES]
+    assert found_urns(hub, ORDERS) == [ORDERS]
+    assert found_urns(hub, "?") == found_urns(hub, "nothing") == []
 
 
 def test_view_authorization_filters_before_anything_is_counted(hub: Wire) -> None:
-    assert found(hub, by="eve") == [WAGES, DAILY, ORDERS]
+    assert found_urns(hub, by="eve") == [WAGES, DAILY, ORDERS]
     hub.configure(view=True)
-    page = across(hub, by="eve", types=["DATASET"], count=1)
+    page = search_across(hub, by="eve", types=["DATASET"], count=1)
     assert (page["count"], page["total"]) == (1, 2)
-    assert found(hub, by="eve") == [DAILY, ORDERS]
-    assert found(hub, "wages", by="eve") == found(hub, WAGES, by="eve") == []
-    assert found(hub, by="eve", orFilters=one("tags", "urn:li:tag:pii")) == []
-    assert found(hub, by="ana") == []
+    assert found_urns(hub, by="eve") == [DAILY, ORDERS]
+    assert found_urns(hub, "wages", by="eve") == found_urns(hub, WAGES, by="eve") == []
+    assert found_urns(hub, by="eve", orFilters=one_criterion("tags", "urn:li:tag:pii")) == []
+    assert found_urns(hub, by="ana") == []
     assert facet(page, "domains") == {SHOP: 2}
     assert facet(page, "tags") == {}
     assert facet(page, "_entityType") == {"DATASET": 2}
@@ -143,7 +143,7 @@ def test_a_facet_names_an_entity_only_to_who_may_see_it(hub: Wire) -> None:
     hub.configure(view=True)
 
     def told() -> Any:
-        page = across(hub, by="eve", types=["DATASET"])
+        page = search_across(hub, by="eve", types=["DATASET"])
         (tags,) = (facet for facet in page["facets"] if facet["field"] == "tags")
         return tags["aggregations"]
 
@@ -155,29 +155,29 @@ def test_a_facet_names_an_entity_only_to_who_may_see_it(hub: Wire) -> None:
 def test_search_access_controls_ask_for_view_entity(hub: Wire) -> None:
     policy(hub, "VIEW_ENTITY", "cid", "URN", WAGES)
     hub.configure(search_access=True)
-    assert found(hub, by="cid") == [WAGES]
-    assert found(hub, by="eve") == [DAILY, ORDERS]  # the page implies it
-    assert found(hub, by="ana") == []
-    people = across(hub, by="ana", types=["CORP_USER"])
+    assert found_urns(hub, by="cid") == [WAGES]
+    assert found_urns(hub, by="eve") == [DAILY, ORDERS]  # the page implies it
+    assert found_urns(hub, by="ana") == []
+    people = search_across(hub, by="ana", types=["CORP_USER"])
     assert people["total"] == 4  # a type that stays open
     hub.configure(view=True)
-    (hit,) = across(hub, by="cid", types=["DATASET"])["searchResults"]
+    (hit,) = search_across(hub, by="cid", types=["DATASET"])["searchResults"]
     assert hit["entity"]["type"] == "RESTRICTED"  # found, but its page stays shut
     assert "wages" not in json.dumps(hit)
 
 
 def test_with_policies_off_nothing_is_asked(hub: Wire) -> None:
     hub.configure(view=True, search_access=True, policies=False)
-    assert len(found(hub, by="ana")) == 3
+    assert len(found_urns(hub, by="ana")) == 3
 
 
 def test_what_holds_power_is_never_found(hub: Wire) -> None:
     for type in ("dataHubSecret", "dataHubPolicy", "inviteToken", "dataHubAccessToken"):
         hub.put(type, f"urn:li:{type}:hidden", f"{type}Key", {"id": "hidden"})
     for types in ([], ["DATAHUB_POLICY"], ["ACCESS_TOKEN"], ["OTHER"], ["DATAHUB_VIEW"]):
-        page = across(hub, "hidden", types=types)
+        page = search_across(hub, "hidden", types=types)
         assert page["total"] == 0, types
-        page = across(hub, "*", types=types, count=100)
+        page = search_across(hub, "*", types=types, count=100)
         shown = {one["entity"]["urn"].split(":")[2] for one in page["searchResults"]}
         assert shown.isdisjoint(UNSEARCHED)
         assert facet(page, "_entityType").keys().isdisjoint({"DATAHUB_POLICY", "ACCESS_TOKEN"})
@@ -186,55 +186,68 @@ def test_what_holds_power_is_never_found(hub: Wire) -> None:
 @pytest.mark.parametrize(
     ("filters", "urns"),
     [
-        (one("platform", "urn:li:dataPlatform:hive"), [WAGES, DAILY, ORDERS]),
-        (one("platform.keyword", "urn:li:dataPlatform:kafka"), []),
-        (one("domains", SHOP), [DAILY, ORDERS]),
-        (one("domains", SHOP, negated=True), [WAGES]),
-        (one("tags", "PII", condition="END_WITH"), [WAGES]),
-        (one("hasTags", "true"), [WAGES]),
-        (one("tags", condition="EXISTS", negated=True), [DAILY, ORDERS]),
-        (one("name", "Orders"), [ORDERS]),
-        (one("name", "orders", condition="CONTAIN"), [DAILY, ORDERS]),
-        (one("customProperties", "a=1"), [ORDERS]),
-        (one("description", "SOLD", condition="CONTAIN"), [ORDERS]),
-        (one("urn", "pay", condition="CONTAIN"), [WAGES]),
-        (one("_entityType", "DATASET"), [WAGES, DAILY, ORDERS]),
-        (one("_entityType", "CORP_USER"), []),
-        (one("nobody_knows_this", "x"), []),
-        (one("nobody_knows_this", "x", negated=True), [WAGES, DAILY, ORDERS]),
+        (one_criterion("platform", "urn:li:dataPlatform:hive"), [WAGES, DAILY, ORDERS]),
+        (one_criterion("platform.keyword", "urn:li:dataPlatform:kafka"), []),
+        (one_criterion("domains", SHOP), [DAILY, ORDERS]),
+        (one_criterion("domains", SHOP, negated=True), [WAGES]),
+        (one_criterion("tags", "PII", condition="END_WITH"), [WAGES]),
+        (one_criterion("hasTags", "true"), [WAGES]),
+        (one_criterion("tags", condition="EXISTS", negated=True), [DAILY, ORDERS]),
+        (one_criterion("name", "Orders"), [ORDERS]),
+        (one_criterion("name", "orders", condition="CONTAIN"), [DAILY, ORDERS]),
+        (one_criterion("customProperties", "a=1"), [ORDERS]),
+        (one_criterion("description", "SOLD", condition="CONTAIN"), [ORDERS]),
+        (one_criterion("urn", "pay", condition="CONTAIN"), [WAGES]),
+        (one_criterion("_entityType", "DATASET"), [WAGES, DAILY, ORDERS]),
+        (one_criterion("_entityType", "CORP_USER"), []),
+        (one_criterion("nobody_knows_this", "x"), []),
+        (one_criterion("nobody_knows_this", "x", negated=True), [WAGES, DAILY, ORDERS]),
         ([{"and": []}], [WAGES, DAILY, ORDERS]),
         ([], [WAGES, DAILY, ORDERS]),
-        (one("domains", PAY) + one("name", "Orders"), [WAGES, ORDERS]),
-        ([{"and": [*one("domains", SHOP)[0]["and"], *one("name", "Orders")[0]["and"]]}], [ORDERS]),  # type: ignore[misc]
+        (one_criterion("domains", PAY) + one_criterion("name", "Orders"), [WAGES, ORDERS]),
+        (
+            [
+                {
+                    "and": [  # type: ignore[misc]
+                        *one_criterion("domains", SHOP)[0]["and"],
+                        *one_criterion("name", "Orders")[0]["and"],
+                    ]
+                }
+            ],
+            [ORDERS],
+        ),
     ],
 )
 def test_filters(hub: Wire, filters: list[Any], urns: list[str]) -> None:
-    assert found(hub, orFilters=filters) == urns
+    assert found_urns(hub, orFilters=filters) == urns
 
 
 def test_the_older_filters_must_all_hold(hub: Wire) -> None:
     older = [{"field": "domains", "value": SHOP}, {"field": "name", "values": ["Orders"]}]
-    assert found(hub, filters=older) == [ORDERS]
-    assert found(hub, filters=older, orFilters=one("domains", PAY)) == []
+    assert found_urns(hub, filters=older) == [ORDERS]
+    assert found_urns(hub, filters=older, orFilters=one_criterion("domains", PAY)) == []
 
 
 def test_what_is_deleted_softly_is_hidden_unless_asked_for(hub: Wire) -> None:
     hub.put("dataset", DAILY, "status", {"removed": True})
-    assert found(hub) == [WAGES, ORDERS]
-    assert found(hub, "daily") == []
-    assert found(hub, searchFlags={"includeSoftDeleted": True}) == [WAGES, DAILY, ORDERS]
-    assert found(hub, orFilters=one("removed", "true")) == [DAILY]
-    assert found(hub, orFilters=one("removed", "true", negated=True)) == [WAGES, ORDERS]
+    assert found_urns(hub) == [WAGES, ORDERS]
+    assert found_urns(hub, "daily") == []
+    assert found_urns(hub, searchFlags={"includeSoftDeleted": True}) == [WAGES, DAILY, ORDERS]
+    assert found_urns(hub, orFilters=one_criterion("removed", "true")) == [DAILY]
+    assert found_urns(hub, orFilters=one_criterion("removed", "true", negated=True)) == [
+        WAGES,
+        ORDERS,
+    ]
 
 
 def test_results_are_sorted_by_what_is_asked(hub: Wire) -> None:
     def by(*fields: tuple[str, str]) -> dict[str, object]:
         return {"sortCriteria": [{"field": f, "sortOrder": order} for f, order in fields]}
 
-    assert found(hub, sortInput=by(("name", "ASCENDING"))) == [ORDERS, WAGES, DAILY]
-    assert found(hub, sortInput=by(("urn", "DESCENDING"))) == [ORDERS, DAILY, WAGES]
+    assert found_urns(hub, sortInput=by(("name", "ASCENDING"))) == [ORDERS, WAGES, DAILY]
+    assert found_urns(hub, sortInput=by(("urn", "DESCENDING"))) == [ORDERS, DAILY, WAGES]
     older = {"sortCriterion": {"field": "urn", "sortOrder": "ASCENDING"}}
-    assert found(hub, sortInput=older) == [WAGES, DAILY, ORDERS]
+    assert found_urns(hub, sortInput=older) == [WAGES, DAILY, ORDERS]
     wrong = {"query": "*", "sortInput": by(("lastModifiedAt", "ASCENDING"))}
     assert hub.bad(ACROSS, i=wrong) == BAD
 
@@ -265,7 +278,11 @@ def test_a_scroll_id_is_good_for_its_question_and_caller_alone(hub: Wire) -> Non
     input = {"query": "*", "types": ["DATASET"], "count": 1}
     id = hub.good(SCROLL, i=input)["nextScrollId"]
     assert hub.good(SCROLL, i={**input, "count": 2, "scrollId": id})["count"] == 2
-    for other in ({"query": "orders"}, {"types": ["CHART"]}, {"orFilters": one("name", "x")}):
+    for other in (
+        {"query": "orders"},
+        {"types": ["CHART"]},
+        {"orFilters": one_criterion("name", "x")},
+    ):
         assert hub.bad(SCROLL, i={**input, **other, "scrollId": id}) == BAD
     assert hub.bad(SCROLL, "eve", i={**input, "scrollId": id}) == BAD
     told = json.loads(base64.urlsafe_b64decode(id))
@@ -293,10 +310,10 @@ def test_numbers_that_make_no_sense_are_refused(hub: Wire, wrong: dict[str, int]
 
 
 def test_a_page_is_as_long_as_pages_may_be(hub: Wire) -> None:
-    page = across(hub, count=100_000, types=["DATASET"])
+    page = search_across(hub, count=100_000, types=["DATASET"])
     assert page["count"] == 3
-    assert across(hub, count=0, types=["DATASET"])["count"] == 0
-    assert across(hub, start=50, types=["DATASET"])["searchResults"] == []
+    assert search_across(hub, count=0, types=["DATASET"])["count"] == 0
+    assert search_across(hub, start=50, types=["DATASET"])["searchResults"] == []
 
 
 def test_a_view_narrows_what_is_found_for_those_who_may_use_it(hub: Wire) -> None:
@@ -310,10 +327,10 @@ def test_a_view_narrows_what_is_found_for_those_who_may_use_it(hub: Wire) -> Non
         return urn
 
     shared, own = view("shared", "GLOBAL", "bob"), view("own", "PERSONAL", "bob")
-    assert found(hub, viewUrn=shared, types=[]) == [DAILY, ORDERS]
-    assert found(hub, viewUrn=shared, types=["CHART"]) == []
-    assert found(hub, viewUrn=shared, orFilters=one("domains", PAY)) == []
-    assert found(hub, by="bob", viewUrn=own) == [DAILY, ORDERS]
+    assert found_urns(hub, viewUrn=shared, types=[]) == [DAILY, ORDERS]
+    assert found_urns(hub, viewUrn=shared, types=["CHART"]) == []
+    assert found_urns(hub, viewUrn=shared, orFilters=one_criterion("domains", PAY)) == []
+    assert found_urns(hub, by="bob", viewUrn=own) == [DAILY, ORDERS]
     for urn in (own, "urn:li:dataHubView:none"):
         assert hub.bad(ACROSS, i={"query": "*", "viewUrn": urn}) == NOT_FOUND
     assert hub.bad(ACROSS, i={"query": "*", "viewUrn": ORDERS}) == BAD
@@ -321,12 +338,12 @@ def test_a_view_narrows_what_is_found_for_those_who_may_use_it(hub: Wire) -> Non
 
 def test_which_fields_matched_and_more_is_told(hub: Wire) -> None:
     flags: dict[str, Any] = {"fetchExtraFields": ["customProperties", "urn", "nothing"]}
-    (hit,) = across(hub, "sold", types=["DATASET"], searchFlags=flags)["searchResults"]
+    (hit,) = search_across(hub, "sold", types=["DATASET"], searchFlags=flags)["searchResults"]
     assert hit["matchedFields"] == [{"name": "description", "value": "what was sold"}]
     told = {one["name"]: json.loads(one["value"]) for one in hit["extraProperties"]}
     assert told == {"customProperties": ["a=1"], "urn": ORDERS}
     flags = {"skipHighlighting": True, "skipAggregates": True}
-    page = across(hub, "sold", types=["DATASET"], searchFlags=flags)
+    page = search_across(hub, "sold", types=["DATASET"], searchFlags=flags)
     assert page["searchResults"][0]["matchedFields"] == page["facets"] == []
 
 
@@ -417,7 +434,7 @@ def test_a_path_is_a_filter_of_what_is_found_by_browsing_there(hub: Wire) -> Non
     paths(hub)
 
     def at(path: str, **more: object) -> list[str]:
-        return sorted(found(hub, orFilters=one("browsePathV2", path, **more)))
+        return sorted(found_urns(hub, orFilters=one_criterion("browsePathV2", path, **more)))
 
     assert at("␟prod") == sorted([ORDERS, WAGES])
     assert at("␟prod␟shop") == [ORDERS]
@@ -430,9 +447,9 @@ def test_a_path_is_a_filter_of_what_is_found_by_browsing_there(hub: Wire) -> Non
 
 
 def test_people_are_found_by_their_address(hub: Wire) -> None:
-    asked: Any = {"types": ["CORP_USER"], "orFilters": one("email", "ana@x")}
-    assert found(hub, **asked) == [user("ana")]
-    assert found(hub, types=["CORP_USER"], orFilters=one("email", "a@x")) == []
+    asked: Any = {"types": ["CORP_USER"], "orFilters": one_criterion("email", "ana@x")}
+    assert found_urns(hub, **asked) == [user("ana")]
+    assert found_urns(hub, types=["CORP_USER"], orFilters=one_criterion("email", "a@x")) == []
 
 
 def test_lists_that_are_no_searches_take_no_other_conditions(hub: Wire) -> None:

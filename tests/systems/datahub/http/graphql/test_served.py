@@ -22,7 +22,7 @@ from lakewarden.systems.datahub.http.graphql.routes import PATHS
 from lakewarden.systems.gravitino.http import Gravitino
 from tests.app.asgi import Asked, close
 from tests.app.serving import Answer
-from tests.systems.datahub.http.graphql.test_tokens import CREATE, REVOKE, asked
+from tests.systems.datahub.http.graphql.test_tokens import CREATE, REVOKE, token_input
 
 ME = "{ me { corpUser { urn } platformPrivileges { managePolicies } } }"
 
@@ -74,7 +74,7 @@ def test_only_posts_of_json_are_taken(server: Asked) -> None:
 
 
 def test_a_token_is_good_here_and_nowhere_else_until_it_is_revoked(server: Asked) -> None:
-    issued = json.loads(send(server, CREATE, input=asked()).body)["data"]["createAccessToken"]
+    issued = json.loads(send(server, CREATE, input=token_input()).body)["data"]["createAccessToken"]
     token = issued["accessToken"]
     assert b'"urn:li:corpuser:ana"' in send(server, ME, token=token).body
     bearer = [("Authorization", f"Bearer {token}")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.systems.datahub.http.graphql.valid_documents import Faulty, ValidDocuments
+from lakewarden.systems.datahub.http.graphql.valid_documents import InvalidDocument, ValidDocuments
 
 ME = "{ me { corpUser { urn } } }"
 CONFIG = "{ appConfig { appVersion } }"
@@ -22,7 +22,7 @@ def test_whoever_may_not_ask_for_the_schema_may_not_by_what_others_sent() -> Non
     documents = ValidDocuments()
     documents.valid(SCHEMA, introspects=True)
     for _ in range(2):
-        with pytest.raises(Faulty, match="introspection has been disabled"):
+        with pytest.raises(InvalidDocument, match="introspection has been disabled"):
             documents.valid(SCHEMA, introspects=False)
 
 

@@ -56,7 +56,7 @@ class Wire:
         self._stack, self._folder = ExitStack(), folder
         self._builders: tuple[Callable[[Wire], object], ...] = ()
         if not (folder / "store").exists():
-            prepared(folder, __name__, _make)
+            prepared(folder, __name__, _create_realm)
         self._open()
         self.services = Services(page_rows=100)
         self.existence = False
@@ -188,7 +188,7 @@ class Wire:
         return extensions["code"], extensions["type"]
 
 
-def _make(folder: Path) -> None:
+def _create_realm(folder: Path) -> None:
     """The realm with its people, in a store of its own."""
     with open_store(f"sqlite:///{folder}/store") as store:
         service = DecisionService(store)

@@ -1,6 +1,6 @@
-"""What a frontend needs to know of the server: what is served, and what policies may grant.
+"""The configuration for a frontend: what is served, and what policies may grant.
 
-What is about the looks of a frontend is left to it.
+Settings of a frontend's appearance are left to the frontend.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _grantable_privileges(model: Model) -> Iterable[Privilege]:
 
 
 def _by_type(model: Model, info: Info) -> Iterable[Mapping[str, Any]]:
-    """What may be granted on all types, and on each type on which anything may be."""
+    """The privileges that can be granted on all types, and on each type that has any."""
     on_any = [privilege for privilege in _grantable_privileges(model) if privilege.on]
     yield {
         "resourceType": _ALL,

@@ -1,7 +1,7 @@
-"""Aspects as they are stored: members of JSON objects, read as the type that is expected.
+"""Stored aspects: members of JSON objects, read as the expected type.
 
-Aspects are stored as they were written, and nobody promises that a member is of the type that
-DataHub gives it: what is not, is read as if it were not there. Both spellings of JSON are read
+Aspects are stored as they were written, and a member may be of another type than DataHub declares:
+such a member counts as absent. Both spellings of JSON are read
 (`lakewarden.systems.datahub.aspects.fields`).
 """
 
@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 
 
 class RecordPath:
-    """Where a record stands: its aspect, and the members that lead to it from there.
+    """The path of a record: its aspect, and the members that lead to it from there.
 
     There is one object for each, so that it is compared by what it is.
     """
@@ -29,7 +29,7 @@ class RecordPath:
         self._within: dict[str, RecordPath] = {}
 
     def at(self, key: str) -> RecordPath:
-        """The place of a member."""
+        """The path of a member."""
         place = self._within.get(key)
         return (
             self._within.setdefault(key, RecordPath((*self.path, key))) if place is None else place
@@ -37,7 +37,7 @@ class RecordPath:
 
 
 class Record(NamedTuple):
-    """An aspect of an entity, or an object within one. What is no stored aspect has no place."""
+    """An aspect of an entity, or an object within one. `place` is None outside a stored aspect."""
 
     entity: Entity
     value: Mapping[str, Any]
@@ -72,7 +72,7 @@ class Record(NamedTuple):
 
     def texts(self, key: str) -> list[str]:
         """The texts of a list."""
-        return [item for item in self.listed(key) if isinstance(item, str)]
+        return [item for item in self.raw_list(key) if isinstance(item, str)]
 
     def record(self, key: str) -> Record | None:
         """A member that is an object."""
@@ -97,12 +97,12 @@ class Record(NamedTuple):
             Record(self.entity, member, place) for member in members if isinstance(member, Mapping)
         ]
 
-    def listed(self, key: str) -> Iterator[object]:
-        """The members of a list, whatever they are."""
+    def raw_list(self, key: str) -> Iterator[object]:
+        """The members of a list, of any type."""
         value = self.get(key)
         yield from (without_avro_type(item) for item in value) if isinstance(value, list) else ()
 
-    def within(self, path: Sequence[str]) -> list[Record]:
+    def records_at(self, path: Sequence[str]) -> list[Record]:
         """The objects at the end of a path; through lists, those of each object."""
         records = [self]
         for key in path:
@@ -110,7 +110,7 @@ class Record(NamedTuple):
         return records
 
     def entries(self, key: str) -> list[tuple[str, str]]:
-        """The texts of a map, in order of its keys. These are anybody's: none names a type."""
+        """The texts of a map, in order of its keys, which users choose: none names an Avro type."""
         value = self.value.get(key)
         members = sorted(value.items()) if isinstance(value, Mapping) else ()
         return [(name, text) for name, text in members if isinstance(text, str)]
@@ -121,10 +121,10 @@ class Record(NamedTuple):
 
 def aspect(call: Call, entity: Entity, name: str) -> Record:
     """An aspect of an entity; empty where it has none."""
-    return whole(entity, name, call.aspect(entity, name))
+    return record_of(entity, name, call.aspect(entity, name))
 
 
-def whole(entity: Entity, name: str, value: Mapping[str, Any]) -> Record:
+def record_of(entity: Entity, name: str, value: Mapping[str, Any]) -> Record:
     """The record of an aspect with this value."""
     return Record(entity, value, _ASPECTS.at(name))
 

@@ -1,4 +1,4 @@
-"""The one place where it is decided whether a resolver may go on.
+"""The authorization of resolvers: every resolver uses this module.
 
 A resolver names its operation and its target, and nothing else about authorization:
 
@@ -9,8 +9,8 @@ A resolver names its operation and its target, and nothing else about authorizat
     return write_all(call, asks, action)                    # one that asks about several entities
     return edit(call, action)                               # an edit of pages: `action(edit)`
 
-With policies switched off nothing is asked; what the system ships stays immutable, and no
-tokens are made of root, all the same.
+With policies switched off nothing is checked; shipped policies stay immutable, and no tokens are
+issued for root, all the same.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ GUARD: Final = _PageGuard()
 
 
 def may(call: Call, operation: str, target: Entity = NO_RESOURCE) -> bool:
-    """Whether the caller may, as far as this request knows."""
+    """Whether the caller may perform the operation, by the state of this request."""
     return GUARD.may(call.exchange, operation, target)
 
 
-def may_at_all(call: Call, operation: str, target: Entity) -> bool:
-    """As `may`; always False where there is no such act for entities of this type."""
+def may_if_declared(call: Call, operation: str, target: Entity) -> bool:
+    """As `may`; always False where the operation is not declared for entities of this type."""
     rule = call.state.matrix.operation(operation).rule_or_none(target.type)
     return rule is not None and may(call, operation, target)
 
 
 def allow(call: Call, operation: str, target: Entity = NO_RESOURCE) -> None:
-    """Goes on if the caller may; raises `Failure` 403."""
+    """Raises `Failure` 403 unless the caller may perform the operation."""
     GUARD.allow(call.exchange, operation, target)
 
 
@@ -80,7 +80,7 @@ def write(
     action: Callable[[WriteTransaction], T],
     details: Mapping[str, object] | None = None,
 ) -> T:
-    """What `action` returns, done in one transaction if the caller may on the newest state.
+    """Runs `action` in one transaction if the caller may on the newest state; returns its result.
 
     The act is audited with it, `details` as its details (never a secret); a refusal is audited
     too, and raises `Failure` 403. Errors of the action leave nothing behind.
@@ -94,10 +94,10 @@ def write_all(
     action: Callable[[WriteTransaction], T],
     details: Mapping[str, object] | None = None,
 ) -> T:
-    """As `write`, of a write that asks about several entities: one that is refused refuses all.
+    """As `write`, with several requirements: the write is refused if any of them is.
 
-    `asks` says what is asked, in order, and may read what is stored: it runs within the
-    transaction. It names one thing at least.
+    `requirements_of` gives the requirements, in order, and may read the store: it runs within the
+    transaction. It gives one requirement at least.
     """
 
     def requirements(transaction: WriteTransaction) -> Sequence[Requirement]:
@@ -109,15 +109,15 @@ def write_all(
     return GUARD.write_all(call.exchange, requirements, action, details=details)
 
 
-def may_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
-    """Those of the entities on which the caller may, asked in one go; as `may_at_all` of each."""
+def allowed_among(call: Call, operation: str, entities: Iterable[Entity]) -> frozenset[Entity]:
+    """Those of the entities on which the caller may, in one check; as `may_if_declared` of each."""
     declared = call.state.matrix.operation(operation)
     governed = [entity for entity in entities if declared.rule_or_none(entity.type) is not None]
     return frozenset(GUARD.passing(call.exchange, operation, governed))
 
 
 def edit(call: Call, action: Callable[[Edit], T]) -> T:
-    """What `action` returns, its edit written in one transaction if the caller may all of it.
+    """Runs `action`, and writes its edit in one transaction if all of it is allowed.
 
     What the edit asks is audited with it, and what it changed; a refusal refuses all, is
     audited too, and raises `Failure` 403.
@@ -147,7 +147,7 @@ def edit(call: Call, action: Callable[[Edit], T]) -> T:
 
 
 def visible(call: Call, entities: Iterable[Entity]) -> list[Entity]:
-    """Those of the entities that the caller is shown, in order: all without view authorization."""
+    """The entities that are visible to the caller, in order: all without view authorization."""
     return view_authorization.visible(call.exchange, list(entities))
 
 
@@ -161,8 +161,10 @@ def visible_ids(call: Call, ids: BitMap) -> BitMap:
     )
 
 
-def granted(state: RealmState, actor: Principal, target: Entity, now: float) -> list[str]:
-    """The privileges that an actor has been granted on the target, by name."""
+def granted_privileges(
+    state: RealmState, actor: Principal, target: Entity, now: float
+) -> list[str]:
+    """The privileges of an actor on the target, by name."""
     decide = state.matrix.decide
     return sorted(
         name

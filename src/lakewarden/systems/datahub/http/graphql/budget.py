@@ -1,10 +1,10 @@
-"""How much one document may ask for, counted before anything is resolved, and while it is.
+"""Bounds of one document, counted before it is executed, and during execution.
 
-What is written bounds the work of validation: every fragment counts once. Depth, and fields as if
-each fragment stood where it is spread, bound what can be asked for; how many fields are really
-resolved, lists by their lengths, is counted while that is done. Depth is not counted inside what
-describes the schema itself, for the usual question for it is deep and touches nothing that is
-stored (graphql-core bounds how it may repeat itself). SOURCE: security reference 5.6.
+The document's own size bounds the work of validation: every fragment counts once. Depth, and fields
+with all fragments expanded, bound the result; the fields that are really resolved, lists by their
+lengths, are counted during execution. Depth is not counted inside introspection, for the usual
+introspection query is deep and reads nothing from the store (graphql-core bounds how it may repeat
+itself). SOURCE: security reference 5.6.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OWN: Final = "__"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a part of a document asks for; `whole`: its fields with those of what it spreads."""
+    """The cost of a part of a document; `whole`: its fields with all fragments expanded."""
 
     depth: int = 0
     whole: int = 0
@@ -52,7 +52,7 @@ class Cost:
     directives: int = 0
 
     def __add__(self, other: Cost) -> Cost:
-        """Both beside each other."""
+        """The sum of both, side by side."""
         return Cost(
             max(self.depth, other.depth),
             self.whole + other.whole,
@@ -74,15 +74,15 @@ _LIMITS: Final = (
 
 
 def check(document: DocumentNode) -> None:
-    """Raises `Failure` for a document that asks for too much in all its operations together."""
-    counting = _Counting(document)
+    """Raises `Failure` for a document whose operations together exceed a bound."""
+    counting = _CostCounter(document)
     total = counting.total()
     for name, limit, unit in _LIMITS:
         if getattr(total, name) > limit:
             raise invalid(f"more than {limit} {unit} are not allowed")
 
 
-class _Counting:
+class _CostCounter:
     def __init__(self, document: DocumentNode) -> None:
         self._fragments: dict[str, FragmentDefinitionNode] = {}
         self._operations: list[OperationDefinitionNode] = []
@@ -101,13 +101,15 @@ class _Counting:
         for operation in self._operations:
             directives = len(operation.directives or ())
             directives += sum(len(v.directives or ()) for v in operation.variable_definitions or ())
-            cost += Cost(directives=directives) + self._of(operation.selection_set, counted=True)
+            cost += Cost(directives=directives) + self._cost_of(
+                operation.selection_set, counted=True
+            )
         for name in self._fragments:
-            # One that is spread nowhere is looked at by validation all the same.
-            cost += replace(self._of_fragment(name), depth=0, whole=0)
+            # Validation also visits a fragment that is spread nowhere.
+            cost += replace(self._fragment_cost(name), depth=0, whole=0)
         return cost
 
-    def _of(self, selections: SelectionSetNode | None, *, counted: bool) -> Cost:
+    def _cost_of(self, selections: SelectionSetNode | None, *, counted: bool) -> Cost:
         cost = Cost()
         for selection_cost in self._costs(selections, counted=counted):
             cost += selection_cost
@@ -119,17 +121,17 @@ class _Counting:
             match node:
                 case FieldNode():
                     deeper = counted and not node.name.value.startswith(_OWN)
-                    inner = self._of(node.selection_set, counted=deeper)
+                    inner = self._cost_of(node.selection_set, counted=deeper)
                     alias = int(node.alias is not None)
                     depth = inner.depth + 1 if counted else 0
                     yield directives + inner + Cost(depth, 1, 1, alias)
                 case InlineFragmentNode():
-                    yield directives + self._of(node.selection_set, counted=counted)
+                    yield directives + self._cost_of(node.selection_set, counted=counted)
                 case FragmentSpreadNode():
-                    spread = self._of_fragment(node.name.value)
+                    spread = self._fragment_cost(node.name.value)
                     yield directives + Cost(spread.depth, spread.whole, spreads=1)
 
-    def _of_fragment(self, name: str) -> Cost:
+    def _fragment_cost(self, name: str) -> Cost:
         fragment = self._fragments.get(name)
         # Validation refuses both: one that does not exist, and one that spreads itself.
         if fragment is None or name in self._open:
@@ -138,19 +140,19 @@ class _Counting:
             self._open.add(name)
             counted = not fragment.type_condition.name.value.startswith(_OWN)
             directives = Cost(directives=len(fragment.directives or ()))
-            self._known[name] = directives + self._of(fragment.selection_set, counted=counted)
+            self._known[name] = directives + self._cost_of(fragment.selection_set, counted=counted)
             self._open.discard(name)
         return self._known[name]
 
 
-class TooMuch(BaseException):
-    """More fields were resolved than one document may ask for.
+class BudgetExceeded(BaseException):
+    """The execution resolved more fields than one document may.
 
     No `Exception`: as one the executor would go on with every field that is left, and fail it.
     """
 
 
-class Counted:
+class FieldCounter:
     """Counts the fields of one execution, as a middleware of their resolvers."""
 
     def __init__(self) -> None:
@@ -159,8 +161,8 @@ class Counted:
     def resolve(
         self, following: Callable[..., Any], *arguments: Any, **named_arguments: Any
     ) -> Any:
-        """What the resolver returns. Raises `TooMuch`."""
+        """What the resolver returns. Raises `BudgetExceeded`."""
         self._resolved += 1
         if self._resolved > MAX_RESOLVED:
-            raise TooMuch(f"more than {MAX_RESOLVED} fields in one answer are not allowed")
+            raise BudgetExceeded(f"more than {MAX_RESOLVED} fields in one answer are not allowed")
         return following(*arguments, **named_arguments)

@@ -1,4 +1,4 @@
-"""What resolvers share while one document is executed."""
+"""The context that resolvers share during the execution of one document."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MAX_WORK: Final = 300_000
 
 
 class Call:
-    """One document under way: the request that brought it, and aspects that were read for it.
+    """The execution of one document: its request, and the aspects that were read for it.
 
-    Entities that are shown side by side are a group: what is read of one of them, or asked about
-    it, is read and asked of all of them at once, for the document asks the same of each.
+    Entities that are shown side by side are a group: aspects and rights of one of them are read and
+    checked for all of them at once, for the document requests the same of each.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -44,7 +44,7 @@ class Call:
         self._work = 0
 
     def start_list(self) -> None:
-        """Raises `Failure` 400 where too much was looked at, or shown, for this document."""
+        """Raises `Failure` 400 where this document already read or showed too many entities."""
         if self._edges > MAX_EDGES or self._work > MAX_WORK:
             raise bad(f"more than {MAX_EDGES} edges in one document are not allowed")
 
@@ -73,27 +73,27 @@ class Call:
         principal = self.exchange.actor.principal(state.realm, state.system)
         return Entity("corpuser", principal.name)
 
-    def together(self, entities: Iterable[Entity]) -> None:
-        """Says that these are shown side by side; one that is in a group already stays in it."""
+    def add_group(self, entities: Iterable[Entity]) -> None:
+        """Registers entities that are shown side by side; members of earlier groups stay there."""
         self._renew()
         group = tuple(dict.fromkeys(entities))
         for entity in group:
             self._groups.setdefault(entity, group)
 
     def group(self, entity: Entity) -> tuple[Entity, ...]:
-        """All that are shown side by side with the entity, itself among them."""
+        """All entities that are shown side by side with the entity, including itself."""
         self._renew()
         return self._groups.setdefault(entity, (entity,))
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returns, made once for this document and the state that it sees."""
+        """What `make` returns, computed once for this document and its state."""
         self._renew()
         if key not in self._cached:
             self._cached[key] = make()
         return cast(T, self._cached[key])
 
     def aspects(self, entities: Iterable[Entity]) -> dict[Entity, Mapping[str, Aspect]]:
-        """The aspects of those entities that there are, each read once, with their groups."""
+        """The aspects of those entities that exist, each read once, with their groups."""
         requested = list(entities)
         self._renew()
         unread = [entity for entity in dict.fromkeys(requested) if entity not in self._read]
@@ -111,7 +111,7 @@ class Call:
         return {entity: self._read[entity] for entity in requested if self._read[entity]}
 
     def _renew(self) -> None:
-        """Forgets everything that was read before this document's own last write."""
+        """Clears everything that was read before this document's own last write."""
         if self._revision != self.exchange.state.revision:
             self._read.clear()
             self._groups.clear()

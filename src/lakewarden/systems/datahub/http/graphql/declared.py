@@ -25,16 +25,20 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.directives import Declaration, entity_types
 from lakewarden.systems.datahub.http.graphql.pages import roots
-from lakewarden.systems.datahub.http.graphql.readers import Read, reader, whole
+from lakewarden.systems.datahub.http.graphql.readers import Read, reader, whole_record_reader
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info
 
 ReadEntity = Callable[[Entity, Info], Any]
 
 
 def resolver(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
-    """The resolver of a field. Of what is neither entity nor record it shows the member."""
+    """The resolver of a field; for a parent that is neither entity nor record, its member."""
     declared = Declaration(schema, name, field)
-    may_read, of_entity, of_record = _may_read(declared), _of_entity(declared), _of_record(declared)
+    may_read, of_entity, of_record = (
+        _may_read(declared),
+        _entity_field(declared),
+        _record_field(declared),
+    )
 
     def resolve(parent: object, info: Info, **arguments: Any) -> Any:
         if isinstance(parent, Record):
@@ -51,7 +55,7 @@ def resolver(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
 
 
 def root(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
-    """The resolver of a field of the root, which no module resolves: the entity of a URN."""
+    """The resolver of a root field without a module: the entity of a URN."""
     types = entity_types(schema, get_named_type(field.type))
     if types is None or field.args.keys() != {"urn"}:
         raise LookupError(f"nothing resolves the field {name} of the root")
@@ -60,7 +64,7 @@ def root(schema: GraphQLSchema, name: str, field: GraphQLField) -> Field:
 
 
 def _may_read(field: Declaration) -> Callable[[Call], bool] | None:
-    """Whether the caller is shown a field of an entity; raises `Failure` 403 where it must be."""
+    """Whether a field of an entity is visible; raises `Failure` 403 if it is required."""
     if field.has("shown"):
         operation, about = field.argument("shown", "operation"), field.argument("shown", "about")
         return lambda call: authorization.may(call, operation, Entity(about, ""))
@@ -74,15 +78,15 @@ def _may_read(field: Declaration) -> Callable[[Call], bool] | None:
     return may_read
 
 
-def _of_entity(field: Declaration) -> ReadEntity:
+def _entity_field(field: Declaration) -> ReadEntity:
     if field.has("urn"):
         return lambda entity, _info: entity.name
     if field.has("key"):
-        return _key(field)
+        return _key_field(field)
     stored = field.aspect
     if stored is None:
         return lambda _entity, _info: None
-    read = whole(field) if field.is_whole_aspect else reader(field)
+    read = whole_record_reader(field) if field.is_whole_aspect else reader(field)
 
     def resolve(entity: Entity, info: Info) -> Any:
         record = aspect(info.context, entity, stored)
@@ -91,21 +95,21 @@ def _of_entity(field: Declaration) -> ReadEntity:
     return resolve
 
 
-def _of_record(field: Declaration) -> Read:
+def _record_field(field: Declaration) -> Read:
     if field.has("urn"):
         return lambda record, _info: record.entity.name
     if field.has("key"):
-        of_entity = _key(field)
+        of_entity = _key_field(field)
         return lambda record, info: of_entity(record.entity, info)
     return reader(field)
 
 
-def _key(field: Declaration) -> ReadEntity:
-    """A part of the key: the entity that it names, a word, or the text."""
+def _key_field(field: Declaration) -> ReadEntity:
+    """A part of the key: the entity that it names, an enum value, or the text."""
     part: int = field.argument("key", "part")
     if field.types is not None:
         naming = references.naming_by_key(part, field.types)
-        return lambda entity, info: references.first(info.context, entity, naming)
+        return lambda entity, info: references.first_visible(info.context, entity, naming)
     values = field.named.values if isinstance(field.named, GraphQLEnumType) else None
 
     def text(entity: Entity, _info: Info) -> str | None:

@@ -28,7 +28,7 @@ Path: TypeAlias = tuple[str, ...]
 NAMES: Final = ("aspect", "member", "key", "urn", "require", "visible", "guarded", "shown")
 """The directives."""
 
-NOT_SAID: Final = object()
+UNKNOWN_DEFAULT: Final = object()
 """The default of a field that declares none."""
 
 _LITERALS: Final[Mapping[str, Any]] = {"null": None, "true": True, "[]": [], "{}": {}}
@@ -36,17 +36,17 @@ _LITERALS: Final[Mapping[str, Any]] = {"null": None, "true": True, "[]": [], "{}
 
 
 class Source(NamedTuple):
-    """Where a field of a record is read, and what stands for it: see the directive."""
+    """The source of a field of a record, and its default: see the directive."""
 
     paths: tuple[Path, ...]
-    default: Any = NOT_SAID
+    default: Any = UNKNOWN_DEFAULT
     or_key: int | None = None
     all: bool = False
     open: bool = False
 
 
 class Reference(NamedTuple):
-    """A member that must name an entity of one of the types that the caller is shown."""
+    """A member that must name a visible entity of one of the types."""
 
     path: Path
     types: Types
@@ -90,12 +90,12 @@ class Declaration:
 
     @property
     def visible_types(self) -> Types:
-        """The types of what `@visible` looks at."""
+        """The types of the entities that `@visible` checks."""
         return frozenset(self.argument("visible", "types") or ())
 
     @property
     def references(self) -> list[Reference]:
-        """The entities without which a record that the field shows is left out."""
+        """The references that must be visible for a record of the field to be shown."""
         references = [*_required_references(self._schema, self.named)]
         by = self.argument("visible", "by")
         if by is not None:
@@ -104,19 +104,19 @@ class Declaration:
 
     @property
     def members(self) -> Mapping[str, GraphQLOutputType]:
-        """The members without which a record that the field shows is left out, and their types."""
+        """The members that a record of the field must have to be shown, and their types."""
         fields = self.named.fields if isinstance(self.named, GraphQLObjectType) else {}
         return {name: fields[name].type for name in self.argument("require", "members") or ()}
 
 
 def has_directives(field: GraphQLField) -> bool:
-    """Whether the schema says of a field how it is read."""
+    """Whether the schema declares how a field is read."""
     return field.ast_node is not None and bool(field.ast_node.directives)
 
 
 @cache
 def entity_types(schema: GraphQLSchema, type: GraphQLNamedType) -> Types | None:
-    """The types of the entities that a type of the schema stands for; None: it is no entity's."""
+    """The entity types of a type of the schema; None: it is no entity type."""
     if type.name == "Entity":
         return ANY
     if is_abstract_type(type):
@@ -128,7 +128,7 @@ def entity_types(schema: GraphQLSchema, type: GraphQLNamedType) -> Types | None:
 
 @cache
 def _required_references(schema: GraphQLSchema, type: GraphQLNamedType) -> tuple[Reference, ...]:
-    """The entities without which a record of the type says nothing."""
+    """The references that must be visible for a record of the type to be shown."""
     return tuple(_each_required(schema, type))
 
 
@@ -163,7 +163,7 @@ def _source(name: str, arguments: Mapping[str, Any] | None) -> Source:
     paths = tuple(
         tuple(path.split(".")) if path != "." else () for path in arguments.get("path") or ()
     )
-    default = arguments.get("default", NOT_SAID)
+    default = arguments.get("default", UNKNOWN_DEFAULT)
     return Source(
         paths or ((name,),),
         _LITERALS.get(default, default) if isinstance(default, str) else default,

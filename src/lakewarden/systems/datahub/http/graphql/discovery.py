@@ -1,4 +1,4 @@
-"""The resolvers of a package: those of all its modules, found by their constant `RESOLVERS`."""
+"""Discovery of the resolvers of a package: the constant `RESOLVERS` of each of its modules."""
 
 from __future__ import annotations
 

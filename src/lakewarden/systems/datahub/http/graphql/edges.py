@@ -1,4 +1,4 @@
-"""Edges between entities that the stored facts state, and those that aspects do, from one end.
+"""Edges of an entity, from stored facts and from aspects.
 
 SOURCE: the relationships that the records of acryl-datahub 1.7.0.17 declare.
 """
@@ -29,7 +29,7 @@ TYPES: Final = {USER: "corpuser", GROUP: "corpGroup", ROLE: "dataHubRole"}
 OWNED: Final = "OwnedBy"
 PART: Final = "IsPartOf"
 OF_ROLE: Final = "IsAssociatedWithRole"
-"""From a policy to the roles that it is about: shown to who may list policies."""
+"""From a policy to the roles that it names: visible to callers who may list policies."""
 
 _RELATIONS: Final = {
     "AssociatedWith": "domain",
@@ -62,7 +62,7 @@ class Ends(NamedTuple):
 
 
 class EdgeList(Sequence[Edge]):
-    """Edges one type after the other; those of a page alone are made."""
+    """Edges by type; only those of a page are created."""
 
     def __init__(self, snapshot: Snapshot, ends: Sequence[Ends]) -> None:
         self._tree = snapshot.coded.tree
@@ -99,16 +99,16 @@ class EdgeList(Sequence[Edge]):
 
 
 def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
-    """What the entity's own facts and aspects lead to."""
-    stated = _stated(call, entity, types & stating.TYPES.keys())
+    """The edges from the entity's own facts and aspects."""
+    stated = _aspect_targets(call, entity, types & stating.TYPES.keys())
     for type in sorted(types):
-        entities = sorted({*_leading(call, entity, type), *stated.get(type, ())})
+        entities = sorted({*_fact_targets(call, entity, type), *stated.get(type, ())})
         if entities:
             yield Ends(type, BitMap(), authorization.visible(call, entities))
 
 
-def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list[Entity]]:
-    """Where the edges lead that aspects state, by their types."""
+def _aspect_targets(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list[Entity]]:
+    """The targets of the edges that aspects state, by their types."""
     others: dict[str, list[Entity]] = {}
     if types and stating.is_column(entity.name):
         with search_session(call.exchange, view_authorization.hits) as search:
@@ -117,14 +117,14 @@ def _stated(call: Call, entity: Entity, types: frozenset[str]) -> dict[str, list
     elif types:
         stored = call.aspects([entity]).get(entity, {})
         values = {name: aspect.value for name, aspect in stored.items()}
-        for edge in stating.stated(entity, values):
+        for edge in stating.stated_edges(entity, values):
             other, problem = target(edge.target, frozenset())
             if edge.source == entity.name and edge.type in types and not problem:
                 others.setdefault(edge.type, []).append(other)
     return others
 
 
-def _leading(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
+def _fact_targets(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
     id = tree.find(entity)
@@ -150,7 +150,7 @@ def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
 
 
 def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
-    """What the facts and aspects of others say leads to the entity."""
+    """The edges to the entity from facts and aspects of others."""
     stated = types & stating.TYPES.keys()
     with search_session(call.exchange, view_authorization.hits) as search:
         if stated and stating.is_column(entity.name):
@@ -160,7 +160,7 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
                 yield Ends(type, BitMap(), authorization.visible(call, others))
             stated = frozenset()
         for type in sorted(types):
-            ids = _leading_to(call, entity, type)
+            ids = _fact_sources(call, entity, type)
             if type in stated:
                 ids |= Neighbours(search.texts()).sources(entity, [type])
             ids = authorization.visible_ids(call, ids & search.index.tree.stored)
@@ -168,7 +168,7 @@ def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends
                 yield Ends(type, ids)
 
 
-def _leading_to(call: Call, entity: Entity, type: str) -> BitMap:
+def _fact_sources(call: Call, entity: Entity, type: str) -> BitMap:
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
     ids = BitMap()
@@ -201,14 +201,14 @@ def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:
 
 
 def children(snapshot: Snapshot, id: int) -> BitMap:
-    """The ids of what lies directly in an entity, and is stored."""
+    """The ids of the stored children of an entity."""
     tree = snapshot.coded.tree
     below = np.asarray((tree.subtree(id) & tree.stored).to_array(), dtype=np.uint32)
     return BitMap(below[tree.parents[below] == id])
 
 
-def present(snapshot: Snapshot, ends: Ends) -> Ends:
-    """The same without what is deleted softly."""
+def without_removed(snapshot: Snapshot, ends: Ends) -> Ends:
+    """The ends without softly deleted entities."""
     attributes, tree = snapshot.coded.attributes, snapshot.coded.tree
 
     def is_there(id: int | None) -> bool:
@@ -218,8 +218,8 @@ def present(snapshot: Snapshot, ends: Ends) -> Ends:
     return Ends(ends.type, ids, [entity for entity in ends.entities if is_there(tree.find(entity))])
 
 
-def of_types(snapshot: Snapshot, ends: Ends, types: Iterable[str]) -> Ends:
-    """The same with those alone that are of one of the types."""
+def ends_of_types(snapshot: Snapshot, ends: Ends, types: Iterable[str]) -> Ends:
+    """The ends of the types only."""
     names = frozenset(types)
     ids = ends.ids & BitMap.union(BitMap(), *(snapshot.of_type(type) for type in names))
     return Ends(ends.type, ids, [entity for entity in ends.entities if entity.type in names])

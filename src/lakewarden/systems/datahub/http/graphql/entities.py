@@ -1,4 +1,4 @@
-"""Which entities there are: those stored, and those who act; and roles as they are shipped."""
+"""Known entities: stored ones, principals of the directory, and shipped roles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakewarden.systems.datahub.use_cases import aspects
 
 
 def is_known(state: RealmState, entity: Entity) -> bool:
-    """Whether the entity is stored, or is somebody of the directory, or a role that is shipped."""
+    """Whether the entity is stored, a principal of the directory, or a shipped role."""
     coded = state.matrix.snapshot.coded
     if aspects.is_there(entity, state.matrix.snapshot):
         return True
@@ -23,7 +23,7 @@ def is_known(state: RealmState, entity: Entity) -> bool:
 
 
 def people(state: RealmState, type: str) -> list[Entity]:
-    """All entities of a type of principals: those stored, and those that act."""
+    """All entities of a type of principals: stored ones, and those of the directory."""
     snapshot = state.matrix.snapshot
     coded = snapshot.coded
     entities = {coded.tree.entity(id) for id in snapshot.of_type(type)}
@@ -38,7 +38,7 @@ def people(state: RealmState, type: str) -> list[Entity]:
 
 
 def role_info(call: Call, entity: Entity) -> Mapping[str, str]:
-    """A role's name and description: as they were written, or as they are shipped."""
+    """A role's name and description: as written, or as shipped."""
     value = call.aspect(entity, "dataHubRoleInfo")
     shipped = [r for r in call.state.system.model.roles if r["name"] == entity.name]
     title = str(shipped[0]["title"]) if shipped else _key(entity)

@@ -1,9 +1,9 @@
-"""What the caller may do with one entity, as the buttons of a page ask for it.
+"""The caller's privileges on one entity, for the buttons of its page.
 
-`resolve` belongs to the field `privileges` of every type of entities. Each member asks the
-operations behind the act, for the entity's type; where there is no such act, it is false. All
-entities that are shown side by side are asked about at once: a list costs one question for each
-member, however many it shows.
+`resolve` belongs to the field `privileges` of every type of entities. Each member checks the
+operations behind an action, for the entity's type; without such an operation it is false. All
+entities that are shown side by side are checked at once: a list costs one check for each member,
+for any length.
 """
 
 from __future__ import annotations
@@ -68,33 +68,33 @@ _MANAGED: Final = {
 
 
 def resolve(entity: Entity, _info: Info) -> Entity:
-    """The entity itself: its members ask."""
+    """The entity itself: its members do the checks."""
     return entity
 
 
-def holds(call: Call, operation: str, entity: Entity) -> bool:
-    """Whether the caller may, asked about all that are shown beside the entity."""
+def has_privilege(call: Call, operation: str, entity: Entity) -> bool:
+    """Whether the caller may perform the operation, checked for the entity's whole group."""
     group = call.group(entity)
     allowed = call.cached(
-        (operation, id(group)), lambda: authorization.may_among(call, operation, group)
+        (operation, id(group)), lambda: authorization.allowed_among(call, operation, group)
     )
     return entity in allowed
 
 
-def _asking(operations: tuple[str, ...]) -> Callable[[Entity, Info], bool]:
+def _privilege_resolver(operations: tuple[str, ...]) -> Callable[[Entity, Info], bool]:
     def ask(entity: Entity, info: Info) -> bool:
-        return all(holds(info.context, name, entity) for name in operations)
+        return all(has_privilege(info.context, name, entity) for name in operations)
 
     return ask
 
 
 def _manages(entity: Entity, info: Info) -> bool:
-    return holds(info.context, _MANAGED.get(entity.type, "entity.manage"), entity)
+    return has_privilege(info.context, _MANAGED.get(entity.type, "entity.manage"), entity)
 
 
 RESOLVERS: Final[Resolvers] = {
     "EntityPrivileges": {
-        **{member: _asking(operations) for member, operations in _OPERATIONS.items()},
+        **{member: _privilege_resolver(operations) for member, operations in _OPERATIONS.items()},
         "canManageEntity": _manages,
     },
 }

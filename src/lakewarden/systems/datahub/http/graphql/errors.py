@@ -1,8 +1,7 @@
-"""What goes wrong, as DataHub says it in GraphQL: an entry of `errors`, mostly with status 200.
+"""Errors in DataHub's GraphQL form: an entry of `errors`, mostly with status 200.
 
-Resolvers raise `Failure`, made by one of the functions here, or let an error of the lower
-layers through. Anything else is an entry that tells nothing.
-SOURCE: datahub reference 6.1.
+Resolvers raise `Failure`, made by one of the functions here, or pass on an error of the lower
+layers. Anything else is an entry without details. SOURCE: datahub reference 6.1.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _INTERNAL: Final = "internal error"
 
 
 class Failure(WardenError):
-    """An entry of `errors`: its code, one of `TYPES`, and what it says."""
+    """An entry of `errors`: its code, one of `TYPES`, and its message."""
 
     def __init__(self, code: int, message: str, classification: str = RESOLVING) -> None:
         super().__init__(message)
@@ -59,12 +58,12 @@ def bad(message: str) -> Failure:
 
 
 def invalid(message: str) -> Failure:
-    """400: the request as such is not one that is executed."""
+    """400: the request cannot be executed."""
     return Failure(400, message, INVALID)
 
 
 def forbidden(operation: str) -> Failure:
-    """403: the caller may not."""
+    """403: the caller lacks the right."""
     return Failure(403, f"not authorized to perform `{operation}`")
 
 
@@ -74,7 +73,7 @@ def missing(urn: str) -> Failure:
 
 
 def failure_of(error: Exception) -> Failure:
-    """The failure that an error of any layer is answered with."""
+    """The failure for an error of any layer."""
     match error:
         case Failure():
             return error
@@ -96,7 +95,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def entry(error: GraphQLError | Failure) -> dict[str, Any]:
-    """An error as the entry that tells it."""
+    """The entry of an error."""
     if isinstance(error, Failure):
         return {"message": str(error), "extensions": _extensions(error)}
     failure = _failure_in(error)
@@ -109,7 +108,7 @@ def entry(error: GraphQLError | Failure) -> dict[str, Any]:
 
 
 def _failure_in(error: GraphQLError) -> Failure:
-    """What the executor wrapped; what it says of its own is about the request."""
+    """The failure that the executor wrapped; its own errors are about the request."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error

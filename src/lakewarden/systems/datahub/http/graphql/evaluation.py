@@ -1,4 +1,4 @@
-"""What policies come to for one actor: which apply, why others do not, whom they name.
+"""Evaluation of policies for one actor: which apply, and why others do not.
 
 SOURCE: datahub reference 3.10.
 """
@@ -40,7 +40,7 @@ class EffectiveAccess(NamedTuple):
 
 
 def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> Iterator[Reason]:
-    """Of every policy that did not apply: its name, and why."""
+    """The reason for every policy that did not apply."""
     stored = statements.stored(state)
     applying = _applying_statements(state, actor, target, now)
     owning = _owns(state, actor, target)
@@ -50,7 +50,7 @@ def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> 
             reason = INACTIVE
         elif id in applying:
             continue
-        elif _names(state, actor, statement) or (owning and statement.owners is not None):
+        elif _names_actor(state, actor, statement) or (owning and statement.owners is not None):
             reason = OTHER_RESOURCE
         else:
             reason = OTHER_ACTOR
@@ -59,12 +59,12 @@ def reasons(state: RealmState, actor: Principal, target: Entity, now: float) -> 
 
 def effective_access(state: RealmState, actor: Principal, now: float) -> EffectiveAccess:
     """What the actor belongs to, and what the policies that name it grant."""
-    roles, groups = _access_of(state, actor, ROLE), _access_of(state, actor, GROUP)
-    by_group = {group: _access_of(state, group, ROLE) for group in groups}
+    roles, groups = _memberships_of(state, actor, ROLE), _memberships_of(state, actor, GROUP)
+    by_group = {group: _memberships_of(state, group, ROLE) for group in groups}
     policies = {
         id: statement
         for id, statement in statements.stored(state).items()
-        if statement.applies(now) and _names(state, actor, statement)
+        if statement.applies(now) and _names_actor(state, actor, statement)
     }
     return EffectiveAccess(
         roles=[role.name for role in roles],
@@ -76,7 +76,7 @@ def effective_access(state: RealmState, actor: Principal, now: float) -> Effecti
     )
 
 
-def _access_of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
+def _memberships_of(state: RealmState, principal: Principal, kind: str) -> list[Principal]:
     memberships = state.matrix.snapshot.coded.memberships
     id = memberships.ids.get(principal)
     ids = () if id is None else memberships.of.get(id, ())
@@ -85,7 +85,7 @@ def _access_of(state: RealmState, principal: Principal, kind: str) -> list[Princ
     )
 
 
-def _names(state: RealmState, actor: Principal, statement: Statement) -> bool:
+def _names_actor(state: RealmState, actor: Principal, statement: Statement) -> bool:
     return not statement.principals.isdisjoint(state.matrix.snapshot.subject(actor).named)
 
 

@@ -1,4 +1,4 @@
-"""Users, groups and roles: listed, and who belongs to what changed.
+"""Users, groups and roles: their lists, and changes of memberships.
 
 Everything is written as aspects of the users and groups, as the other APIs would write it.
 SOURCE: datahub reference 4, 6.3.
@@ -37,7 +37,7 @@ _MEMBERSHIPS: Final = ((_NATIVE, "nativeGroups"), ("groupMembership", "groups"))
 Input = Mapping[str, Any]
 
 
-def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, Any]]:
+def _list_resolver(operation: str, type: str, key: str) -> Callable[..., Mapping[str, Any]]:
     def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         call: Call = info.context
         authorization.allow(call, operation)
@@ -51,15 +51,15 @@ def _listing(operation: str, type: str, key: str) -> Callable[..., Mapping[str, 
                 for principal in listed
                 if contains_words(input["query"], *_texts(call, principal))
             ]
-        shown, numbers = page(listed, input, call.exchange.services.page_rows)
-        call.together(shown)
-        return {**numbers, key: shown}
+        page_principals, numbers = page(listed, input, call.exchange.services.page_rows)
+        call.add_group(page_principals)
+        return {**numbers, key: page_principals}
 
     return resolve
 
 
 def _texts(call: Call, entity: Entity) -> Iterator[str]:
-    """What an entity is found by."""
+    """The texts that a query of the list matches."""
     yield datahub.key_parts(entity.name)[-1]
     if entity.type == _ROLE:
         yield from entities.role_info(call, entity).values()
@@ -135,7 +135,7 @@ def _remove_group(_: object, info: Info, urn: str) -> bool:
     group = calls.entity(urn, _GROUP)
 
     def remove_group(transaction: WriteTransaction) -> bool:
-        _drop(call, transaction, group)
+        _delete_principal(call, transaction, group)
         # Whoever makes a group of that name again does not get the old one's members.
         realm = call.exchange.realm
         memberships = transaction.realm(realm).matrix.snapshot.coded.memberships
@@ -175,11 +175,11 @@ def _remove_members(_: object, info: Info, input: Input) -> bool:
     return _change_members(info.context, input, left)
 
 
-Changing = Callable[[Mapping[str, Value], str], Iterator[tuple[str, Value]]]
+ChangeMembership = Callable[[Mapping[str, Value], str], Iterator[tuple[str, Value]]]
 """A user's aspects and a group → the aspects that are to be written."""
 
 
-def _change_members(call: Call, input: Input, changing: Changing) -> bool:
+def _change_members(call: Call, input: Input, changing: ChangeMembership) -> bool:
     group = calls.entity(input["groupUrn"], _GROUP)
     users = [calls.entity(urn, _USER) for urn in dict.fromkeys(input["userUrns"])]
     if not users:
@@ -214,7 +214,7 @@ def _remove_user(_: object, info: Info, urn: str) -> bool:
     user = calls.entity(urn, _USER)
 
     def remove_user(transaction: WriteTransaction) -> bool:
-        _drop(call, transaction, user)
+        _delete_principal(call, transaction, user)
         native_user.end_tokens(transaction, call.exchange.realm, urn)
         return True
 
@@ -235,7 +235,7 @@ def _set_status(_: object, info: Info, urn: str, status: str) -> str:
     return authorization.write(call, "user.status.set", user, set_status, {"status": status})
 
 
-def _drop(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
+def _delete_principal(call: Call, transaction: WriteTransaction, entity: Entity) -> None:
     """Removes a user or group that is stored here."""
     state = transaction.realm(call.exchange.realm)
     if not entities.is_known(state, entity):
@@ -254,9 +254,9 @@ def _stamp(call: Call, transaction: WriteTransaction) -> Value:
 
 RESOLVERS: Final[Resolvers] = {
     "Query": {
-        "listUsers": _listing("user.list", _USER, "users"),
-        "listGroups": _listing("group.list", _GROUP, "groups"),
-        "listRoles": _listing("role.list", _ROLE, "roles"),
+        "listUsers": _list_resolver("user.list", _USER, "users"),
+        "listGroups": _list_resolver("group.list", _GROUP, "groups"),
+        "listRoles": _list_resolver("role.list", _ROLE, "roles"),
     },
     "Mutation": {
         "batchAssignRole": _assign,

@@ -1,4 +1,4 @@
-"""Invitations to sign up, the roles that they give, and new passwords.
+"""Invitations to sign up, their roles, and password resets.
 
 SOURCE: datahub reference 6.3.
 """
@@ -32,7 +32,7 @@ def _is_native(entity: Entity, info: Info) -> bool:
 
     def read() -> frozenset[Entity]:
         with call.exchange.service.reading() as reading:
-            return native_user.among(reading, call.exchange.realm, beside)
+            return native_user.with_password(reading, call.exchange.realm, beside)
 
     return entity in call.cached(("native", id(beside)), read)
 
@@ -43,7 +43,9 @@ def _invitation_record(_: object, info: Info, input: Input) -> Mapping[str, str]
     authorization.allow(call, operation)
     sealing = call.exchange.services.sealing
     with call.exchange.service.reading() as reading:
-        known = invitation.shown(reading, call.exchange.realm, role, sealing, call.exchange.now)
+        known = invitation.visible_secret(
+            reading, call.exchange.realm, role, sealing, call.exchange.now
+        )
     return {"inviteToken": known or _invite(call, role, operation, replaces=sealing is not None)}
 
 
@@ -58,7 +60,7 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, str]:
 
 
 def _role_and_operation(input: Input) -> tuple[str, str]:
-    """The URN of the role that an invitation is to give, or nothing; and what making it takes."""
+    """The URN of the invitation's role, or nothing; and the operation that creating it takes."""
     if input.get("roleUrn") is None:
         return "", "user.invite"
     return calls.entity(input["roleUrn"], _ROLE).name, "user.invite_with_role"
@@ -76,7 +78,7 @@ def _invite(call: Call, role: str, operation: str, *, replaces: bool, user: str 
         ):
             raise Conflict(f"the name `{datahub.name_of(user)}` is taken")
         sealing = call.exchange.services.sealing
-        return invitation.make(transaction, realm, role, sealing, replaces=replaces, user=user)
+        return invitation.create(transaction, realm, role, sealing, replaces=replaces, user=user)
 
     details = {"role": role, **({"user": user} if user else {})}
     return authorization.write(call, operation, NO_RESOURCE, invite, details)
@@ -107,7 +109,7 @@ def _reset_password(_: object, info: Info, input: Input) -> Mapping[str, str]:
     user = calls.entity(input["userUrn"], "corpuser")
 
     def start_reset(transaction: WriteTransaction) -> str:
-        return native_user.let_choose(transaction, call.exchange.realm, user.name)
+        return native_user.start_reset(transaction, call.exchange.realm, user.name)
 
     return {"resetToken": authorization.write(call, "user.reset_password", user, start_reset)}
 

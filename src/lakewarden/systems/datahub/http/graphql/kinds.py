@@ -1,4 +1,4 @@
-"""The types of entities: what the schema calls each, and how it spells its name as a word.
+"""The types of entities: the schema's type of each, and its value of `EntityType`.
 
 SOURCE: datahub-project/datahub:datahub-graphql-core/src/main/resources/entity.graphql.
 """
@@ -98,23 +98,23 @@ _WORDS: Final = {
 
 
 def type_of(value: Entity | Mapping[str, Any], _info: Info, _: object) -> str:
-    """The schema's type of an entity; of any other value, what it says that it is."""
+    """The schema's type of an entity; for any other value, its own type name."""
     if isinstance(value, Entity):
         return KINDS.get(value.type, OTHER)
     return str(value["__typename"])
 
 
 def type_word(entity: Entity, info: Info) -> str:
-    """The entity's type as a word of `EntityType`."""
-    name = _word(entity.type)
+    """The entity's type as a value of `EntityType`."""
+    name = _enum_value(entity.type)
     known: Any = info.schema.type_map["EntityType"]
     return name if name in known.values else "OTHER"
 
 
 def types_of(name: str) -> frozenset[str]:
-    """The types of entities that a word of `EntityType` stands for, of those that have a page."""
-    return frozenset(type for type in KINDS if _word(type) == name)
+    """The entity types of a value of `EntityType` that have a page."""
+    return frozenset(type for type in KINDS if _enum_value(type) == name)
 
 
-def _word(type: str) -> str:
+def _enum_value(type: str) -> str:
     return _WORDS.get(type) or re.sub(r"(?<!^)([A-Z])", r"_\1", type).upper()

@@ -1,7 +1,7 @@
-"""Profiles of datasets, operations on them, and how they are used.
+"""Profiles of datasets, their operations, and their usage.
 
-Each of the three has a privilege of its own; who has it not is shown a page without them. What
-is asked of all datasets of a list is read for the whole group at once.
+Each of the three has its own privilege; a page omits them for callers without it. Values for all
+datasets of a list are read for the whole group at once.
 
 SOURCE: datahub reference 3.2; timeseries records of acryl-datahub 1.7.0.17.
 """
@@ -20,9 +20,9 @@ from lakewarden.systems.datahub.http.graphql import authorization, timed
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
-from lakewarden.systems.datahub.http.graphql.references import named
+from lakewarden.systems.datahub.http.graphql.references import entities_of_urns
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
-from lakewarden.systems.datahub.http.value_filter import fits
+from lakewarden.systems.datahub.http.value_filter import matches
 
 _PROFILE: Final = "datasetProfile"
 _OPERATION: Final = "operation"
@@ -46,14 +46,14 @@ _UNITS: Final = {
 
 
 def _read(call: Call, dataset: Entity, aspect: str, window: Window, limit: int) -> list[TimedValue]:
-    """The values of a dataset; for all those beside it as well, of which each is asked about."""
+    """The values of a dataset, read together with those of its whole group."""
     group = call.group(dataset)
 
     def find() -> Mapping[Entity, list[TimedValue]]:
         allowed = [
             dataset
             for dataset in group
-            if authorization.may_at_all(call, _MAY_SEE[aspect], dataset)
+            if authorization.may_if_declared(call, _MAY_SEE[aspect], dataset)
         ]
         realm = call.exchange.realm
         call.start_list()
@@ -80,7 +80,7 @@ def _values_in_window(aspect: str) -> Callable[..., list[Record]]:
         picked = None if filter is None else Fields({"or": [_criteria(filter)]}, "filter")
         read = most if picked is None else call.exchange.services.page_rows
         values = _read(call, dataset, aspect, window, read)
-        fitting = [value for value in values if fits(value.value, picked)]
+        fitting = [value for value in values if matches(value.value, picked)]
         return [Record(dataset, value.value) for value in fitting[:most]]
 
     return resolve
@@ -106,7 +106,7 @@ def _criteria(filter: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"and": list(own)}
 
 
-def _newest(is_whole: bool) -> Callable[..., Record | None]:
+def _profile_resolver(is_whole: bool) -> Callable[..., Record | None]:
     """The newest profile of the whole table, or of a part of it."""
 
     def resolve(dataset: Entity, info: Info) -> Record | None:
@@ -123,7 +123,7 @@ def _newest(is_whole: bool) -> Callable[..., Record | None]:
 
 def _usage(call: Call, dataset: Entity, since: int | None) -> list[usage.Value] | None:
     """Usage by days, the oldest first; None for those who may not see it."""
-    if not authorization.may_at_all(call, _MAY_SEE[usage.ASPECT], dataset):
+    if not authorization.may_if_declared(call, _MAY_SEE[usage.ASPECT], dataset):
         return None
     first = FIRST if since is None else since
     read = _read(call, dataset, usage.ASPECT, Window(first, LAST), call.exchange.services.page_rows)
@@ -158,7 +158,7 @@ def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
         return None
     total = usage.aggregate(values)
     users: Any = total["users"]
-    names = named((user["user"] for user in users), frozenset({"corpuser"}))
+    names = entities_of_urns((user["user"] for user in users), frozenset({"corpuser"}))
     return {
         "queryCountLast30Days": total["totalSqlQueries"],
         "uniqueUserCountLast30Days": total["uniqueUserCount"],
@@ -166,8 +166,8 @@ def _summary(dataset: Entity, info: Info) -> Mapping[str, Any] | None:
     }
 
 
-def _views(aspect: str) -> Field:
-    """What the platform said last of all views; of the last days it may have said only a part."""
+def _view_count_resolver(aspect: str) -> Field:
+    """The platform's last report of all views; recent reports may be partial."""
 
     def resolve(asset: Entity, info: Info) -> Mapping[str, Any] | None:
         call: Call = info.context
@@ -192,13 +192,13 @@ def _window_length(window: Record, _info: Info) -> int:
 RESOLVERS: Final[Resolvers] = {
     "Dataset": {
         "datasetProfiles": _values_in_window(_PROFILE),
-        "latestFullTableProfile": _newest(is_whole=True),
-        "latestPartitionProfile": _newest(is_whole=False),
+        "latestFullTableProfile": _profile_resolver(is_whole=True),
+        "latestPartitionProfile": _profile_resolver(is_whole=False),
         "operations": _values_in_window(_OPERATION),
         "usageStats": _usage_stats,
         "statsSummary": _summary,
     },
-    "Chart": {"statsSummary": _views("chartUsageStatistics")},
-    "Dashboard": {"statsSummary": _views("dashboardUsageStatistics")},
+    "Chart": {"statsSummary": _view_count_resolver("chartUsageStatistics")},
+    "Dashboard": {"statsSummary": _view_count_resolver("dashboardUsageStatistics")},
     "TimeWindow": {"durationMillis": _window_length},
 }

@@ -1,4 +1,4 @@
-"""Pages of lists: from where, how many, and how many there are in all."""
+"""Pages of lists: start, count and total."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ COUNT: Final = 20
 def page(
     items: Sequence[T], arguments: Mapping[str, Any], most: int
 ) -> tuple[list[T], dict[str, int]]:
-    """The part of the items that is wanted, and the numbers that go with it."""
+    """The requested part of the items, and the page's start, count and total."""
     start, count = arguments.get("start"), arguments.get("count")
     start = 0 if start is None else start
     count = min(COUNT, most) if count is None else count
     if start < 0 or not 0 <= count <= most:
         raise bad(f"expected a `start` of at least 0 and a `count` of 0 to {most}")
-    shown = list(items[start : start + count])
-    return shown, {"start": start, "count": len(shown), "total": len(items)}
+    page_items = list(items[start : start + count])
+    return page_items, {"start": start, "count": len(page_items), "total": len(items)}
 
 
 def contains_words(query: str | None, *texts: str) -> bool:
-    """Whether every word of a search stands in one of the texts; `*` and nothing: always."""
+    """Whether every word of a search is in one of the texts; `*` and nothing match always."""
     check()  # lists are looked through one by one
     terms = (query or "").casefold().split()
     within = "\n".join(texts).casefold()
@@ -36,7 +36,7 @@ def contains_words(query: str | None, *texts: str) -> bool:
 
 
 def criterion_values(criterion: Mapping[str, Any]) -> list[str]:
-    """The values of a criterion of a list, which are compared as they are."""
+    """The values of a criterion of a list, which are compared exactly."""
     condition = criterion.get("condition")
     if condition not in (None, "EQUAL", "IN"):
         raise bad(f"a list is not filtered by `{condition}`; expected EQUAL or IN")

@@ -1,4 +1,4 @@
-"""What is known of an entity's past; see `lakewarden.systems.datahub.aspects.history`."""
+"""The known history of an entity; see `lakewarden.systems.datahub.aspects.history`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _transactions(call: Call, entity: Entity, categories: Iterable[str]) -> list
 
 
 def timeline(_: object, info: Info, input: Value) -> Value:
-    """The writes that are known, of the categories asked for."""
+    """The known writes, of the requested categories."""
     entity = calls.entity(input["urn"])
     categories = input.get("changeCategories") or history.CATEGORIES
     changes = _transactions(info.context, entity, categories)
@@ -55,7 +55,7 @@ def _event(event: Value) -> Value:
 
 
 def schema_versions(_: object, info: Info, input: Value) -> Value:
-    """The one version of a dataset's schema that is known, if there is any."""
+    """The one known version of a dataset's schema, if there is any."""
     dataset = calls.entity(input["datasetUrn"], "dataset")
     changes = _transactions(info.context, dataset, _OF_SCHEMA)
     versions = [
@@ -74,7 +74,7 @@ def _version(version: Value) -> Value:
 
 
 def schema_blame(_: object, info: Info, input: Value) -> Value:
-    """The columns of a dataset's schema, each as it was written last."""
+    """The columns of a dataset's schema, each with its last write."""
     dataset = calls.entity(input["datasetUrn"], "dataset")
     version = input.get("version")
     changes = _transactions(info.context, dataset, _OF_SCHEMA)

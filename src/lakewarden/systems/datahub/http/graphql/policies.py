@@ -1,8 +1,7 @@
 """Policies: listed, made, replaced, removed.
 
-A policy is the aspect `dataHubPolicyInfo` of its entity and the statement that it states; one
-that comes with the system is a statement alone until somebody writes it.
-SOURCE: datahub reference 6.2, 6.9.
+A policy is the aspect `dataHubPolicyInfo` of its entity and the statement that it states; a shipped
+one is only a statement until it is written. SOURCE: datahub reference 6.2, 6.9.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ TYPE: Final = "dataHubPolicy"
 _PREFIX: Final = "urn:li:dataHubPolicy:"
 
 
-def stored(call: Call) -> list[Policy]:
-    """All policies, by URN: those that were written, and those that came with the system."""
+def stored_policies(call: Call) -> list[Policy]:
+    """All policies, by URN: written ones and shipped ones."""
     snapshot = call.state.matrix.snapshot
     named = {id for id in snapshot.table.statements if id.startswith(_PREFIX)}
     named |= {snapshot.coded.tree.entity(id).name for id in snapshot.of_type(TYPE)} - {""}
@@ -48,27 +47,27 @@ def stored(call: Call) -> list[Policy]:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, "policy.list", POLICIES)
-    matching = [policy for policy in stored(call) if _matches(policy, input)]
+    matching = [policy for policy in stored_policies(call) if _matches(policy, input)]
     matching.sort(key=lambda policy: (-policy.changed, policy.urn))
-    shown, numbers = page(matching, input, call.exchange.services.page_rows)
-    return {**numbers, "policies": [policy.record for policy in shown]}
+    page_policies, numbers = page(matching, input, call.exchange.services.page_rows)
+    return {**numbers, "policies": [policy.record for policy in page_policies]}
 
 
 def _matches(policy: Policy, input: Mapping[str, Any]) -> bool:
     alternatives = input.get("orFilters") or ()
     # All of them are looked at, so that one that makes no sense is refused whatever is stored.
-    fits = [_fits(policy, alternative.get("and") or ()) for alternative in alternatives]
+    fits = [_matches_all(policy, alternative.get("and") or ()) for alternative in alternatives]
     return (not fits or any(fits)) and contains_words(
         input.get("query"), policy.name, policy.description
     )
 
 
-def _fits(policy: Policy, criteria: Iterable[Mapping[str, Any]]) -> bool:
-    held = [_holds(policy, criterion) for criterion in criteria]
+def _matches_all(policy: Policy, criteria: Iterable[Mapping[str, Any]]) -> bool:
+    held = [_matches_criterion(policy, criterion) for criterion in criteria]
     return all(held)
 
 
-def _holds(policy: Policy, criterion: Mapping[str, Any]) -> bool:
+def _matches_criterion(policy: Policy, criterion: Mapping[str, Any]) -> bool:
     match criterion["field"]:
         case "state":
             value = policy.state
@@ -102,7 +101,7 @@ def _update(_: object, info: Info, urn: str, input: Mapping[str, Any]) -> str:
     entity = calls.entity(urn, TYPE)
 
     def update_policy(transaction: WriteTransaction) -> str:
-        before = _changeable(call, transaction, entity)
+        before = _policy_to_change(call, transaction, entity)
         _put(
             call,
             transaction,
@@ -119,7 +118,7 @@ def _delete(_: object, info: Info, urn: str) -> str:
     entity = calls.entity(urn, TYPE)
 
     def delete_policy(transaction: WriteTransaction) -> str:
-        _changeable(call, transaction, entity)
+        _policy_to_change(call, transaction, entity)
         realm = call.exchange.realm
         aspects.drop(transaction, realm, entity)
         state = transaction.realm(realm)
@@ -132,8 +131,8 @@ def _delete(_: object, info: Info, urn: str) -> str:
     return authorization.write(call, "policy.delete", entity, delete_policy)
 
 
-def _changeable(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
-    """The policy as it is stored; raises `Failure` if there is none, or nobody changes it."""
+def _policy_to_change(call: Call, transaction: WriteTransaction, entity: Entity) -> Policy:
+    """The stored policy; raises `Failure` if there is none, or it is immutable."""
     state = transaction.realm(call.exchange.realm)
     read = aspects.read(transaction.store, state, [entity]).get(entity, {})
     if POLICY not in read:

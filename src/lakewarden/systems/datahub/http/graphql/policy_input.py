@@ -1,6 +1,6 @@
 """The input of a policy as the aspect that stores it.
 
-What the input has no member for stays: roles among the actors, and whatever else was written.
+Content without a member in the input stays: roles among the actors, and other written fields.
 Constraints that the input does not mention stay too: without them the policy would be wider.
 """
 

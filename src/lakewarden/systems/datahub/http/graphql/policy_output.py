@@ -1,6 +1,6 @@
-"""A stored policy as it is listed, and what its criteria name.
+"""A stored policy as it is listed, and the entities that its criteria name.
 
-An aspect may hold words that the schema has not; these are shown as what they count for.
+An aspect may hold values that the schema lacks; they are shown as the values they count as.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
-from lakewarden.systems.datahub.http.graphql.aspect_record import Record, whole
+from lakewarden.systems.datahub.http.graphql.aspect_record import Record, record_of
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.references import named
+from lakewarden.systems.datahub.http.graphql.references import entities_of_urns
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import POLICY
 
@@ -27,7 +27,7 @@ class Policy(NamedTuple):
 
     @property
     def record(self) -> Record:
-        return whole(Entity("dataHubPolicy", self.urn), POLICY, self.value)
+        return record_of(Entity("dataHubPolicy", self.urn), POLICY, self.value)
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class Policy(NamedTuple):
 
     @property
     def state(self) -> str:
-        """One of the schema's words; what is no word of it does not grant."""
+        """One of the schema's values; a policy with any other value does not grant."""
         state = self.record.text("state")
         return state if state in _STATES else "INACTIVE"
 
@@ -49,7 +49,7 @@ class Policy(NamedTuple):
 
     @property
     def changed(self) -> int:
-        """When it was changed last, in milliseconds; 0: nobody knows."""
+        """When it was changed last, in milliseconds; 0: unknown."""
         return self.record.number("lastUpdatedTimestamp") or 0
 
 
@@ -58,9 +58,9 @@ def _values(criterion: Record, _info: Info) -> list[Mapping[str, str]]:
 
 
 def _entity(value: Mapping[str, str], info: Info) -> Entity | None:
-    """The entity that a criterion's value names, if it is there and the caller is shown it."""
+    """The entity that a criterion's value names, if it exists and is visible to the caller."""
     call: Call = info.context
-    entities = named((value["value"],))
+    entities = entities_of_urns((value["value"],))
     if not entities or not call.state.matrix.snapshot.coded.is_known(entities[0]):
         return None
     return next(iter(authorization.visible(call, entities)), None)

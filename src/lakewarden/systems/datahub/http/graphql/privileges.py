@@ -1,4 +1,4 @@
-"""Who one is, what one may do, and what others have been granted.
+"""The caller, its privileges, and the privileges of others.
 
 SOURCE: datahub reference 3.10, 6.2, 6.3.
 """
@@ -67,19 +67,19 @@ def _on_platform(operation: str) -> Callable[[Entity, Info], bool]:
     return lambda _, info: authorization.may(info.context, operation)
 
 
-def _manages_policies(_: Entity, info: Info) -> bool:
+def _can_manage_policies(_: Entity, info: Info) -> bool:
     return authorization.may(info.context, "policy.manage", POLICIES)
 
 
-def _manages_applications(_: Entity, info: Info) -> bool:
+def _can_manage_applications(_: Entity, info: Info) -> bool:
     return authorization.may(info.context, "entity.manage", _APPLICATIONS)
 
 
-def _makes_tokens(caller: Entity, info: Info) -> bool:
+def _can_generate_tokens(caller: Entity, info: Info) -> bool:
     return authorization.may(info.context, "token.create_personal", caller)
 
 
-def _granted(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
+def _granted_privileges(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     actor = calls.entity(input["actorUrn"], "corpuser")
     manages = authorization.may(call, "privileges.read", POLICIES)
@@ -94,12 +94,12 @@ def _granted(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, An
             {"policyName": reason.policy, "reason": reason.reason}
             for reason in evaluation.reasons(call.state, principal, target, now)
         ]
-    granted = authorization.granted(call.state, principal, target, now)
+    granted = authorization.granted_privileges(call.state, principal, target, now)
     return {"privileges": granted, "evaluationDetails": details}
 
 
 def _target(spec: Mapping[str, Any] | None, info: Info) -> Entity:
-    """The entity or type that is asked about; the URN says its type, the word must agree."""
+    """The target entity or type; the type in the URN must agree with the enum value."""
     if spec is None:
         return NO_RESOURCE
     type_name, urn = spec["resourceType"], spec["resourceUrn"]
@@ -136,13 +136,13 @@ def _access_report(_: object, info: Info, userUrn: str) -> Mapping[str, Any]:  #
 RESOLVERS: Final[Resolvers] = {
     "Query": {
         "me": _me,
-        "getGrantedPrivileges": _granted,
+        "getGrantedPrivileges": _granted_privileges,
         "debugAccess": _access_report,
     },
     "PlatformPrivileges": {
         **{member: _on_platform(operation) for member, operation in _PLATFORM.items()},
-        "managePolicies": _manages_policies,
-        "manageApplications": _manages_applications,
-        "generatePersonalAccessTokens": _makes_tokens,
+        "managePolicies": _can_manage_policies,
+        "manageApplications": _can_manage_applications,
+        "generatePersonalAccessTokens": _can_generate_tokens,
     },
 }

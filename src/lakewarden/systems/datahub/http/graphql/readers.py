@@ -1,7 +1,7 @@
-"""How a field is read from a record: by its type.
+"""Readers of the fields of a record, by type.
 
-- A scalar or enum: a member that does not fit counts as not there.
-- An entity: the one that the member names, if the caller is shown it.
+- A scalar or enum: a member of another type counts as absent.
+- An entity: the one that the member names, if it is visible to the caller.
 - Any other object: the record that stands there. A record without what it must have counts as
   not there.
 
@@ -28,7 +28,7 @@ from lakewarden.systems.datahub import names as datahub
 from lakewarden.systems.datahub.http.graphql import references
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.directives import NOT_SAID, Declaration, Source
+from lakewarden.systems.datahub.http.graphql.directives import UNKNOWN_DEFAULT, Declaration, Source
 from lakewarden.systems.datahub.http.graphql.references import Types
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 
@@ -36,14 +36,14 @@ Read: TypeAlias = Callable[[Record, Info], Any]
 ReadMember: TypeAlias = Callable[[Record, str], Any]
 
 NOBODY: Final = "urn:li:corpuser:unknown"
-"""Who did what nobody is known to have done."""
+"""The actor of actions without a known one."""
 
 _EMPTY: Final[Mapping[str, Mapping[str, Any]]] = {"AuditStamp": {"time": 0, "actor": NOBODY}}
-"""What stands for a record that must be there and is not, where that is not an empty one."""
+"""Defaults of required records, where the default is not an empty one."""
 
 
 def reader(field: Declaration) -> Read:
-    """How the field is read from a record."""
+    """The reader of a field of a record."""
     if field.types is not None:
         return _entities(field.source, field.types, is_list=field.is_list)
     if field.named.name in _MAPS:
@@ -55,22 +55,22 @@ def reader(field: Declaration) -> Read:
     return _scalar(field)
 
 
-def whole(field: Declaration) -> Read:
-    """How the field shows a record itself."""
+def whole_record_reader(field: Declaration) -> Read:
+    """The resolver of a field that shows a record itself."""
     return _record(field, of_itself=True)
 
 
 def _scalar(field: Declaration) -> Read:
     source = field.source
     read, empty = _member_reader(field.type, or_null=source.default is None)
-    default = empty if source.default is NOT_SAID else source.default
+    default = empty if source.default is UNKNOWN_DEFAULT else source.default
     if source.or_key is None and len(source.paths) == 1 and len(source.paths[0]) == 1:
         plain = None if field.is_list else _PLAIN.get(field.named.name)
-        return _simple(read, source.paths[0][0], default, plain)
+        return _member_resolver(read, source.paths[0][0], default, plain)
 
     def resolve(record: Record, _info: Info) -> Any:
         for *outer, key in source.paths:
-            for holder in record.within(outer):
+            for holder in record.records_at(outer):
                 value = read(holder, key)
                 if value not in (None, ""):
                     return value
@@ -81,8 +81,8 @@ def _scalar(field: Declaration) -> Read:
     return resolve
 
 
-def _simple(read: ReadMember, key: str, default: object, plain: type | None) -> Read:
-    """Reads the member of a key; `plain`: the type of what is shown just as it is stored."""
+def _member_resolver(read: ReadMember, key: str, default: object, plain: type | None) -> Read:
+    """Reads the member of a key; `plain`: the type that is shown just as it is stored."""
 
     def resolve(record: Record, _info: Info) -> Any:
         value = record.value.get(key)
@@ -99,16 +99,18 @@ _PLAIN: Final = {"Boolean": bool, "Float": float, "ID": str, "Int": int, "Long":
 
 
 def _member_reader(type: GraphQLOutputType, *, or_null: bool = False) -> tuple[ReadMember, Any]:
-    """How a member is read for a scalar or enum, and what stands for one that does not exist.
+    """The reader of a member for a scalar or enum, and the value for an absent one.
 
     `or_null`: a list that does not exist is null, and not an empty one.
     """
     named = get_named_type(type)
     if isinstance(get_nullable_type(type), GraphQLList):
-        read = _words(named.values) if isinstance(named, GraphQLEnumType) else Record.texts
+        read = (
+            _enum_list_reader(named.values) if isinstance(named, GraphQLEnumType) else Record.texts
+        )
         return (_or_null(read) if or_null else read), None
     if isinstance(named, GraphQLEnumType):
-        return _word(named.values), None
+        return _enum_reader(named.values), None
     read_scalar, empty = _SCALARS[named.name]
     is_empty = is_non_null_type(type) or empty is False
     return read_scalar, empty if is_empty else None
@@ -122,14 +124,14 @@ _SCALARS: Final[Mapping[str, tuple[ReadMember, Any]]] = {
     "Long": (Record.number, 0),
     "String": (Record.text, ""),
 }
-"""How a member is read for a scalar; what stands for none where null is not allowed."""
+"""The reader of a scalar, and its default where null is not allowed."""
 
 
 def _or_null(read: ReadMember) -> ReadMember:
     return lambda record, key: None if record.get(key) is None else read(record, key)
 
 
-def _word(values: Container[str | None]) -> ReadMember:
+def _enum_reader(values: Container[str | None]) -> ReadMember:
     def word(record: Record, key: str) -> str | None:
         text = record.text(key)
         return text if text in values else None
@@ -137,12 +139,12 @@ def _word(values: Container[str | None]) -> ReadMember:
     return word
 
 
-def _words(values: Container[str]) -> ReadMember:
+def _enum_list_reader(values: Container[str]) -> ReadMember:
     return lambda record, key: [text for text in record.texts(key) if text in values]
 
 
 def _custom_properties(source: Source) -> Read:
-    """The properties without a meaning, in order of their names."""
+    """The custom properties, in order of their names."""
     (key,) = source.paths[0]
     return lambda record, _info: [
         {"key": name, "value": text, "associatedUrn": record.entity.name}
@@ -153,7 +155,7 @@ def _custom_properties(source: Source) -> Read:
 def _entries(source: Source) -> Read:
     """A map of texts, in order of its keys."""
     (key,) = source.paths[0]
-    default = None if source.default is NOT_SAID else source.default
+    default = None if source.default is UNKNOWN_DEFAULT else source.default
 
     def resolve(record: Record, _info: Info) -> list[Mapping[str, str]] | None:
         return [{"key": name, "value": text} for name, text in record.entries(key)] or default
@@ -176,9 +178,9 @@ def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
         shown: dict[Entity, None] = {}
         for path in source.paths:
             if source.open:
-                entities = references.named(references.urns(record, path), types)
+                entities = references.entities_of_urns(references.urns(record, path), types)
             else:
-                entities = references.at(call, record, path, types)
+                entities = references.visible_at(call, record, path, types)
             shown.update(dict.fromkeys(entities))
             if is_either and any(references.urns(record, path)):
                 break
@@ -189,13 +191,13 @@ def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
         key = source.paths[0][0]
         return lambda record, info: None if record.get(key) is None else resolve(record, info)
     if isinstance(source.default, str):
-        (other,) = references.named([source.default])
+        (other,) = references.entities_of_urns([source.default])
         return lambda record, info: resolve(record, info) or other
     return resolve
 
 
 def _visible_urns(field: Declaration) -> Read:
-    """The URNs of those entities that the caller is shown."""
+    """The URNs of the visible entities."""
     read = _entities(field.source, field.visible_types, is_list=True)
 
     def resolve(record: Record, info: Info) -> Any:
@@ -207,12 +209,12 @@ def _visible_urns(field: Declaration) -> Read:
 
 def _record_list(field: Declaration) -> Read:
     *outer, key = field.source.paths[0]
-    complete = _complete(field)
+    complete = _completeness_filter(field)
     empty: list[Record] | None = None if field.source.default is None else []
 
     def resolve(record: Record, info: Info) -> list[Record] | None:
         inner = (
-            [record for holder in record.within(outer) for record in holder.records(key)]
+            [record for holder in record.records_at(outer) for record in holder.records(key)]
             if outer
             else record.records(key)
         )
@@ -224,13 +226,13 @@ def _record_list(field: Declaration) -> Read:
 def _record(field: Declaration, *, of_itself: bool = False) -> Read:
     path = () if of_itself else field.source.paths[0]
     is_member = len(path) == 1
-    complete = _complete(field)
+    complete = _completeness_filter(field)
     empty: Any = _EMPTY.get(field.named.name, {}) if field.is_required else None
     if isinstance(field.source.default, Mapping):
         empty = field.source.default
 
     def resolve(record: Record, info: Info) -> Record | None:
-        inner = record.record(path[0]) if is_member else next(iter(record.within(path)), None)
+        inner = record.record(path[0]) if is_member else next(iter(record.records_at(path)), None)
         if inner is not None and (complete is None or complete([inner], info.context)):
             return inner
         return None if empty is None else Record(record.entity, empty)
@@ -238,8 +240,8 @@ def _record(field: Declaration, *, of_itself: bool = False) -> Read:
     return resolve
 
 
-def _complete(field: Declaration) -> Callable[[list[Record], Call], list[Record]] | None:
-    """Which of the records that stand at one place have what they must have; None: nothing."""
+def _completeness_filter(field: Declaration) -> Callable[[list[Record], Call], list[Record]] | None:
+    """A filter for the records of one path that have all required members; None: no requirement."""
     members = [(name, _member_reader(type)[0]) for name, type in field.members.items()]
     required = field.references
     if not members and not required:

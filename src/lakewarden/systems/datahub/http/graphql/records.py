@@ -1,4 +1,4 @@
-"""Records of aspects as tables: of each member, where a mutation's input has it.
+"""Records of aspects as tables: the source of each member in a mutation's input.
 
 RECORD = (Member("name"), Member("type", of="viewType"), Member("state", default="ACTIVE"))
 created(RECORD, {"name": "n", "viewType": "GLOBAL"})
@@ -35,11 +35,11 @@ def members(*names: str) -> tuple[Member, ...]:
     return tuple(map(Member, names))
 
 
-def provided(record: Iterable[Member], input: Input) -> Value:
+def provided_members(record: Iterable[Member], input: Input) -> Value:
     """The members that an input gives; what is null counts as absent."""
     value: Value = {}
     for member in record:
-        provided_value = _given(member, input)
+        provided_value = _read_member(member, input)
         if provided_value is not None:
             value[member.name] = (
                 provided_value if member.read is None else member.read(provided_value)
@@ -47,7 +47,7 @@ def provided(record: Iterable[Member], input: Input) -> Value:
     return value
 
 
-def created(record: Iterable[Member], input: Input) -> Value:
+def new_record(record: Iterable[Member], input: Input) -> Value:
     """The members of a new record: those that an input gives, and the defaults of others."""
     members_of_record = tuple(record)
     defaults = {
@@ -55,7 +55,7 @@ def created(record: Iterable[Member], input: Input) -> Value:
         for member in members_of_record
         if member.default is not None
     }
-    return {**defaults, **provided(members_of_record, input)}
+    return {**defaults, **provided_members(members_of_record, input)}
 
 
 def entries(inputs: Iterable[Input]) -> dict[str, str]:
@@ -63,7 +63,7 @@ def entries(inputs: Iterable[Input]) -> dict[str, str]:
     return {entry["key"]: entry.get("value") or "" for entry in inputs}
 
 
-def _given(member: Member, input: Input) -> Any:
+def _read_member(member: Member, input: Input) -> Any:
     value: Any = input
     for name in (member.of or member.name).split("."):
         value = None if value is None else value.get(name)

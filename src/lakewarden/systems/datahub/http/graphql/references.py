@@ -1,8 +1,8 @@
-"""From an entity to those that it names, of which the caller is shown some.
+"""References from an entity to others, as far as they are visible to the caller.
 
-A document asks the same of all entities of a list. So what one of them names is looked for in
-the whole group at once: one read, one question about what is shown (`Call.group`). What is named
-need not be stored.
+A document follows the same references for all entities of a list. So they are resolved for the
+whole group at once: one read, one check of visibility (`Call.group`). A referenced entity need not
+be stored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Naming = Callable[[Call, Entity], Iterable[Entity]]
 """The entities that one names; a function made once, so that it is the same for the group."""
 
 
-def named(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
+def entities_of_urns(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
     """The entities of URNs, each once, in order; those of other types are left out."""
     entities: dict[Entity, None] = {}
     for urn in urns:
@@ -40,7 +40,7 @@ def named(urns: Iterable[object], types: Types = ANY) -> list[Entity]:
 
 
 def urns(record: Record, path: tuple[str, ...]) -> list[object]:
-    """What stands at the end of a path, alone or in a list; through lists, in each object."""
+    """The URNs at the end of a path, alone or in a list; through lists, in each object."""
     values: list[object] = [record.value]
     for key in path:
         reached: list[object] = []
@@ -53,29 +53,29 @@ def urns(record: Record, path: tuple[str, ...]) -> list[object]:
 
 
 def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[Entity]:
-    """What the entity, and those beside it, name, of those that the caller is shown."""
+    """The visible entities that the entity and its group name."""
     group = call.group(entity)
 
     def find() -> frozenset[Entity]:
         call.aspects(group)
         everything = dict.fromkeys(entity for each in group for entity in naming(call, each))
         visible = authorization.visible(call, everything)
-        call.together(visible)
+        call.add_group(visible)
         return frozenset(visible)
 
     return call.cached((naming, id(group)), find)
 
 
 def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
-    """The entities that the entity names, of those that the caller is shown, in order."""
+    """The visible entities that the entity names, in order."""
     visible = visible_of_group(call, entity, naming)
     shown = [entity for entity in dict.fromkeys(naming(call, entity)) if entity in visible]
     call.count_named(len(shown))
     return shown
 
 
-def first(call: Call, entity: Entity, naming: Naming) -> Entity | None:
-    """The first entity that it names; None where the caller is not shown it."""
+def first_visible(call: Call, entity: Entity, naming: Naming) -> Entity | None:
+    """The first entity that it names; None where it is hidden from the caller."""
     call.count_named(1)
     visible = visible_of_group(call, entity, naming)
     named_first = next(iter(naming(call, entity)), None)
@@ -83,7 +83,7 @@ def first(call: Call, entity: Entity, naming: Naming) -> Entity | None:
 
 
 def naming(place: tuple[str, ...], types: Types = ANY) -> Naming:
-    """What stands at a place in an aspect: the aspect's name, and a path in it."""
+    """A reference at a path in an aspect: the aspect's name, and the path."""
     return _naming(place, types)
 
 
@@ -91,20 +91,22 @@ def naming(place: tuple[str, ...], types: Types = ANY) -> Naming:
 def _naming(place: tuple[str, ...], types: Types) -> Naming:
     def name(call: Call, entity: Entity) -> list[Entity]:
         record = aspect(call, entity, place[0])
-        return named(urns(record, place[1:]), types) if record.value else []
+        return entities_of_urns(urns(record, place[1:]), types) if record.value else []
 
     return name
 
 
 @cache
 def naming_by_key(part: int, types: Types) -> Naming:
-    """What stands in a part of the key in an entity's URN."""
-    return lambda _call, entity: named(datahub.key_parts(entity.name)[part : part + 1], types)
+    """A reference in a part of the key of an entity's URN."""
+    return lambda _call, entity: entities_of_urns(
+        datahub.key_parts(entity.name)[part : part + 1], types
+    )
 
 
-def at(call: Call, record: Record, path: tuple[str, ...], types: Types) -> list[Entity]:
-    """The entities that stand at a path of a record, of those that the caller is shown."""
-    entities = named(urns(record, path), types)
+def visible_at(call: Call, record: Record, path: tuple[str, ...], types: Types) -> list[Entity]:
+    """The visible entities at a path of a record."""
+    entities = entities_of_urns(urns(record, path), types)
     visible = _visible(call, record, path, types, entities)
     return [entity for entity in entities if entity in visible]
 
@@ -112,8 +114,8 @@ def at(call: Call, record: Record, path: tuple[str, ...], types: Types) -> list[
 def with_visible(
     call: Call, records: Sequence[Record], path: tuple[str, ...], types: Types
 ) -> list[Record]:
-    """Those of records of one place that name, at a path, an entity that the caller is shown."""
-    entities = [named(urns(record, path), types) for record in records]
+    """Those of the records of one path that name a visible entity at a further path."""
+    entities = [entities_of_urns(urns(record, path), types) for record in records]
     everything = [reference for own in entities for reference in own]
     visible = _visible(call, records[0], path, types, everything) if records else frozenset()
     pairs = zip(records, entities, strict=True)
@@ -123,7 +125,7 @@ def with_visible(
 def _visible(
     call: Call, record: Record, path: tuple[str, ...], types: Types, entities: Sequence[Entity]
 ) -> frozenset[Entity]:
-    """Of the entities that stand at a path of a record, those that the caller is shown."""
+    """The visible ones of the entities at a path of a record."""
     if not entities:
         return frozenset()
     if record.place is None:

@@ -1,7 +1,7 @@
-"""Edges of an entity: who belongs to what, and what the facts and aspects tie together.
+"""Edges of an entity: memberships, and edges from facts and aspects.
 
-Memberships in groups are of two kinds, by the aspect that states them; what nobody wrote as an
-aspect counts as IsMemberOfGroup. All others are `edges`. Types that nobody knows lead nowhere.
+Memberships in groups are of two kinds, by the aspect that states them; memberships without an
+aspect count as IsMemberOfGroup. All others are in `edges`. Unknown types have no edges.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MEMBERSHIPS: Final = frozenset({IN_GROUP, IN_NATIVE_GROUP, IN_ROLE})
 
 
 def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The edges of an entity that the caller is shown, of the types asked for."""
+    """The visible edges of an entity, of the requested types."""
     call: Call = info.context
     call.start_list()
     snapshot = call.state.matrix.snapshot
@@ -36,21 +36,21 @@ def relationships(entity: Entity, info: Info, input: Mapping[str, Any]) -> Mappi
     ends = sorted(_ends(call, entity, direction, types), key=lambda end: end.type)
     of_types = input.get("relatedEntityTypes")
     if of_types is not None:
-        ends = [edges.of_types(snapshot, end, of_types) for end in ends]
+        ends = [edges.ends_of_types(snapshot, end, of_types) for end in ends]
     if not input.get("includeSoftDelete", True):
-        ends = [edges.present(snapshot, end) for end in ends]
+        ends = [edges.without_removed(snapshot, end) for end in ends]
     edge_list = EdgeList(snapshot, ends)
     most = call.exchange.services.page_rows
     # DataHub's own pages ask for ten thousand where they mean all: a page is as long as it may be.
     count = input.get("count")
     paging = input if count is None else {**input, "count": min(count, most)}
-    shown, numbers = page(edge_list, paging, most)
-    call.together(edge.entity for edge in shown)
-    looked_at = 1 + len(shown) + sum(len(end.entities) for end in ends)
-    call.end_list(looked_at=looked_at, shown=len(shown))
+    page_edges, numbers = page(edge_list, paging, most)
+    call.add_group(edge.entity for edge in page_edges)
+    looked_at = 1 + len(page_edges) + sum(len(end.entities) for end in ends)
+    call.end_list(looked_at=looked_at, shown=len(page_edges))
     return {
         **numbers,
-        "relationships": [{**edge._asdict(), "direction": direction} for edge in shown],
+        "relationships": [{**edge._asdict(), "direction": direction} for edge in page_edges],
     }
 
 
@@ -68,10 +68,10 @@ def _members(call: Call, related: Iterable[Edge], types: frozenset[str]) -> Iter
     edges_wanted = sorted({edge for edge in related if edge.type in types})
     visible = set(authorization.visible(call, (edge.entity for edge in edges_wanted)))
     for type in sorted({edge.type for edge in edges_wanted}):
-        shown = [
+        visible_edges = [
             edge.entity for edge in edges_wanted if edge.type == type and edge.entity in visible
         ]
-        yield Ends(type, BitMap(), shown)
+        yield Ends(type, BitMap(), visible_edges)
 
 
 def _outgoing(call: Call, entity: Entity) -> Iterator[Edge]:

@@ -1,4 +1,4 @@
-"""Where GraphQL is served: at the paths of DataHub's metadata service and of its frontend."""
+"""The routes of GraphQL: the paths of DataHub's metadata service and of its frontend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHY: Final = "each field of the document asks for its own operation"
 
 
 def routes() -> Sequence[Route]:
-    """The routes; what a document asks for is guarded field by field."""
+    """The routes; documents are guarded field by field."""
     return tuple(
         Route("POST", path, "", serve, why=_WHY, session=True, unauthenticated=unauthenticated)
         for path in PATHS

@@ -1,4 +1,4 @@
-"""The schema that documents are executed against: our SDL files, bound to their resolvers."""
+"""The executable schema: our SDL files, bound to their resolvers."""
 
 from __future__ import annotations
 
@@ -61,19 +61,21 @@ def schema() -> GraphQLSchema:
 def _resolver(
     executable: GraphQLSchema, type: GraphQLObjectType, name: str, field: GraphQLField
 ) -> Field:
-    """That of a module, else what the schema declares, else that of all types of entities."""
+    """The resolver of a module, else the declared one, else the one shared by all entity types."""
     resolve = field.resolve
     if resolve is None and type.name in kinds.NAMES and not directives.has_directives(field):
         resolve = _SHARED.get(name)
     if resolve is None and type in (executable.query_type, executable.mutation_type):
         resolve = declared.root(executable, name, field)
     return (
-        declared.resolver(executable, name, field) if resolve is None else _checked(field, resolve)
+        declared.resolver(executable, name, field)
+        if resolve is None
+        else _with_limits(field, resolve)
     )
 
 
-def _checked(field: GraphQLField, resolve: Field) -> Field:
-    """Looks, before a field is resolved, whether anybody waits for it; and bounds a search.
+def _with_limits(field: GraphQLField, resolve: Field) -> Field:
+    """Checks, before a field is resolved, whether the client still waits; and bounds a search.
 
     That is the words of an input that searches, whatever the resolver does with them.
     """

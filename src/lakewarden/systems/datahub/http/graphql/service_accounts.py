@@ -1,7 +1,7 @@
-"""Service accounts: users that no person is, and that programs act as with tokens.
+"""Service accounts: users for programs, which authenticate with tokens.
 
-One is known by its name, which nobody may sign up by, and by an aspect; both have to say so,
-and nobody of the directory is one, so that no aspect makes a person one.
+A service account has a reserved name, by which no user may sign up, and an aspect; both are
+required, and users of the directory are excluded, so that no aspect turns a person into one.
 SOURCE: `ServiceAccountUtils` and its resolvers; datahub reference 6.3.
 """
 
@@ -100,8 +100,8 @@ def _list(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     matching = [
         account for account in matching if contains_words(input.get("query"), *_texts(account))
     ]
-    listed, numbers = page(matching, input, call.exchange.services.page_rows)
-    return {**numbers, "serviceAccounts": listed}
+    page_accounts, numbers = page(matching, input, call.exchange.services.page_rows)
+    return {**numbers, "serviceAccounts": page_accounts}
 
 
 def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
@@ -128,7 +128,7 @@ def _all_accounts(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
 
 
 def without_service_accounts(call: Call, users: Sequence[Entity]) -> list[Entity]:
-    """The users that are no service accounts: whoever lists people is not shown these.
+    """The users without service accounts, for lists of people.
 
     SOURCE: ListUsersResolver, which filters by the subtype.
     """

@@ -1,4 +1,4 @@
-"""Values that belong to a time, as records: what a window has of one entity, the newest first."""
+"""Timeseries values as records: those of one entity in a window, the newest first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 
 
 def window(arguments: Mapping[str, Any]) -> Window:
-    """The window of the arguments `startTimeMillis` and `endTimeMillis`; ever, without them."""
+    """The window of the arguments `startTimeMillis` and `endTimeMillis`; unbounded without them."""
     first, last = arguments.get("startTimeMillis"), arguments.get("endTimeMillis")
     return Window(FIRST if first is None else first, LAST if last is None else last)
 
@@ -30,7 +30,7 @@ def limit(call: Call, arguments: Mapping[str, Any], default: int) -> int:
 
 
 def may_read(call: Call, entity: Entity) -> bool:
-    """Whether the caller may read what is timed of an entity."""
+    """Whether the caller may read the timeseries values of an entity."""
     return authorization.may(call, "timeseries.read", entity)
 
 

@@ -1,8 +1,7 @@
 """Personal access tokens: tokens of this server that are valid in one realm alone.
 
-Each is stored as an entity too, whose aspect says who made it and what for; whether it is valid,
-for whom and how long, is said by the token itself.
-SOURCE: datahub reference 6.3, 6.9.
+Each is stored as an entity too, whose aspect has its creator and purpose; the token itself defines
+whether it is valid, for whom and how long. SOURCE: datahub reference 6.3, 6.9.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _INFO: Final = "dataHubAccessTokenInfo"
 _PREFIX: Final = aspect_guard.CREDENTIAL_PREFIX
 
 _NOBODYS: Final = (ROOT, SYSTEM)
-"""Users for whom nobody else makes tokens."""
+"""Users for whom only themselves create tokens."""
 
 _SECONDS: Final = {
     "ONE_HOUR": DAY / 24,
@@ -102,7 +101,7 @@ def _create(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _is_root_itself(call: Call, actor: Entity) -> bool:
-    """Whether root asks for itself, who signed in with the password that the operator set."""
+    """Whether the caller is root and acts for itself, with a session by the operator's password."""
     signed_in = call.exchange.actor.credential.startswith(CREDENTIAL)
     return actor.name == ROOT and actor == call.actor and signed_in
 
@@ -120,14 +119,16 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     filters = input.get("filters") or ()
     authorization.allow(call, "token.list", _owner_asked_about(filters))
     matching = [
-        token for token in _valid_tokens(call) if all(_holds(token, filter) for filter in filters)
+        token
+        for token in _valid_tokens(call)
+        if all(_matches_filter(token, filter) for filter in filters)
     ]
-    shown, numbers = page(matching, input, call.exchange.services.page_rows)
-    return {**numbers, "tokens": shown}
+    page_tokens, numbers = page(matching, input, call.exchange.services.page_rows)
+    return {**numbers, "tokens": page_tokens}
 
 
 def _owner_asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
-    """The one user whose tokens are asked for; else those of everybody are."""
+    """The one user whose tokens are requested; None for those of all users."""
     about = NO_RESOURCE
     for filter in filters:
         if filter["field"] not in _FILTERS:
@@ -139,7 +140,7 @@ def _owner_asked_about(filters: Iterable[Mapping[str, Any]]) -> Entity:
     return about
 
 
-def _holds(metadata: Metadata, filter: Mapping[str, Any]) -> bool:
+def _matches_filter(metadata: Metadata, filter: Mapping[str, Any]) -> bool:
     return (metadata[filter["field"]] in criterion_values(filter)) != bool(filter.get("negated"))
 
 

@@ -1,8 +1,7 @@
-"""GraphQL over HTTP: one document in a JSON object, and its answer.
+"""GraphQL over HTTP: one document in a JSON object, and its reply.
 
-What is no GraphQL request at all is answered with 400, a stranger with 401, a caller who is
-turned away with 403, everything else with 200.
-SOURCE: datahub reference 6.1.
+An invalid request gets 400, an unauthenticated one 401, a caller who is not admitted 403,
+everything else 200. SOURCE: datahub reference 6.1.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from lakewarden.systems.datahub.http.graphql import budget
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, entry, failure_of, invalid
 from lakewarden.systems.datahub.http.graphql.schema import schema
-from lakewarden.systems.datahub.http.graphql.valid_documents import Faulty, ValidDocuments
+from lakewarden.systems.datahub.http.graphql.valid_documents import InvalidDocument, ValidDocuments
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases.account_status import SAYING, is_known_user, refusal_of
 
@@ -39,7 +38,7 @@ _documents = ValidDocuments()
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """What a body holds."""
+    """The request in a body."""
 
     query: str
     variables: dict[str, Any]
@@ -47,10 +46,10 @@ class GraphQLRequest:
 
 
 def serve(exchange: Exchange) -> Reply:
-    """Executes the document that the body brings."""
+    """Executes the document of the body."""
     call = Call(exchange)
     try:
-        query = _read(exchange.body)
+        query = _read_request(exchange.body)
     except WardenError as error:
         return _reply({"data": None, "errors": [entry(failure_of(error))]}, status=400)
     reason = _refusal(call)
@@ -60,7 +59,7 @@ def serve(exchange: Exchange) -> Reply:
     keep_alive(exchange)
     try:
         document = _documents.valid(query.query, introspects=_introspects(exchange))
-    except Faulty as error:
+    except InvalidDocument as error:
         return _reply({"data": None, "errors": [entry(fault) for fault in error.faults]})
     except Failure as failure:
         return _reply({"data": None, "errors": [entry(failure)]})
@@ -72,13 +71,13 @@ def serve(exchange: Exchange) -> Reply:
 
 
 def unauthenticated(why: str) -> Reply:
-    """401, with a body that clients of GraphQL read, and one that tell only its `message`."""
+    """401, with a body for GraphQL clients, and for those that read only its `message`."""
     failure = Failure(401, why)
     return _reply({"data": None, "errors": [entry(failure)], "message": why}, status=401)
 
 
 def _refusal(call: Call) -> str:
-    """Why the caller may ask nothing at all; empty for one who may."""
+    """The reason why the caller is not admitted; empty for an admitted one."""
     user = call.actor
     is_stored = not call.exchange.services.of(DataHubSettings).existence or is_known_user(
         call.state, user.name
@@ -87,13 +86,13 @@ def _refusal(call: Call) -> str:
 
 
 def _introspects(exchange: Exchange) -> bool:
-    """Whether the caller may ask for the schema itself; that is not everybody's."""
+    """Whether the caller may query the schema itself, by the settings."""
     allowed = exchange.services.of(DataHubSettings).graphql_introspection
     is_proven = exchange.actor.credential != ANONYMOUS
     return allowed == "all" or (allowed == "authenticated" and is_proven)
 
 
-def _read(body: bytes) -> GraphQLRequest:
+def _read_request(body: bytes) -> GraphQLRequest:
     value = read(body)
     if isinstance(value, list):
         raise invalid("several requests in one are not allowed")
@@ -119,11 +118,11 @@ def _execute(call: Call, document: DocumentNode, query: GraphQLRequest) -> Reply
             variable_values=query.variables,
             # An empty name is what some clients send for none.
             operation_name=query.operation or None,
-            middleware=MiddlewareManager(budget.Counted()),
+            middleware=MiddlewareManager(budget.FieldCounter()),
         )
     except RecursionError:
         return _reply({"data": None, "errors": [entry(invalid("the variables nest too deep"))]})
-    except budget.TooMuch as error:
+    except budget.BudgetExceeded as error:
         return _reply({"data": None, "errors": [entry(bad(str(error)))]})
     except GraphQLError as error:
         result = ExecutionResult(None, [error])

@@ -1,4 +1,4 @@
-"""What users choose to be shown: each changes its own, stored as the aspect `corpUserSettings`.
+"""Settings of users: each user changes its own, stored as the aspect `corpUserSettings`.
 
 SOURCE: datahub reference 6.3, `me`; `UpdateUserSettingResolver` and
 `UpdateCorpUserViewsSettingsResolver`.
@@ -52,12 +52,12 @@ def _settings(user: Entity, info: Info) -> Mapping[str, Any] | None:
 
 
 def default_view(call: Call, user: Entity) -> Entity | None:
-    """The view that a user's searches begin with, if it is there."""
+    """The default view of a user's searches, if it exists."""
     return _view(call, call.aspect(user, _ASPECT))
 
 
 def _home(call: Call, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The user's own home page, and what it was told and does not want to be shown again."""
+    """The user's own home page, and its dismissed announcements."""
     own = _part(value, "homePage")
     page, problem = target(_text(own.get("pageTemplate")) or "", frozenset({_PAGE}))
     shown = [] if problem else authorization.visible(call, [page])
@@ -82,12 +82,12 @@ def _view(call: Call, value: Mapping[str, Any]) -> Entity | None:
 
 
 def _set_switch(changes: AspectChanges, user: Entity, input: Input) -> None:
-    appearance = _stored(changes, user, "appearance")
+    appearance = _stored_part(changes, user, "appearance")
     _put(changes, user, "appearance", {**appearance, _FIELDS[input["name"]]: input["value"]})
 
 
 def _set_view(changes: AspectChanges, user: Entity, input: Input) -> None:
-    views, view = _stored(changes, user, "views"), input.get("defaultView")
+    views, view = _stored_part(changes, user, "views"), input.get("defaultView")
     views.pop("defaultView", None)
     if view is not None:
         _check_known(changes.call, view)
@@ -107,7 +107,7 @@ def _set_language(changes: AspectChanges, user: Entity, input: Input) -> None:
 
 
 def _set_home(changes: AspectChanges, user: Entity, input: Input) -> None:
-    home, page = _stored(changes, user, "homePage"), input.get("pageTemplate")
+    home, page = _stored_part(changes, user, "homePage"), input.get("pageTemplate")
     if page is not None:
         _check_known(changes.call, page)
         home["pageTemplate"] = page.name
@@ -127,7 +127,7 @@ def _check_known(call: Call, entity: Entity) -> None:
         raise missing(entity.name)
 
 
-def _stored(changes: AspectChanges, user: Entity, part: str) -> Value:
+def _stored_part(changes: AspectChanges, user: Entity, part: str) -> Value:
     return dict(_part(changes.value(user, _ASPECT), part))
 
 
@@ -137,7 +137,7 @@ def _put(changes: AspectChanges, user: Entity, part: str, value: Value) -> None:
     changes.write(Write(user, _ASPECT, {**begun, part: value}))
 
 
-def _setting(write: Change, **reads: Read) -> AspectWrite:
+def _setting_write(write: Change, **reads: Read) -> AspectWrite:
     return mutation(
         lambda call, _: [call.actor], "me.settings.set", write, about=NO_RESOURCE, reads=reads
     )
@@ -155,9 +155,9 @@ def _flag(value: object) -> bool | None:
 RESOLVERS: Final[Resolvers] = {
     "CorpUser": {"settings": _settings},
     "Mutation": {
-        "updateUserSetting": _setting(_set_switch),
-        "updateCorpUserViewsSettings": _setting(_set_view, defaultView=reference(_VIEW)),
-        "updateCorpUserLocaleSettings": _setting(_set_language, language=_language),
-        "updateUserHomePageSettings": _setting(_set_home, pageTemplate=reference(_PAGE)),
+        "updateUserSetting": _setting_write(_set_switch),
+        "updateCorpUserViewsSettings": _setting_write(_set_view, defaultView=reference(_VIEW)),
+        "updateCorpUserLocaleSettings": _setting_write(_set_language, language=_language),
+        "updateUserHomePageSettings": _setting_write(_set_home, pageTemplate=reference(_PAGE)),
     },
 }

@@ -1,7 +1,7 @@
 """The documents that clients send: parsed, within their budget, and valid.
 
-A client sends the same few documents again and again, with other variables. Those that were
-found valid are kept, the latest of them, so that each is read once.
+A client sends the same few documents again and again, with other variables. The latest valid ones
+are cached, so that each is parsed once.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ MAX_KEPT = 2**18
 """Characters of all documents that are kept together; a character takes 40 bytes, at most 300."""
 
 
-class Faulty(Exception):
-    """The document does not fit the schema."""
+class InvalidDocument(Exception):
+    """The document is invalid for the schema."""
 
     def __init__(self, faults: list[GraphQLError]) -> None:
         super().__init__("; ".join(fault.message for fault in faults))
@@ -40,7 +40,7 @@ class Faulty(Exception):
 
 
 class ValidDocuments:
-    """They, by their text. Safe for any number of threads."""
+    """A cache of valid documents by their text. Thread-safe."""
 
     def __init__(self, most: int = MAX_KEPT) -> None:
         self._most = most
@@ -49,9 +49,9 @@ class ValidDocuments:
         self._kept: OrderedDict[tuple[str, bool], DocumentNode] = OrderedDict()
 
     def valid(self, query: str, *, introspects: bool) -> DocumentNode:
-        """The document of a text; only one that `introspects` may ask for the schema itself.
+        """The document of a text; it may query the schema itself only if `introspects`.
 
-        Raises `GraphQLSyntaxError`, `Faulty`, `Failure` for one that asks for too much,
+        Raises `GraphQLSyntaxError`, `InvalidDocument`, `Failure` for one that asks for too much,
         and `RecursionError` for what nests too deep.
         """
         key = (query, introspects)
@@ -61,10 +61,10 @@ class ValidDocuments:
                 self._kept.move_to_end(key)
                 return cached
         document = _valid(query, introspects)
-        self._keep(key, document)
+        self._cache(key, document)
         return document
 
-    def _keep(self, key: tuple[str, bool], document: DocumentNode) -> None:
+    def _cache(self, key: tuple[str, bool], document: DocumentNode) -> None:
         size = len(key[0])
         with self._lock:
             if size > self._most or key in self._kept:
@@ -82,5 +82,5 @@ def _valid(query: str, introspects: bool) -> DocumentNode:
     rules = specified_rules if introspects else (*specified_rules, NoSchemaIntrospectionCustomRule)
     faults = validate(schema(), document, rules, max_errors=MAX_ERRORS)
     if faults:
-        raise Faulty(faults)
+        raise InvalidDocument(faults)
     return document

@@ -21,7 +21,7 @@ _OWNER: Final = {"ownerUrn": user("bob"), "ownerEntityType": "CORP_USER"}
 _DESCRIBED: Final = {"editableProperties": {"description": "x"}}
 
 
-def _of(
+def _input_mutation(
     field: str, operation: str, type: str, input: Any, *, urn: str = "", inner: str = ""
 ) -> Asked:
     """A mutation that takes an input of a type, and perhaps a URN before it."""
@@ -30,7 +30,7 @@ def _of(
     return Asked(operation, query, {"i": input})
 
 
-def _plain(operation: str, field: str) -> Asked:
+def _plain_mutation(operation: str, field: str) -> Asked:
     return Asked(operation, f"mutation {{ {field} }}")
 
 
@@ -128,22 +128,31 @@ _SHOWN: Final = " { urn }"
 
 
 def _updating(field: str, kind: str, key: str) -> Asked:
-    return _of(field, "docs.edit", f"{kind}!", _DESCRIBED, urn=f"urn:li:{key}", inner=_SHOWN)
+    return _input_mutation(
+        field, "docs.edit", f"{kind}!", _DESCRIBED, urn=f"urn:li:{key}", inner=_SHOWN
+    )
 
 
 REFUSED: Final[Mapping[str, Asked]] = {
-    **{field: _of(field, operation, type, input) for field, operation, type, input in _ASKED},
-    "setDomain": _plain(
+    **{
+        field: _input_mutation(field, operation, type, input)
+        for field, operation, type, input in _ASKED
+    },
+    "setDomain": _plain_mutation(
         "domain.edit", f'setDomain(entityUrn: "{_ORDERS}", domainUrn: "{_DOMAIN}")'
     ),
-    "unsetDomain": _plain("domain.edit", f'unsetDomain(entityUrn: "{_ORDERS}")'),
-    "deleteTag": _plain("tag.delete", f'deleteTag(urn: "{_TAG}")'),
-    "setTagColor": _plain("tag.color", f'setTagColor(urn: "{_TAG}", colorHex: "#112233")'),
-    "deleteDomain": _plain("domain.delete", f'deleteDomain(urn: "{_DOMAIN}")'),
-    "deleteGlossaryEntity": _plain("glossary.change", f'deleteGlossaryEntity(urn: "{_TERM}")'),
-    "deleteDataProduct": _plain("data_product.delete", f'deleteDataProduct(urn: "{_PRODUCT}")'),
-    "deleteQuery": _plain("query.delete", 'deleteQuery(urn: "urn:li:query:q")'),
-    "updateTag": _of(
+    "unsetDomain": _plain_mutation("domain.edit", f'unsetDomain(entityUrn: "{_ORDERS}")'),
+    "deleteTag": _plain_mutation("tag.delete", f'deleteTag(urn: "{_TAG}")'),
+    "setTagColor": _plain_mutation("tag.color", f'setTagColor(urn: "{_TAG}", colorHex: "#112233")'),
+    "deleteDomain": _plain_mutation("domain.delete", f'deleteDomain(urn: "{_DOMAIN}")'),
+    "deleteGlossaryEntity": _plain_mutation(
+        "glossary.change", f'deleteGlossaryEntity(urn: "{_TERM}")'
+    ),
+    "deleteDataProduct": _plain_mutation(
+        "data_product.delete", f'deleteDataProduct(urn: "{_PRODUCT}")'
+    ),
+    "deleteQuery": _plain_mutation("query.delete", 'deleteQuery(urn: "urn:li:query:q")'),
+    "updateTag": _input_mutation(
         "updateTag",
         "docs.edit",
         "TagUpdateInput!",
@@ -151,14 +160,14 @@ REFUSED: Final[Mapping[str, Asked]] = {
         urn=_TAG,
         inner=_SHOWN,
     ),
-    "createDataProduct": _of(
+    "createDataProduct": _input_mutation(
         "createDataProduct",
         "data_product.create",
         "CreateDataProductInput!",
         {"properties": {"name": "x"}, "domainUrn": _DOMAIN},
         inner=_SHOWN,
     ),
-    "updateDataProduct": _of(
+    "updateDataProduct": _input_mutation(
         "updateDataProduct",
         "data_product.update",
         "UpdateDataProductInput!",
@@ -166,7 +175,7 @@ REFUSED: Final[Mapping[str, Asked]] = {
         urn=_PRODUCT,
         inner=_SHOWN,
     ),
-    "createQuery": _of(
+    "createQuery": _input_mutation(
         "createQuery",
         "query.create",
         "CreateQueryInput!",
@@ -176,10 +185,10 @@ REFUSED: Final[Mapping[str, Asked]] = {
         },
         inner=_SHOWN,
     ),
-    "updateQuery": _of(
+    "updateQuery": _input_mutation(
         "updateQuery", "query.update", "UpdateQueryInput!", {}, urn="urn:li:query:q", inner=_SHOWN
     ),
-    "updateCorpUserProperties": _of(
+    "updateCorpUserProperties": _input_mutation(
         "updateCorpUserProperties",
         "user.profile.edit",
         "CorpUserUpdateInput!",
@@ -187,7 +196,7 @@ REFUSED: Final[Mapping[str, Asked]] = {
         urn=user("bob"),
         inner=_SHOWN,
     ),
-    "updateCorpGroupProperties": _of(
+    "updateCorpGroupProperties": _input_mutation(
         "updateCorpGroupProperties",
         "contact.edit",
         "CorpGroupUpdateInput!",
@@ -195,7 +204,7 @@ REFUSED: Final[Mapping[str, Asked]] = {
         urn=group("staff"),
         inner=_SHOWN,
     ),
-    "updateDatasets": _of(
+    "updateDatasets": _input_mutation(
         "updateDatasets",
         "docs.edit",
         "[BatchDatasetUpdateInput!]!",

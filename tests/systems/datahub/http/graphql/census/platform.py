@@ -30,11 +30,11 @@ def _query(operation: str, field: str, type: str, input: Mapping[str, Any], sel:
     return Asked(operation, f"query q($i: {type}!) {{ {field}(input: $i){sel} }}", {"i": input})
 
 
-def _of(operation: str, field: str, urn: str) -> Asked:
+def _urn_mutation(operation: str, field: str, urn: str) -> Asked:
     return Asked(operation, f'mutation {{ {field}(urn: "{urn}") }}')
 
 
-def _changed(
+def _update_mutation(
     operation: str, field: str, urn: str, type: str, input: Mapping[str, Any], sel: str = ""
 ) -> Asked:
     document = f'mutation m($i: {type}!) {{ {field}(urn: "{urn}", input: $i){sel} }}'
@@ -49,7 +49,7 @@ _POSTS: Final = {
     "updatePost": _mutation(
         "home_post.update", "updatePost", "UpdatePostInput", {"urn": "urn:li:post:x", **_POST}
     ),
-    "deletePost": _of("home_post.delete", "deletePost", "urn:li:post:x"),
+    "deletePost": _urn_mutation("home_post.delete", "deletePost", "urn:li:post:x"),
 }
 
 _VIEWS: Final = {
@@ -60,7 +60,7 @@ _VIEWS: Final = {
         {"viewType": "GLOBAL", "name": "x", "definition": _DEFINITION},
         _URN,
     ),
-    "updateView": _changed(
+    "updateView": _update_mutation(
         "public_view.manage",
         "updateView",
         "urn:li:dataHubView:x",
@@ -68,7 +68,7 @@ _VIEWS: Final = {
         {"name": "y"},
         _URN,
     ),
-    "deleteView": _of("public_view.manage", "deleteView", "urn:li:dataHubView:x"),
+    "deleteView": _urn_mutation("public_view.manage", "deleteView", "urn:li:dataHubView:x"),
     "globalViewsSettings": Asked(
         "public_view.manage", "query { globalViewsSettings { defaultView } }"
     ),
@@ -85,7 +85,7 @@ _OWNERSHIP_TYPES: Final = {
         {"name": "x", "description": ""},
         _URN,
     ),
-    "updateOwnershipType": _changed(
+    "updateOwnershipType": _update_mutation(
         "ownership_type.manage",
         "updateOwnershipType",
         "urn:li:ownershipType:x",
@@ -93,7 +93,7 @@ _OWNERSHIP_TYPES: Final = {
         {"name": "y"},
         _URN,
     ),
-    "deleteOwnershipType": _of(
+    "deleteOwnershipType": _urn_mutation(
         "ownership_type.manage", "deleteOwnershipType", "urn:li:ownershipType:x"
     ),
 }
@@ -108,7 +108,7 @@ _SECRETS: Final = {
         "UpdateSecretInput",
         {"urn": "urn:li:dataHubSecret:x", "name": "x", "value": "y"},
     ),
-    "deleteSecret": _of("secret.manage", "deleteSecret", "urn:li:dataHubSecret:x"),
+    "deleteSecret": _urn_mutation("secret.manage", "deleteSecret", "urn:li:dataHubSecret:x"),
     "listSecrets": _query("secret.manage", "listSecrets", "ListSecretsInput", {}, _TOTAL),
     "getSecretValues": _query(
         "secret.manage", "getSecretValues", "GetSecretValuesInput", {"secrets": []}, " { value }"
@@ -142,14 +142,14 @@ _INGESTION: Final = {
     "createIngestionSource": _mutation(
         "entity.create", "createIngestionSource", "UpdateIngestionSourceInput", _SOURCE
     ),
-    "updateIngestionSource": _changed(
+    "updateIngestionSource": _update_mutation(
         "entity.create",
         "updateIngestionSource",
         "urn:li:dataHubIngestionSource:x",
         "UpdateIngestionSourceInput",
         _SOURCE,
     ),
-    "deleteIngestionSource": _of(
+    "deleteIngestionSource": _urn_mutation(
         "entity.delete", "deleteIngestionSource", "urn:li:dataHubIngestionSource:x"
     ),
     "listIngestionSources": _query(
@@ -197,7 +197,7 @@ _PROPERTIES: Final = {
         {"name": "x"},
         _URN,
     ),
-    "updateBusinessAttribute": _changed(
+    "updateBusinessAttribute": _update_mutation(
         "business_attribute.manage",
         "updateBusinessAttribute",
         "urn:li:businessAttribute:x",
@@ -205,7 +205,7 @@ _PROPERTIES: Final = {
         {"name": "y"},
         _URN,
     ),
-    "deleteBusinessAttribute": _of(
+    "deleteBusinessAttribute": _urn_mutation(
         "business_attribute.manage", "deleteBusinessAttribute", "urn:li:businessAttribute:x"
     ),
     "createStructuredProperty": _mutation(
@@ -256,8 +256,10 @@ _FORMS: Final = {
 
 _TESTS: Final = {
     "createTest": _mutation("test.manage", "createTest", "CreateTestInput", _TEST),
-    "updateTest": _changed("test.manage", "updateTest", "urn:li:test:x", "UpdateTestInput", _TEST),
-    "deleteTest": _of("test.manage", "deleteTest", "urn:li:test:x"),
+    "updateTest": _update_mutation(
+        "test.manage", "updateTest", "urn:li:test:x", "UpdateTestInput", _TEST
+    ),
+    "deleteTest": _urn_mutation("test.manage", "deleteTest", "urn:li:test:x"),
     "listTests": _query("test.view", "listTests", "ListTestsInput", {}, _TOTAL),
     "test": Asked("test.view", 'query { test(urn: "urn:li:test:x") { urn } }'),
 }

@@ -24,12 +24,14 @@ def _mutation(
     return Asked(operation, f"mutation m($i: {type}!) {{ {field}(input: $i){sel} }}", {"i": input})
 
 
-def _changed(operation: str, field: str, urn: str, type: str, input: Mapping[str, Any]) -> Asked:
+def _update_mutation(
+    operation: str, field: str, urn: str, type: str, input: Mapping[str, Any]
+) -> Asked:
     document = f'mutation m($i: {type}!) {{ {field}(urn: "{urn}", input: $i) }}'
     return Asked(operation, document, {"i": input})
 
 
-def _of(operation: str, field: str, urn: str) -> Asked:
+def _urn_mutation(operation: str, field: str, urn: str) -> Asked:
     return Asked(operation, f'mutation {{ {field}(urn: "{urn}") }}')
 
 
@@ -67,7 +69,7 @@ _PROPERTIES: Final = {
         {"assetUrn": HIVE, "structuredPropertyUrns": []},
         " { properties { associatedUrn } }",
     ),
-    "submitFormPrompt": _changed(
+    "submitFormPrompt": _update_mutation(
         "properties.edit",
         "submitFormPrompt",
         HIVE,
@@ -91,17 +93,17 @@ _CLAIMS: Final = {
         "assertions.edit",
         f'mutation {{ reportAssertionResult(urn: "{_ASSERTION}", result: {{ type: SUCCESS }}) }}',
     ),
-    "deleteAssertion": _of("assertions.edit", "deleteAssertion", _ASSERTION),
+    "deleteAssertion": _urn_mutation("assertions.edit", "deleteAssertion", _ASSERTION),
     "raiseIncident": _mutation(
         "incidents.edit",
         "raiseIncident",
         "RaiseIncidentInput",
         {"type": "OPERATIONAL", "resourceUrn": HIVE},
     ),
-    "updateIncident": _changed(
+    "updateIncident": _update_mutation(
         "incidents.edit", "updateIncident", _INCIDENT, "UpdateIncidentInput", {"title": "x"}
     ),
-    "updateIncidentStatus": _changed(
+    "updateIncidentStatus": _update_mutation(
         "incidents.edit",
         "updateIncidentStatus",
         _INCIDENT,
@@ -131,14 +133,14 @@ _EDGES: Final = {
         {"properties": _ENDS},
         _URN,
     ),
-    "updateERModelRelationship": _changed(
+    "updateERModelRelationship": _update_mutation(
         "docs.edit",
         "updateERModelRelationship",
         _JOIN,
         "ERModelRelationshipUpdateInput",
         {"editableProperties": {"description": "x"}},
     ),
-    "deleteERModelRelationship": _of("entity.update", "deleteERModelRelationship", _JOIN),
+    "deleteERModelRelationship": _urn_mutation("entity.update", "deleteERModelRelationship", _JOIN),
 }
 
 _NOTES: Final = {
@@ -166,7 +168,9 @@ _APPLICATIONS: Final = {
         {"properties": {"name": "x"}},
         _URN,
     ),
-    "deleteApplication": _of("entity.manage", "deleteApplication", "urn:li:application:x"),
+    "deleteApplication": _urn_mutation(
+        "entity.manage", "deleteApplication", "urn:li:application:x"
+    ),
     "batchSetApplication": _mutation(
         "applications.edit",
         "batchSetApplication",
@@ -185,7 +189,7 @@ _DOCUMENTS: Final = {
     "createDocument": _mutation(
         "entity.create", "createDocument", "CreateDocumentInput", {"contents": {"text": "x"}}
     ),
-    "deleteDocument": _of("entity.delete", "deleteDocument", _DOCUMENT),
+    "deleteDocument": _urn_mutation("entity.delete", "deleteDocument", _DOCUMENT),
     "moveDocument": _document("moveDocument", "MoveDocumentInput"),
     "updateDocumentContents": _document(
         "updateDocumentContents", "UpdateDocumentContentsInput", title="x"

@@ -65,7 +65,7 @@ def _in(field: str, type: str, input: Any, *rest: Any, urn: str = "", **more: An
     return Row(says, document, input, own, near, read, **more)
 
 
-def _plain(field: str, *rest: Any, **more: Any) -> Row:
+def _plain_row(field: str, *rest: Any, **more: Any) -> Row:
     says, own, near, read = rest
     return Row(says, f"mutation {{ {field} }}", None, own, near, read, **more)
 
@@ -254,14 +254,14 @@ ROWS = [
         on=(ORDERS, STOCK),
         before=OWNED,
     ),
-    _plain(
+    _plain_row(
         f'setDomain(entityUrn: "{ORDERS}", domainUrn: "{SHOP}")',
         "an entity is put into a domain",
         (DOMAINS,),
         MEMBER,
         (ORDERS, "domains", {"domains": [SHOP]}),
     ),
-    _plain(
+    _plain_row(
         f'unsetDomain(entityUrn: "{ORDERS}")',
         "an entity is taken out of its domain",
         (DOMAINS,),
@@ -372,7 +372,7 @@ ROWS = [
         on=(ORDERS, STOCK),
         edit=False,
     ),
-    _plain(
+    _plain_row(
         f'setTagColor(urn: "{PII}", colorHex: "#112233")',
         "a tag is coloured",
         ("EDIT_TAG_COLOR",),
@@ -484,7 +484,7 @@ ROWS = [
         on=("",),
         edit=False,
     ),
-    _plain(
+    _plain_row(
         f'deleteGlossaryEntity(urn: "{MONEY}")',
         "a term is deleted",
         (CHILDREN,),
@@ -540,7 +540,7 @@ ROWS = [
         on=("",),
         edit=False,
     ),
-    _plain(
+    _plain_row(
         f'deleteDomain(urn: "{STORE}")',
         "a domain is deleted",
         ("DELETE_ENTITY",),
@@ -575,7 +575,7 @@ ROWS = [
         urn=PII,
         on=(PII,),
     ),
-    _plain(
+    _plain_row(
         f'deleteTag(urn: "{PII}")',
         "a tag is deleted",
         ("MANAGE_TAGS",),
@@ -625,7 +625,7 @@ ROWS = [
         urn=PRODUCT,
         on=(SHOP,),
     ),
-    _plain(
+    _plain_row(
         f'deleteDataProduct(urn: "{PRODUCT}")',
         "a data product is deleted on its page",
         (PRODUCTS,),
@@ -698,7 +698,7 @@ ROWS = [
         urn=QUERY,
         on=(ORDERS, STOCK),
     ),
-    _plain(
+    _plain_row(
         f'deleteQuery(urn: "{QUERY}")',
         "a query is deleted by whoever edits those of its subject",
         (QUERIES,),

@@ -77,7 +77,7 @@ def test_what_is_no_domain_or_not_there_is_named(world: World) -> None:
     for domain in (COST, "urn:li:domain:none", "shop"):
         query = f'mutation {{ setDomain(entityUrn: "{ORDERS}", domainUrn: "{domain}") }}'
         assert world.bad(query, "admin") == BAD
-        assert "`domainUrn`" in world.said
+        assert "`domainUrn`" in world.error_message
     gone = f'mutation {{ setDomain(entityUrn: "{GONE}", domainUrn: "{STORE}") }}'
     assert world.bad(gone, "admin") == MISSING
     assert world.bad(gone) == FORBIDDEN
@@ -103,10 +103,10 @@ def test_a_domain_is_made_once_and_names_beside_it_differ(world: World) -> None:
 
 def test_a_domain_needs_a_name_and_a_place_that_is_there(world: World) -> None:
     assert world.refused("createDomain", {"name": " "}, "admin") == BAD
-    assert "`name`" in world.said
+    assert "`name`" in world.error_message
     lost = {"name": "x", "parentDomain": "urn:li:domain:none"}
     assert world.refused("createDomain", lost, "admin") == BAD
-    assert "`parentDomain`" in world.said
+    assert "`parentDomain`" in world.error_message
     assert world.refused("moveDomain", {"resourceUrn": STORE, **lost} | {}, "admin") == BAD
 
 
@@ -115,7 +115,7 @@ def test_a_domain_does_not_lie_within_itself(world: World) -> None:
     for inner in (STORE, SHOP):
         loop = {"resourceUrn": SHOP, "parentDomain": inner}
         assert world.refused("moveDomain", loop, "admin") == BAD
-        assert "`parentDomain`" in world.said
+        assert "`parentDomain`" in world.error_message
 
 
 def test_a_domain_that_is_deleted_is_nobodys_any_more(world: World) -> None:

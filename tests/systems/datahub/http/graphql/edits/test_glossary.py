@@ -79,13 +79,13 @@ def test_a_group_does_not_lie_within_itself(world: World) -> None:
     for inner in (SALES, TRADE):
         loop = {"resourceUrn": TRADE, "parentNode": inner}
         assert world.refused("updateParentNode", loop, "admin") == BAD
-        assert "`parentNode`" in world.said
+        assert "`parentNode`" in world.error_message
 
 
 @pytest.mark.parametrize("parent", ["urn:li:glossaryNode:none", COST, "trade"])
 def test_a_group_that_is_not_there_is_named(world: World, parent: str) -> None:
     assert world.refused("createGlossaryNode", {"name": "x", "parentNode": parent}, "admin") == BAD
-    assert "`parentNode`" in world.said
+    assert "`parentNode`" in world.error_message
     move = {"resourceUrn": MONEY, "parentNode": parent}
     assert world.refused("updateParentNode", move, "admin") == BAD
 
@@ -111,4 +111,4 @@ def test_related_terms_are_terms_that_are_there(world: World) -> None:
     assert world.read(MONEY, "glossaryRelatedTerms") == {"hasRelatedTerms": [COST]}
     for other in (TRADE, "urn:li:glossaryTerm:none"):
         assert world.refused("addRelatedTerms", {**related, "termUrns": [other]}, "admin") == BAD
-        assert "`termUrns`" in world.said
+        assert "`termUrns`" in world.error_message

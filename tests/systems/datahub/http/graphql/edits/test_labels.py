@@ -169,7 +169,7 @@ def test_what_makes_no_sense_names_the_argument(
     world: World, field: str, input: Json, said: str
 ) -> None:
     assert world.refused(field, input, "admin") == BAD
-    assert said in world.said
+    assert said in world.error_message
 
 
 def test_a_batch_is_not_larger_than_others(world: World) -> None:

@@ -122,7 +122,7 @@ def test_an_owner_may_at_once_what_owners_may_and_no_longer_than_it_owns(world: 
 )
 def test_what_makes_no_sense_names_the_argument(world: World, input: Json, said: str) -> None:
     assert world.refused("addOwner", {**input, **ON}, "admin") == BAD
-    assert said in world.said
+    assert said in world.error_message
 
 
 def test_columns_have_no_owners(world: World) -> None:

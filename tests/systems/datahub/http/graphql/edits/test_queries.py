@@ -28,12 +28,12 @@ UPDATE = f"""mutation m($i: UpdateQueryInput!) {{
 DELETE = f'mutation {{ deleteQuery(urn: "{QUERY}") }}'
 
 
-def about(*subjects: str) -> dict[str, Any]:
+def subjects_input(*subjects: str) -> dict[str, Any]:
     return {"subjects": [{"datasetUrn": one} for one in subjects]}
 
 
 def create(*subjects: str) -> dict[str, Any]:
-    return {"properties": PROPERTIES, **about(*subjects)}
+    return {"properties": PROPERTIES, **subjects_input(*subjects)}
 
 
 def test_a_query_is_made_by_whoever_edits_those_of_every_subject(world: World) -> None:
@@ -63,14 +63,14 @@ def test_a_query_is_changed_by_rights_on_the_subjects_that_it_has(world: World) 
     assert world.bad(UPDATE, i={"properties": {"name": "n"}}) == FORBIDDEN
     assert world.bad(DELETE) == FORBIDDEN
     # Leaving a subject takes the right on it too.
-    assert world.bad(UPDATE, i=about(ORDERS)) == FORBIDDEN
+    assert world.bad(UPDATE, i=subjects_input(ORDERS)) == FORBIDDEN
 
 
 def test_a_subject_that_comes_is_asked_about(world: World) -> None:
     world.may(EDIT, on=ORDERS)
-    assert world.bad(UPDATE, i=about(ORDERS, STOCK)) == FORBIDDEN
+    assert world.bad(UPDATE, i=subjects_input(ORDERS, STOCK)) == FORBIDDEN
     world.may("EDIT_ENTITY", on=STOCK)
-    world.good(UPDATE, i=about(ORDERS, STOCK))
+    world.good(UPDATE, i=subjects_input(ORDERS, STOCK))
     assert len(world.read(QUERY, "querySubjects")["subjects"]) == 2
 
 
@@ -84,7 +84,7 @@ def test_without_subjects_nobody_changes_or_deletes_it(world: World) -> None:
 def test_what_is_not_given_stays(world: World) -> None:
     kept = {"entity": ORDERS, "note": "kept"}
     world.wire.put((QUERY, "querySubjects", {"subjects": [kept]}))
-    world.good(UPDATE, "admin", i={**about(ORDERS), "properties": {"name": "n"}})
+    world.good(UPDATE, "admin", i={**subjects_input(ORDERS), "properties": {"name": "n"}})
     world.good(UPDATE, "admin", i={"properties": {"description": "d"}})
     found = world.read(QUERY, "queryProperties")
     assert (found["name"], found["description"], found["source"]) == ("n", "d", "SYSTEM")
@@ -94,12 +94,12 @@ def test_what_is_not_given_stays(world: World) -> None:
 @pytest.mark.parametrize("subject", [GONE, SHOP, "orders"])
 def test_a_subject_is_a_dataset_that_is_there(world: World, subject: str) -> None:
     assert world.refused("createQuery", create(subject), "admin") == BAD
-    assert "`subjects`" in world.said
+    assert "`subjects`" in world.error_message
 
 
 def test_a_query_has_a_subject(world: World) -> None:
     assert world.refused("createQuery", create(), "admin") == BAD
-    assert world.bad(UPDATE, "admin", i=about()) == BAD
+    assert world.bad(UPDATE, "admin", i=subjects_input()) == BAD
 
 
 def test_a_query_that_is_gone_is_nobodys_to_change(world: World) -> None:

@@ -18,7 +18,7 @@ TAGS = "EDIT_ENTITY_TAGS"
 BOTH = {"tagUrns": [PII], "resources": [{"resourceUrn": ORDERS}, {"resourceUrn": STOCK}]}
 
 
-def trail(world: World, since: int) -> list[dict[str, Any]]:
+def audit_details(world: World, since: int) -> list[dict[str, Any]]:
     return [json.loads(row.body) for row in world.wire.audit()[since:]]
 
 
@@ -26,7 +26,7 @@ def test_every_act_of_a_batch_is_recorded_with_what_it_changed(world: World) -> 
     world.may(TAGS)
     before = len(world.wire.audit())
     world.mutate("batchAddTags", BOTH)
-    rows = trail(world, before)
+    rows = audit_details(world, before)
     assert [(row["actor"], row["operation"], row["target"]) for row in rows] == [
         ("ana", "tags.edit", f"dataset:{ORDERS}"),
         ("ana", "tags.edit", f"dataset:{STOCK}"),
@@ -39,7 +39,7 @@ def test_of_a_batch_that_is_refused_only_the_refusal_is_recorded(world: World) -
     world.may(TAGS, on=ORDERS)
     before = len(world.wire.audit())
     assert world.refused("batchAddTags", BOTH) == FORBIDDEN
-    (row,) = trail(world, before)
+    (row,) = audit_details(world, before)
     assert (row["operation"], row["target"]) == ("tags.edit", f"dataset:{STOCK}")
     assert row["outcome"] == "deny"
 
@@ -48,7 +48,7 @@ def test_what_is_made_is_recorded_with_the_right_to_make_it(world: World) -> Non
     world.may("CREATE_TAGS")
     before = len(world.wire.audit())
     urn = world.mutate("createTag", {"name": "new"})
-    (row,) = trail(world, before)
+    (row,) = audit_details(world, before)
     assert (row["operation"], row.get("target", "")) == ("tag.create", "")
     assert row["details"]["entities"] == [urn]
 
@@ -57,7 +57,7 @@ def test_with_policies_off_it_is_recorded_that_nobody_was_asked(world: World) ->
     world.without_policies()
     before = len(world.wire.audit())
     world.mutate("batchAddTags", BOTH)
-    assert {row["reason"] for row in trail(world, before)} == {"policies are off"}
+    assert {row["reason"] for row in audit_details(world, before)} == {"policies are off"}
 
 
 def test_what_is_so_already_is_not_written_again(world: World) -> None:
@@ -80,11 +80,11 @@ def test_whoever_may_not_view_an_entity_is_not_shown_what_was_changed(world: Wor
 
 def test_a_refusal_says_what_was_asked_and_of_what_that_the_caller_named(world: World) -> None:
     world.refused("batchAddTags", BOTH)
-    assert world.said == f"not authorized to perform `tags.edit` on `{ORDERS}`"
+    assert world.error_message == f"not authorized to perform `tags.edit` on `{ORDERS}`"
     world.refused("createDataProduct", {"properties": {"name": "n"}, "domainUrn": SHOP})
-    assert world.said == f"not authorized to perform `data_product.create` on `{SHOP}`"
+    assert world.error_message == f"not authorized to perform `data_product.create` on `{SHOP}`"
     world.refused("createTag", {"name": "n"})
-    assert world.said == "not authorized to perform `tag.create`"
+    assert world.error_message == "not authorized to perform `tag.create`"
 
 
 def test_someone_who_is_suspended_edits_nothing(world: World) -> None:

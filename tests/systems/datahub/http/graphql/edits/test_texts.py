@@ -40,13 +40,13 @@ KEYS = {
 LINK = {"linkUrl": "https://a", "label": "a", "resourceUrn": ORDERS}
 
 
-def some(type: str) -> str:
+def example_urn(type: str) -> str:
     return f"urn:li:{type}:{KEYS.get(type, 'one')}"
 
 
 @pytest.mark.parametrize("type", sorted(KEPT))
 def test_each_type_is_described_where_it_belongs(world: World, type: str) -> None:
-    urn, (aspect, field) = some(type), KEPT[type]
+    urn, (aspect, field) = example_urn(type), KEPT[type]
     world.wire.put((urn, "status", {"removed": False}), (urn, aspect, {"note": "kept"}))
     describe = {"description": "d", "resourceUrn": urn}
     assert world.refused("updateDescription", describe) == FORBIDDEN
@@ -60,7 +60,7 @@ def test_each_type_is_described_where_it_belongs(world: World, type: str) -> Non
 
 @pytest.mark.parametrize("type", sorted(NAMES))
 def test_each_type_is_named_where_it_belongs(world: World, type: str) -> None:
-    urn, (aspect, field) = some(type), NAMES[type]
+    urn, (aspect, field) = example_urn(type), NAMES[type]
     world.wire.put((urn, "status", {"removed": False}), (urn, aspect, {"note": "kept"}))
     rename = {"name": "n", "urn": urn}
     assert world.refused("updateName", rename) == FORBIDDEN
@@ -152,7 +152,7 @@ def test_a_link_that_is_changed_is_there_and_becomes_no_other(world: World) -> N
 )
 def test_a_link_does_not_act_in_the_page_that_shows_it(world: World, url: str) -> None:
     assert world.refused("addLink", {**LINK, "linkUrl": url}, "admin") == BAD
-    assert "`linkUrl`" in world.said
+    assert "`linkUrl`" in world.error_message
 
 
 def test_deprecation_is_said_anew_each_time(world: World) -> None:
@@ -181,7 +181,7 @@ def test_a_column_is_deprecated_by_the_right_on_its_dataset(world: World) -> Non
 def test_what_replaces_something_is_there(world: World) -> None:
     gone = {"urn": ORDERS, "deprecated": True, "replacement": GONE}
     assert world.refused("updateDeprecation", gone, "admin") == BAD
-    assert "`replacement`" in world.said
+    assert "`replacement`" in world.error_message
 
 
 @pytest.mark.parametrize(("color", "good"), [("#A1b2C3", True), ("red", False), ("#12", False)])

@@ -26,7 +26,7 @@ UPDATE = f"""mutation m($i: DatasetUpdateInput!) {{
 DESCRIBED = {"editableProperties": {"description": "d"}}
 
 
-def tagged(*tags: str) -> dict[str, Any]:
+def tags_input(*tags: str) -> dict[str, Any]:
     return {"tags": [{"tag": {"urn": tag, "name": "x"}} for tag in tags]}
 
 
@@ -37,8 +37,8 @@ PARTS = {
         {"elements": [{"url": "https://a", "author": BOB}]},
         "EDIT_ENTITY_DOC_LINKS",
     ),
-    "globalTags": (tagged(PII), "EDIT_ENTITY_TAGS"),
-    "tags": (tagged(PII), "EDIT_ENTITY_TAGS"),
+    "globalTags": (tags_input(PII), "EDIT_ENTITY_TAGS"),
+    "tags": (tags_input(PII), "EDIT_ENTITY_TAGS"),
     "editableProperties": ({"description": "d"}, "EDIT_ENTITY_DOCS"),
 }
 
@@ -74,7 +74,7 @@ def test_what_stays_keeps_what_is_kept_with_it(world: World) -> None:
     )
     update = {
         "ownership": {"owners": [{"owner": BOB}]},
-        "tags": tagged(PII),
+        "tags": tags_input(PII),
         "institutionalMemory": {
             "elements": [{"url": "https://a", "description": "a", "author": STAFF}]
         },
@@ -98,8 +98,8 @@ def test_columns_that_are_not_named_keep_what_is_said_of_them(world: World) -> N
 @pytest.mark.parametrize(
     ("input", "said"),
     [
-        ({"tags": tagged("urn:li:tag:none")}, "`tags`"),
-        ({"tags": tagged(BOB)}, "`tags`"),
+        ({"tags": tags_input("urn:li:tag:none")}, "`tags`"),
+        ({"tags": tags_input(BOB)}, "`tags`"),
         ({"ownership": {"owners": [{"owner": PII}]}}, "`owner`"),
         ({"institutionalMemory": {"elements": [{"url": "", "author": BOB}]}}, "`url`"),
         (
@@ -117,7 +117,7 @@ def test_what_makes_no_sense_names_the_argument(
     world: World, input: dict[str, Any], said: str
 ) -> None:
     assert world.bad(UPDATE, "admin", i=input) == BAD
-    assert said in world.said
+    assert said in world.error_message
 
 
 def test_a_batch_of_datasets_is_updated_whole_or_not_at_all(world: World) -> None:
@@ -147,7 +147,7 @@ def test_the_other_types_are_updated_alike(world: World, type: str, urn: str) ->
     world.wire.put((urn, "status", {"removed": False}))
     world.may("EDIT_ENTITY_TAGS", on=urn)
     assert world.bad(query, i=DESCRIBED) == FORBIDDEN
-    assert world.good(query, i={"tags": tagged(PII)}) == {"urn": urn}
+    assert world.good(query, i={"tags": tags_input(PII)}) == {"urn": urn}
     assert world.read(urn, "globalTags") == {"tags": [{"tag": PII}]}
     wrong = query.replace(urn, ORDERS)
     assert world.bad(wrong, "admin", i=DESCRIBED) == BAD

@@ -73,7 +73,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.wire = Wire(folder)
         self._grants = 0
-        self.said = ""
+        self.error_message = ""
         if not self.exists(ORDERS):
             self.wire.put(*_SHOP)
 
@@ -116,7 +116,7 @@ class World:
         before = self.revision
         (error,) = self.ask(query, by, **variables)["errors"]
         assert self.revision == before, error
-        self.said = str(error["message"])
+        self.error_message = str(error["message"])
         return int(error["extensions"]["code"])
 
     def mutate(self, field: str, input: Json, by: str = "ana") -> Any:

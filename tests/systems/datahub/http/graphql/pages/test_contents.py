@@ -22,10 +22,10 @@ ENTITIES = {
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
-    return wire.built(_filled)
+    return wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     for urn, name in ((ORDERS, "Orders"), (CUSTOMERS, "Customers")):
         put(wire, urn, {"datasetProperties": {"name": name}, "domains": {"domains": [SALES]}})
         put(wire, urn, {"container": {"container": SCHEMA}})

@@ -54,17 +54,17 @@ def test_every_field_of_every_page_has_a_resolver() -> None:
         assert [field for field, told in type.fields.items() if told.resolve is None] == []
 
 
-def spoiled(value: Any, wrong: object) -> Iterator[Any]:
+def malformed_values(value: Any, wrong: object) -> Iterator[Any]:
     """The value with the members of one object or list in it replaced."""
     match value:
         case dict():
             yield dict.fromkeys(value, wrong)
             for name, member in value.items():
-                yield from ({**value, name: other} for other in spoiled(member, wrong))
+                yield from ({**value, name: other} for other in malformed_values(member, wrong))
         case list():
             yield [wrong]
             for index, member in enumerate(value):
-                for other in spoiled(member, wrong):
+                for other in malformed_values(member, wrong):
                     yield [*value[:index], other, *value[index + 1 :]]
 
 
@@ -95,16 +95,18 @@ def test_what_is_written_oddly_is_shown_as_if_it_were_not_there(
     """Nobody promises that a member is of the type that the schema gives it."""
     wire.put(urn.split(":")[2], urn, "status", {"removed": False})
     for turn, wrong in enumerate(WRONG):
-        variants = {aspect: list(spoiled(value, wrong)) for aspect, value in written.items()}
+        variants = {
+            aspect: list(malformed_values(value, wrong)) for aspect, value in written.items()
+        }
         deepest = max(len(each) for each in variants.values())
         for index in (0, *range(turn + 1, deepest, 6 * len(WRONG))):
             odd = {aspect: each[index] for aspect, each in variants.items() if index < len(each)}
-            keep(wire, urn, odd)
+            write_unchecked(wire, urn, odd)
             answer = wire.ask(document(name), urn=urn, edges=NO_EDGES)
             assert "errors" not in answer, json.dumps([answer["errors"], odd])
 
 
-def keep(wire: Wire, urn: str, odd: dict[str, Json]) -> None:
+def write_unchecked(wire: Wire, urn: str, odd: dict[str, Json]) -> None:
     """Writes the aspects as they are, but those that mean something and are refused."""
     entity = Entity(urn.split(":")[2], urn)
     told = [Write(entity, name, value) for name, value in odd.items() if name not in READERS]

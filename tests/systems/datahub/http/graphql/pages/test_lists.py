@@ -37,10 +37,10 @@ def ids(found: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
-    return wire.built(_filled)
+    return wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     for id, parent in DOMAINS.items():
         value = {"name": id.title(), "description": f"about {id}"}
         above = {} if parent is None else {"parentDomain": f"urn:li:domain:{parent}"}

@@ -105,10 +105,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 
 @pytest.fixture
 def stocked(wire: Wire) -> Wire:
-    return wire.built(_filled)
+    return wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     def task(transaction: Any) -> None:
         from lakewarden.systems.datahub.use_cases import aspects
         from lakewarden.systems.datahub.use_cases.aspects import Write

@@ -49,12 +49,12 @@ def grant(wire: Wire, *urns: str, privileges: tuple[str, ...] = ("VIEW_ENTITY_PA
 
 @pytest.fixture
 def guarded(wire: Wire) -> Wire:
-    wire.built(_filled)
+    wire.built(_fill_realm)
     wire.configure(view=True)
     return wire
 
 
-def _filled(wire: Wire) -> None:
+def _fill_realm(wire: Wire) -> None:
     wire.close()
     put(wire, ORDERS, ASPECTS)
     put(wire, SCHEMA, {"container": {"container": DATABASE}})

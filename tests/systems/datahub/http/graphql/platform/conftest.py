@@ -14,7 +14,7 @@ from tests.systems.datahub.http.graphql.wire import Wire
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Wire]:
+def open_server(folder: Path) -> Iterator[Wire]:
     """Such a server."""
     with Wire(folder) as one:
         one.services = replace(one.services, sealing=Keys([new_key()]))
@@ -24,5 +24,5 @@ def served(folder: Path) -> Iterator[Wire]:
 
 @pytest.fixture
 def wire(tmp_path: Path) -> Iterator[Wire]:
-    with served(tmp_path) as one:
+    with open_server(tmp_path) as one:
         yield one

@@ -12,7 +12,7 @@ KAFKA = "urn:li:dataset:(urn:li:dataPlatform:kafka,t,PROD)"
 ID = f"urn:li:schemaField:({HIVE},id)"
 
 
-def let(wire: Wire, name: str, *privileges: str, on: tuple[str, ...] = ()) -> None:
+def grant(wire: Wire, name: str, *privileges: str, on: tuple[str, ...] = ()) -> None:
     """Lets somebody do something: on the platform, or on these entities alone."""
     policy: Json = {
         "displayName": "x",

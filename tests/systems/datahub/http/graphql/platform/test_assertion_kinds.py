@@ -16,7 +16,7 @@ OVER = {"operator": "GREATER_THAN", "parameters": {"value": {"value": "1", "type
 TOLD = {"operator": "GREATER_THAN", "parameters": {"value": {"value": "1"}}}
 
 
-def asked(wire: Wire, by: str = "datahub") -> Json:
+def query_kinds(wire: Wire, by: str = "datahub") -> Json:
     variables = {"urn": CLAIM, "chart": CHART, "dashboard": BOARD}
     answer = wire.ask(document("assertion_kinds"), by, **variables)
     assert "errors" not in answer, answer
@@ -27,7 +27,7 @@ def asked(wire: Wire, by: str = "datahub") -> Json:
 def info(wire: Wire, **value: Any) -> Any:
     wire.put("dataset", ORDERS, "status", {"removed": False})
     wire.put("assertion", CLAIM, "assertionInfo", value)
-    return asked(wire)["assertion"]["info"]
+    return query_kinds(wire)["assertion"]["info"]
 
 
 def test_one_of_time_says_when(wire: Wire) -> None:
@@ -102,7 +102,7 @@ def test_what_it_is_about_is_named_to_who_is_shown_it(wire: Wire) -> None:
 def test_its_owners_its_actions_and_how_it_ran_are_told(wire: Wire) -> None:
     owner = {"owner": user("ana"), "type": "DATAOWNER"}
     wire.put("assertion", CLAIM, "ownership", {"owners": [owner]})
-    assert asked(wire)["assertion"]["actions"] is None
+    assert query_kinds(wire)["assertion"]["actions"] is None
     actions = {"onSuccess": [], "onFailure": [{"type": "RAISE_INCIDENT"}]}
     wire.put("assertion", CLAIM, "assertionActions", actions)
     event = {
@@ -112,7 +112,7 @@ def test_its_owners_its_actions_and_how_it_ran_are_told(wire: Wire) -> None:
         "runtimeContext": {"k": "v"},
     }
     wire.put("assertion", CLAIM, "assertionRunEvent", event)
-    found = asked(wire)["assertion"]
+    found = query_kinds(wire)["assertion"]
     assert found["ownership"]["owners"] == [{"type": "DATAOWNER"}]
     assert found["actions"] == actions
     (run,) = found["runEvents"]["runEvents"]
@@ -124,7 +124,7 @@ def test_its_owners_its_actions_and_how_it_ran_are_told(wire: Wire) -> None:
 def test_views_are_those_that_the_platform_said_last_of_all_time(wire: Wire, kind: str) -> None:
     urn = CHART if kind == "chart" else BOARD
     wire.put(kind, urn, "status", {"removed": False})
-    assert asked(wire)[kind]["statsSummary"] is None
+    assert query_kinds(wire)[kind]["statsSummary"] is None
     said: list[Json] = [
         {"timestampMillis": 1, "viewsCount": 7},
         {"timestampMillis": 2, "viewsCount": 9},
@@ -133,14 +133,14 @@ def test_views_are_those_that_the_platform_said_last_of_all_time(wire: Wire, kin
     ]
     for one in said:
         wire.put(kind, urn, f"{kind}UsageStatistics", one)
-    assert asked(wire)[kind]["statsSummary"] == {
+    assert query_kinds(wire)[kind]["statsSummary"] == {
         "viewCount": 9,
         "viewCountLast30Days": None,
         "uniqueUserCountLast30Days": None,
         "topUsersLast30Days": None,
     }
     wire.close()
-    assert asked(wire, "eve")[kind]["statsSummary"] is None
+    assert query_kinds(wire, "eve")[kind]["statsSummary"] is None
 
 
 def test_claims_that_are_marked_as_removed_are_shown_on_request(wire: Wire) -> None:

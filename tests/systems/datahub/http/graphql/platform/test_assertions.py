@@ -11,8 +11,8 @@ from tests.systems.datahub.http.graphql.platform.granting import (
     ID,
     OTHER,
     dataset,
+    grant,
     input_of,
-    let,
 )
 from tests.systems.datahub.http.graphql.wire import BAD, FORBIDDEN, NOT_FOUND, Wire, document, user
 
@@ -29,13 +29,13 @@ GREAT = "urn:li:dataPlatform:great-expectations"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
-    wire.built(_filled)
+    wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
-    let(wire, "ana", "EDIT_ENTITY_ASSERTIONS", on=(HIVE,))
-    let(wire, "bob", "EDIT_ENTITY_ASSERTIONS", on=(OTHER,))
-    let(wire, "ana", "GET_TIMESERIES_ASPECT_PRIVILEGE")
+def _fill_realm(wire: Wire) -> None:
+    grant(wire, "ana", "EDIT_ENTITY_ASSERTIONS", on=(HIVE,))
+    grant(wire, "bob", "EDIT_ENTITY_ASSERTIONS", on=(OTHER,))
+    grant(wire, "ana", "GET_TIMESERIES_ASPECT_PRIVILEGE")
     dataset(wire, HIVE, "id")
     dataset(wire, OTHER)
 
@@ -45,18 +45,18 @@ def claim(asset: str = HIVE, **members: Any) -> dict[str, Any]:
     return {**told, "platform": {"name": "great-expectations"}, **members}
 
 
-def made(wire: Wire, **members: Any) -> str:
+def create_assertion(wire: Wire, **members: Any) -> str:
     urn: str = wire.good(UPSERT, "ana", i=claim(**members))["urn"]
     return urn
 
 
-def shown(wire: Wire, by: str = "ana", urn: str = HIVE) -> list[dict[str, Any]]:
+def list_assertions(wire: Wire, by: str = "ana", urn: str = HIVE) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = wire.good(SHOW, by, urn=urn)["assertions"]["assertions"]
     return found
 
 
 def test_a_claim_is_shown_with_what_it_is_about(wire: Wire) -> None:
-    urn = made(
+    urn = create_assertion(
         wire,
         fieldPaths=["id"],
         scope="DATASET_COLUMN",
@@ -66,7 +66,7 @@ def test_a_claim_is_shown_with_what_it_is_about(wire: Wire) -> None:
         externalUrl="https://x.test",
         logic="select 1",
     )
-    (found,) = shown(wire)
+    (found,) = list_assertions(wire)
     info, custom = found["info"], found["info"]["customAssertion"]
     assert (found["urn"], info["type"], info["entityUrn"]) == (urn, "CUSTOM", HIVE)
     assert (info["description"], info["externalUrl"]) == ("is new", "https://x.test")
@@ -76,39 +76,39 @@ def test_a_claim_is_shown_with_what_it_is_about(wire: Wire) -> None:
     assert custom["parameters"]["minValue"] == {"value": "1", "type": "NUMBER"}
     assert info["source"]["created"]["actor"] == user("ana")
     assert wire.aspects("assertion", urn)["dataPlatformInstance"] == {"platform": GREAT}
-    assert shown(wire, urn=OTHER) == []
+    assert list_assertions(wire, urn=OTHER) == []
 
 
 def test_a_claim_is_the_affair_of_who_may_edit_claims_about_the_asset(wire: Wire) -> None:
-    urn = made(wire)
+    urn = create_assertion(wire)
     assert wire.bad(UPSERT, "bob", i=claim()) == FORBIDDEN
     assert wire.bad(UPSERT, "bob", urn=urn, i=claim(OTHER)) == FORBIDDEN
     assert wire.bad(UPSERT, "ana", urn=urn, i=claim(OTHER)) == FORBIDDEN
     assert wire.bad(REPORT, "bob", urn=urn, i={"type": "SUCCESS"}) == FORBIDDEN
     assert wire.bad(DELETE, "bob", urn=urn) == FORBIDDEN
     assert wire.good(UPSERT, "ana", urn=urn, i=claim(description="is old")) == {"urn": urn}
-    (found,) = shown(wire)
+    (found,) = list_assertions(wire)
     assert found["info"]["description"] == "is old"
 
 
 def test_who_may_not_learns_nothing_of_claims_that_there_are(wire: Wire) -> None:
     unknown = "urn:li:assertion:none"
     assert wire.bad(DELETE, "bob", urn=unknown) == FORBIDDEN
-    let(wire, "cid", "EDIT_ENTITY_ASSERTIONS")
+    grant(wire, "cid", "EDIT_ENTITY_ASSERTIONS")
     assert wire.bad(DELETE, "cid", urn=unknown) == NOT_FOUND
     assert wire.bad(REPORT, "cid", urn=unknown, i={"type": "SUCCESS"}) == NOT_FOUND
     assert wire.bad(UPSERT, "cid", urn=unknown, i=claim()) == NOT_FOUND
 
 
 def test_what_came_of_a_claim_is_shown_the_newest_first(wire: Wire) -> None:
-    urn = made(wire)
+    urn = create_assertion(wire)
     properties = [{"key": "rows", "value": "7"}]
     for time, type in ((1, "SUCCESS"), (2, "FAILURE")):
         asked = {"timestampMillis": time, "type": type, "severity": "HIGH"}
         assert wire.good(REPORT, "ana", urn=urn, i={**asked, "properties": properties})
     error = {"type": "UNKNOWN_ERROR", "message": "broken"}
     assert wire.good(REPORT, "ana", urn=urn, i={"type": "ERROR", "error": error})
-    (found,) = shown(wire)
+    (found,) = list_assertions(wire)
     runs = found["runEvents"]
     assert (runs["total"], runs["succeeded"], runs["failed"], runs["errored"]) == (3, 1, 1, 1)
     results = [run["result"] for run in runs["runEvents"]]
@@ -119,16 +119,16 @@ def test_what_came_of_a_claim_is_shown_the_newest_first(wire: Wire) -> None:
 
 
 def test_what_came_of_a_claim_is_for_who_may_read_what_is_timed(wire: Wire) -> None:
-    urn = made(wire)
+    urn = create_assertion(wire)
     wire.good(REPORT, "ana", urn=urn, i={"type": "SUCCESS"})
-    (found,) = shown(wire, "eve")
+    (found,) = list_assertions(wire, "eve")
     assert found["runEvents"] is None
 
 
 def test_a_claim_that_is_taken_away_is_gone(wire: Wire) -> None:
-    urn = made(wire)
+    urn = create_assertion(wire)
     assert wire.good(DELETE, "ana", urn=urn)
-    assert shown(wire) == []
+    assert list_assertions(wire) == []
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_claim_about_nothing_is_asked_about_itself(wire: Wire) -> None:
     urn = "urn:li:assertion:odd"
     wire.put("assertion", urn, "assertionInfo", {"type": "CUSTOM"})
     assert wire.bad(DELETE, "ana", urn=urn) == FORBIDDEN
-    let(wire, "cid", "EDIT_ENTITY", on=(urn,))
+    grant(wire, "cid", "EDIT_ENTITY", on=(urn,))
     assert wire.bad(REPORT, "cid", urn=urn, i={"type": "SUCCESS"}) == BAD
     assert wire.good(DELETE, "cid", urn=urn)
 
@@ -158,8 +158,8 @@ PROMISE = """mutation m($urn: String, $i: UpsertDataContractInput!) {
 
 
 def test_a_dataset_has_one_contract_made_of_claims_about_it(wire: Wire) -> None:
-    let(wire, "bob", "EDIT_ENTITY_DATA_CONTRACT", on=(HIVE,))
-    quality = [{"assertionUrn": made(wire)}]
+    grant(wire, "bob", "EDIT_ENTITY_DATA_CONTRACT", on=(HIVE,))
+    quality = [{"assertionUrn": create_assertion(wire)}]
     asked = {"entityUrn": HIVE, "id": "c", "dataQuality": quality}
     assert wire.bad(PROMISE, "ana", i=asked) == FORBIDDEN
     urn = "urn:li:dataContract:c"
@@ -174,8 +174,8 @@ def test_a_dataset_has_one_contract_made_of_claims_about_it(wire: Wire) -> None:
 
 
 def test_a_contract_is_of_claims_of_the_right_type_about_its_dataset(wire: Wire) -> None:
-    let(wire, "bob", "EDIT_ENTITY_DATA_CONTRACT", on=(HIVE, OTHER))
-    clause = [{"assertionUrn": made(wire)}]
+    grant(wire, "bob", "EDIT_ENTITY_DATA_CONTRACT", on=(HIVE, OTHER))
+    clause = [{"assertionUrn": create_assertion(wire)}]
     assert wire.bad(PROMISE, "bob", i={"entityUrn": OTHER, "dataQuality": clause}) == BAD
     assert wire.bad(PROMISE, "bob", i={"entityUrn": HIVE, "freshness": clause}) == BAD
     unknown = "urn:li:dataContract:none"
@@ -183,8 +183,8 @@ def test_a_contract_is_of_claims_of_the_right_type_about_its_dataset(wire: Wire)
 
 
 def test_a_contract_that_is_moved_takes_the_right_to_both_datasets(wire: Wire) -> None:
-    let(wire, "ana", "EDIT_ENTITY_DATA_CONTRACT", on=(HIVE,))
-    let(wire, "bob", "EDIT_ENTITY_DATA_CONTRACT", on=(OTHER,))
+    grant(wire, "ana", "EDIT_ENTITY_DATA_CONTRACT", on=(HIVE,))
+    grant(wire, "bob", "EDIT_ENTITY_DATA_CONTRACT", on=(OTHER,))
     urn = wire.good(PROMISE, "ana", i={"entityUrn": HIVE})["urn"]
     assert wire.bad(PROMISE, "bob", urn=urn, i={"entityUrn": OTHER}) == FORBIDDEN
 
@@ -196,8 +196,8 @@ UPDATE_TEST = """mutation m($urn: String!, $i: UpdateTestInput!) {
 
 
 def test_tests_are_made_by_some_and_seen_by_others(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_TESTS")
-    let(wire, "bob", "VIEW_TESTS")
+    grant(wire, "ana", "MANAGE_TESTS")
+    grant(wire, "bob", "VIEW_TESTS")
     asked = {"id": "t", "name": "Owned", "category": "x", "definition": {"json": "{}"}}
     urn = "urn:li:test:t"
     assert wire.bad(CREATE_TEST, "bob", i=asked) == FORBIDDEN

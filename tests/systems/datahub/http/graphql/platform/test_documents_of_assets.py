@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.systems.datahub.http.graphql.platform.granting import HIVE, dataset, input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import HIVE, dataset, grant, input_of
 from tests.systems.datahub.http.graphql.wire import (
     BAD,
     CONFLICT,
@@ -31,11 +31,11 @@ SHOW = document("platform_document")
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
-    wire.built(_filled)
+    wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_DOCUMENTS")
+def _fill_realm(wire: Wire) -> None:
+    grant(wire, "ana", "MANAGE_DOCUMENTS")
     dataset(wire, HIVE)
 
 
@@ -43,21 +43,21 @@ def text(**members: Any) -> dict[str, Any]:
     return {"contents": {"text": "how"}, "title": "How to", **members}
 
 
-def made(wire: Wire, id: str = "d", **members: Any) -> str:
+def create_document(wire: Wire, id: str = "d", **members: Any) -> str:
     urn: str = wire.good(CREATE, "ana", i=text(id=id, **members))
     assert urn == f"urn:li:document:{id}"
     return urn
 
 
-def shown(wire: Wire, urn: str) -> dict[str, Any]:
+def get_document(wire: Wire, urn: str) -> dict[str, Any]:
     found: dict[str, Any] = wire.good(SHOW, "eve", urn=urn)
     return found
 
 
 def test_a_document_is_shown_as_it_was_made(wire: Wire) -> None:
-    other = made(wire, "other")
-    urn = made(wire, subType="FAQ", relatedAssets=[HIVE], relatedDocuments=[other])
-    found = shown(wire, urn)
+    other = create_document(wire, "other")
+    urn = create_document(wire, subType="FAQ", relatedAssets=[HIVE], relatedDocuments=[other])
+    found = get_document(wire, urn)
     info = found["info"]
     assert (info["title"], info["contents"], found["subType"]) == ("How to", {"text": "how"}, "FAQ")
     assert info["status"] == {"state": "UNPUBLISHED"}
@@ -73,53 +73,53 @@ def test_a_document_is_shown_as_it_was_made(wire: Wire) -> None:
 
 def test_who_makes_a_document_may_name_its_owners(wire: Wire) -> None:
     staff = {"ownerUrn": group("staff"), "ownerEntityType": "CORP_GROUP"}
-    urn = made(wire, owners=[staff])
+    urn = create_document(wire, owners=[staff])
     assert [one["owner"] for one in wire.aspects("document", urn)["ownership"]["owners"]] == [
         group("staff")
     ]
 
 
 def test_a_document_is_edited_by_who_may_edit_it(wire: Wire) -> None:
-    urn, other = made(wire), made(wire, "other")
-    let(wire, "bob", "EDIT_ENTITY_DOCS", on=(urn,))
+    urn, other = create_document(wire), create_document(wire, "other")
+    grant(wire, "bob", "EDIT_ENTITY_DOCS", on=(urn,))
     assert wire.good(CONTENTS, "bob", i={"urn": urn, "contents": {"text": "so"}, "subType": "Q"})
     assert wire.bad(CONTENTS, "bob", i={"urn": other, "title": "x"}) == FORBIDDEN
     assert wire.good(STATUS, "bob", i={"urn": urn, "state": "PUBLISHED"})
     assert wire.good(RELATE, "bob", i={"urn": urn, "relatedAssets": [HIVE]})
     assert wire.good(SETTINGS, "bob", i={"urn": urn, "showInGlobalContext": False})
-    found = shown(wire, urn)
+    found = get_document(wire, urn)
     assert (found["info"]["title"], found["info"]["contents"]) == ("How to", {"text": "so"})
     assert (found["subType"], found["info"]["status"]) == ("Q", {"state": "PUBLISHED"})
     assert found["settings"] == {"showInGlobalContext": False}
     assert wire.good(SUBTYPE, "bob", i={"urn": urn})
-    assert shown(wire, urn)["subType"] is None
+    assert get_document(wire, urn)["subType"] is None
     assert wire.bad(DELETE, "bob", urn=urn) == FORBIDDEN
-    let(wire, "bob", "DELETE_ENTITY", on=(urn,))
+    grant(wire, "bob", "DELETE_ENTITY", on=(urn,))
     assert wire.good(DELETE, "bob", urn=urn)
     assert wire.bad(DELETE, "ana", urn=urn) == NOT_FOUND
     assert wire.bad(CONTENTS, "ana", i={"urn": urn, "title": "x"}) == NOT_FOUND
 
 
 def test_documents_lie_in_documents_but_not_in_themselves(wire: Wire) -> None:
-    top = made(wire, "top")
-    middle = made(wire, "middle", parentDocument=top)
-    low = made(wire, "low", parentDocument=middle)
-    parents = shown(wire, low)["parentDocuments"]
+    top = create_document(wire, "top")
+    middle = create_document(wire, "middle", parentDocument=top)
+    low = create_document(wire, "low", parentDocument=middle)
+    parents = get_document(wire, low)["parentDocuments"]
     assert parents == {"count": 2, "documents": [{"urn": middle}, {"urn": top}]}
     assert wire.bad(MOVE, "ana", i={"urn": top, "parentDocument": low}) == BAD
     assert wire.bad(MOVE, "ana", i={"urn": top, "parentDocument": top}) == BAD
     nowhere = "urn:li:document:none"
     assert wire.bad(MOVE, "ana", i={"urn": low, "parentDocument": nowhere}) == NOT_FOUND
     assert wire.good(MOVE, "ana", i={"urn": low})
-    assert shown(wire, low)["info"]["parentDocument"] is None
+    assert get_document(wire, low)["info"]["parentDocument"] is None
 
 
 def test_a_document_does_not_name_what_one_is_not_shown(wire: Wire) -> None:
-    top = made(wire, "top")
-    urn = made(wire, relatedAssets=[HIVE], parentDocument=top)
+    top = create_document(wire, "top")
+    urn = create_document(wire, relatedAssets=[HIVE], parentDocument=top)
     wire.configure(view=True)
-    let(wire, "eve", "VIEW_ENTITY_PAGE", on=(urn,))
-    found = shown(wire, urn)
+    grant(wire, "eve", "VIEW_ENTITY_PAGE", on=(urn,))
+    found = get_document(wire, urn)
     assert found["info"]["relatedAssets"] == []
     assert found["info"]["parentDocument"] is None
     assert found["parentDocuments"]["count"] == 0

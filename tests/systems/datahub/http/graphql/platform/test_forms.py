@@ -11,8 +11,8 @@ from tests.systems.datahub.http.graphql.platform.granting import (
     ID,
     OTHER,
     dataset,
+    grant,
     input_of,
-    let,
 )
 from tests.systems.datahub.http.graphql.wire import (
     BAD,
@@ -42,12 +42,12 @@ TYPE = "urn:li:ownershipType:steward"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
-    wire.built(_filled)
+    wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_DOCUMENTATION_FORMS")
-    let(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(HIVE,))
+def _fill_realm(wire: Wire) -> None:
+    grant(wire, "ana", "MANAGE_DOCUMENTATION_FORMS")
+    grant(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(HIVE,))
     dataset(wire, HIVE, "id", "name")
     dataset(wire, OTHER)
     definition = {
@@ -63,7 +63,7 @@ def prompt(id: str, type: str = "STRUCTURED_PROPERTY", **members: Any) -> dict[s
     return {"id": id, "title": id, "type": type, "required": True, **params, **members}
 
 
-def made(wire: Wire, *prompts: dict[str, Any], **members: Any) -> None:
+def create_form(wire: Wire, *prompts: dict[str, Any], **members: Any) -> None:
     asked = {"id": "steward", "name": "Steward", "prompts": list(prompts), **members}
     assert wire.good(CREATE, "ana", i=asked) == {"urn": FORM, "info": {"name": "Steward"}}
     assert wire.good(ASSIGN, "ana", i={"formUrn": FORM, "entityUrns": [HIVE]})
@@ -75,15 +75,15 @@ def answer(id: str, type: str = "STRUCTURED_PROPERTY", **members: Any) -> dict[s
     return {**told, **members}
 
 
-def shown(wire: Wire, by: str = "eve") -> dict[str, Any]:
+def get_forms(wire: Wire, by: str = "eve") -> dict[str, Any]:
     found: dict[str, Any] = wire.good(SHOW, by, urn=HIVE)["forms"]
     return found
 
 
 def test_a_form_is_asked_about_the_assets_that_it_is_assigned_to(wire: Wire) -> None:
     actors = {"users": [user("cid")], "groups": [group("staff")]}
-    made(wire, prompt("p"), prompt("q", required=False), actors=actors)
-    (entry,) = shown(wire)["incompleteForms"]
+    create_form(wire, prompt("p"), prompt("q", required=False), actors=actors)
+    (entry,) = get_forms(wire)["incompleteForms"]
     assert [one["id"] for one in entry["incompletePrompts"]] == ["p", "q"]
     assert entry["associatedUrn"] == HIVE
     info = entry["form"]["info"]
@@ -92,18 +92,18 @@ def test_a_form_is_asked_about_the_assets_that_it_is_assigned_to(wire: Wire) -> 
     assert info["actors"]["owners"] is True
     assert info["actors"]["users"] == [{"urn": user("cid")}]
     mine = {
-        by: shown(wire, by)["incompleteForms"][0]["form"]["info"]["actors"]["isAssignedToMe"]
+        by: get_forms(wire, by)["incompleteForms"][0]["form"]["info"]["actors"]["isAssignedToMe"]
         for by in ("cid", "bob", "eve")
     }
     assert mine == {"cid": True, "bob": True, "eve": False}
     assert wire.good(ASSIGN, "ana", i={"formUrn": FORM, "entityUrns": [HIVE]})
-    assert len(shown(wire)["incompleteForms"]) == 1
+    assert len(get_forms(wire)["incompleteForms"]) == 1
     assert wire.good(UNASSIGN, "ana", i={"formUrn": FORM, "entityUrns": [HIVE]})
-    assert shown(wire)["incompleteForms"] == []
+    assert get_forms(wire)["incompleteForms"] == []
 
 
 def test_an_answer_takes_the_right_to_what_it_writes(wire: Wire) -> None:
-    made(wire, prompt("p"), actors={"users": [user("eve")]})
+    create_form(wire, prompt("p"), actors={"users": [user("eve")]})
     assert wire.bad(ANSWER, "eve", urn=HIVE, i=answer("p")) == FORBIDDEN
     assert wire.bad(ANSWER, "ana", urn=HIVE, i=answer("p")) == FORBIDDEN
     assert wire.good(ANSWER, "bob", urn=HIVE, i=answer("p"))
@@ -112,12 +112,12 @@ def test_an_answer_takes_the_right_to_what_it_writes(wire: Wire) -> None:
 
 
 def test_a_form_is_complete_once_nothing_that_it_requires_is_open(wire: Wire) -> None:
-    made(wire, prompt("p"), prompt("q", required=False), prompt("r"))
+    create_form(wire, prompt("p"), prompt("q", required=False), prompt("r"))
     wire.good(ANSWER, "bob", urn=HIVE, i=answer("p"))
-    (entry,) = shown(wire)["incompleteForms"]
+    (entry,) = get_forms(wire)["incompleteForms"]
     assert [one["id"] for one in entry["completedPrompts"]] == ["p"]
     wire.good(ANSWER, "bob", urn=HIVE, i=answer("r"))
-    forms = shown(wire)
+    forms = get_forms(wire)
     assert forms["incompleteForms"] == []
     (done,) = forms["completedForms"]
     assert [one["id"] for one in done["incompletePrompts"]] == ["q"]
@@ -125,26 +125,26 @@ def test_a_form_is_complete_once_nothing_that_it_requires_is_open(wire: Wire) ->
 
 def test_a_question_about_columns_is_answered_column_by_column(wire: Wire) -> None:
     kind = "FIELDS_STRUCTURED_PROPERTY"
-    made(wire, prompt("p", kind))
-    let(wire, "cid", "EDIT_DATASET_COL_PROPERTIES", on=(HIVE,))
+    create_form(wire, prompt("p", kind))
+    grant(wire, "cid", "EDIT_DATASET_COL_PROPERTIES", on=(HIVE,))
     assert wire.bad(ANSWER, "bob", urn=HIVE, i=answer("p", kind, fieldPath="id")) == FORBIDDEN
     assert wire.bad(ANSWER, "cid", urn=HIVE, i=answer("p", kind)) == BAD
     assert wire.good(ANSWER, "cid", urn=HIVE, i=answer("p", kind, fieldPath="id"))
     assert "structuredProperties" in wire.aspects("schemaField", ID)
-    (entry,) = shown(wire)["incompleteForms"]
+    (entry,) = get_forms(wire)["incompleteForms"]
     (open_,) = entry["incompletePrompts"]
     (field,) = open_["fieldAssociations"]["completedFieldPrompts"]
     assert field["fieldPath"] == "id"
     assert wire.good(ANSWER, "cid", urn=HIVE, i=answer("p", kind, fieldPaths=["name"]))
-    assert len(shown(wire)["completedForms"]) == 1
+    assert len(get_forms(wire)["completedForms"]) == 1
 
 
 def test_a_question_about_owners_takes_the_right_to_edit_owners(wire: Wire) -> None:
-    made(wire, prompt("p", "OWNERSHIP", ownershipParams={"cardinality": "SINGLE"}))
+    create_form(wire, prompt("p", "OWNERSHIP", ownershipParams={"cardinality": "SINGLE"}))
     owners = {"owners": [user("cid")], "ownershipTypeUrn": TYPE}
     asked = {"promptId": "p", "formUrn": FORM, "type": "OWNERSHIP", "ownershipParams": owners}
     assert wire.bad(ANSWER, "bob", urn=HIVE, i=asked) == FORBIDDEN
-    let(wire, "bob", "EDIT_ENTITY_OWNERS", on=(HIVE,))
+    grant(wire, "bob", "EDIT_ENTITY_OWNERS", on=(HIVE,))
     assert wire.bad(ANSWER, "bob", urn=HIVE, i={**asked, "ownershipParams": None}) == BAD
     assert wire.good(ANSWER, "bob", urn=HIVE, i=asked)
     (kept,) = wire.aspects("dataset", HIVE)["ownership"]["owners"]
@@ -152,27 +152,27 @@ def test_a_question_about_owners_takes_the_right_to_edit_owners(wire: Wire) -> N
 
 
 def test_an_answer_to_what_nobody_asked_is_refused(wire: Wire) -> None:
-    made(wire, prompt("p"))
+    create_form(wire, prompt("p"))
     assert wire.bad(ANSWER, "bob", urn=HIVE, i=answer("other")) == BAD
-    let(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(OTHER,))
+    grant(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(OTHER,))
     assert wire.bad(ANSWER, "bob", urn=OTHER, i=answer("p")) == BAD
     assert "structuredProperties" not in wire.aspects("dataset", OTHER)
 
 
 def test_a_form_verifies_once_it_is_complete(wire: Wire) -> None:
-    made(wire, prompt("p"), type="VERIFICATION")
+    create_form(wire, prompt("p"), type="VERIFICATION")
     verify = {"formUrn": FORM, "entityUrn": HIVE}
     assert wire.bad(VERIFY, "bob", i=verify) == BAD
     wire.good(ANSWER, "bob", urn=HIVE, i=answer("p"))
     assert wire.bad(VERIFY, "eve", i=verify) == FORBIDDEN
     assert wire.good(VERIFY, "bob", i=verify)
-    (verified,) = shown(wire)["verifications"]
+    (verified,) = get_forms(wire)["verifications"]
     assert verified["form"] == {"urn": FORM} or verified["form"]["urn"] == FORM
     assert verified["lastModified"]["time"] > 0
 
 
 def test_a_changed_form_keeps_what_nobody_changed(wire: Wire) -> None:
-    made(wire, prompt("p"), prompt("q"), actors={"users": [user("bob"), user("cid")]})
+    create_form(wire, prompt("p"), prompt("q"), actors={"users": [user("bob"), user("cid")]})
     change = {
         "urn": FORM,
         "description": "all of it",
@@ -190,7 +190,7 @@ def test_a_changed_form_keeps_what_nobody_changed(wire: Wire) -> None:
 
 
 def test_a_form_is_kept_with_the_criteria_of_its_assets(wire: Wire) -> None:
-    made(wire)
+    create_form(wire)
     criteria = [{"and": [{"field": "platform", "values": ["hive"]}]}]
     assert wire.good(MATCH, "ana", i={"formUrn": FORM, "orFilters": criteria})
     kept = wire.aspects("form", FORM)["dynamicFormAssignment"]["filter"]["or"]
@@ -198,7 +198,7 @@ def test_a_form_is_kept_with_the_criteria_of_its_assets(wire: Wire) -> None:
 
 
 def test_a_form_that_is_gone_is_gone(wire: Wire) -> None:
-    made(wire)
+    create_form(wire)
     assert wire.good(f'query {{ form(urn: "{FORM}") {{ urn }} }}', "eve") == {"urn": FORM}
     assert wire.good(DELETE, "ana", i={"urn": FORM})
     assert wire.good(f'query {{ form(urn: "{FORM}") {{ urn }} }}', "eve") is None

@@ -9,8 +9,8 @@ import pytest
 
 from tests.systems.datahub.http.graphql.asked import Asked
 from tests.systems.datahub.http.graphql.census import platform, platform_assets
-from tests.systems.datahub.http.graphql.platform.conftest import served
-from tests.systems.datahub.http.graphql.platform.granting import HIVE, KAFKA, let
+from tests.systems.datahub.http.graphql.platform.conftest import open_server
+from tests.systems.datahub.http.graphql.platform.granting import HIVE, KAFKA, grant
 from tests.systems.datahub.http.graphql.wire import FORBIDDEN, Wire
 
 REFUSED = {**platform.REFUSED, **platform_assets.REFUSED}
@@ -84,7 +84,7 @@ def _about(asked: Asked) -> str:
 @pytest.fixture(scope="module")
 def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """One server for all: everybody in these tests is granted to once."""
-    with served(tmp_path_factory.mktemp("served")) as one:
+    with open_server(tmp_path_factory.mktemp("served")) as one:
         yield one
 
 
@@ -104,7 +104,7 @@ def test_a_privilege_of_the_platform_opens_its_fields(
     wire: Wire, field: str, privilege: str
 ) -> None:
     granted = _somebody(field, privilege)
-    let(wire, granted, privilege)
+    grant(wire, granted, privilege)
     asked = REFUSED[field]
     assert _outcome(wire, asked, granted) != FORBIDDEN or field == "getSecretValues"
     assert _outcome(wire, asked, "eve") == FORBIDDEN
@@ -123,8 +123,8 @@ def test_a_privilege_on_an_asset_opens_its_fields_for_that_asset(
 ) -> None:
     asked = REFUSED[field]
     granted, beside = _somebody(field, privilege), _somebody("beside", field, privilege)
-    let(wire, granted, privilege, on=(_about(asked),))
-    let(wire, beside, privilege, on=(KAFKA,))
+    grant(wire, granted, privilege, on=(_about(asked),))
+    grant(wire, beside, privilege, on=(KAFKA,))
     assert _outcome(wire, asked, granted) != FORBIDDEN
     assert _outcome(wire, asked, beside) == FORBIDDEN
 
@@ -132,13 +132,13 @@ def test_a_privilege_on_an_asset_opens_its_fields_for_that_asset(
 @pytest.mark.parametrize(("field", "privilege"), sorted(BY_TYPE.items()))
 def test_a_privilege_of_the_platform_covers_a_type(wire: Wire, field: str, privilege: str) -> None:
     granted = _somebody("type", field)
-    let(wire, granted, privilege)
+    grant(wire, granted, privilege)
     assert _outcome(wire, REFUSED[field], granted) != FORBIDDEN
 
 
 def test_applications_are_managed_by_whoever_may_change_and_delete_all_of_them(wire: Wire) -> None:
     create = REFUSED["createApplication"]
-    let(wire, "bob", "EDIT_ENTITY", "DELETE_ENTITY", on=("urn:li:application:x",))
+    grant(wire, "bob", "EDIT_ENTITY", "DELETE_ENTITY", on=("urn:li:application:x",))
     assert _outcome(wire, create, "bob") == FORBIDDEN
     _on_type(wire, "ana", "application", "EDIT_ENTITY")
     assert _outcome(wire, create, "ana") == FORBIDDEN

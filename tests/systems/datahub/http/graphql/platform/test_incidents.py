@@ -12,8 +12,8 @@ from tests.systems.datahub.http.graphql.platform.granting import (
     KAFKA,
     OTHER,
     dataset,
+    grant,
     input_of,
-    let,
 )
 from tests.systems.datahub.http.graphql.wire import (
     BAD,
@@ -37,12 +37,12 @@ SHOW = document("platform_incidents")
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
-    wire.built(_filled)
+    wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
-    let(wire, "ana", "EDIT_ENTITY_INCIDENTS", on=(HIVE, OTHER))
-    let(wire, "bob", "EDIT_ENTITY_INCIDENTS", on=(HIVE,))
+def _fill_realm(wire: Wire) -> None:
+    grant(wire, "ana", "EDIT_ENTITY_INCIDENTS", on=(HIVE, OTHER))
+    grant(wire, "bob", "EDIT_ENTITY_INCIDENTS", on=(HIVE,))
     for urn in (HIVE, OTHER, KAFKA):
         dataset(wire, urn)
 
@@ -52,7 +52,7 @@ def incident(*urns: str, **members: Any) -> dict[str, Any]:
     return {**told, **members}
 
 
-def shown(wire: Wire, urn: str = HIVE, **options: Any) -> list[dict[str, Any]]:
+def list_incidents(wire: Wire, urn: str = HIVE, **options: Any) -> list[dict[str, Any]]:
     wire.configure(**options)
     found: list[dict[str, Any]] = wire.good(SHOW, "eve", urn=urn)["incidents"]["incidents"]
     return found
@@ -62,7 +62,7 @@ def test_an_incident_is_shown_on_the_asset_that_it_is_about(wire: Wire) -> None:
     people = [user("cid"), group("staff")]
     asked = incident(HIVE, priority="HIGH", assigneeUrns=people, startedAt=7, customType="x")
     urn = wire.good(RAISE, "bob", i=asked)
-    (found,) = shown(wire)
+    (found,) = list_incidents(wire)
     assert (found["urn"], found["title"], found["incidentType"]) == (urn, "late", "OPERATIONAL")
     assert (found["priority"], found["startedAt"]) == ("HIGH", 7)
     assert found["incidentStatus"]["state"] == "ACTIVE"
@@ -71,7 +71,7 @@ def test_an_incident_is_shown_on_the_asset_that_it_is_about(wire: Wire) -> None:
     assert found["entity"] == {"urn": HIVE}
     assert len(found["assignees"]) == 2
     assert wire.aspects("incident", urn)["incidentInfo"]["priority"] == 1
-    assert shown(wire, OTHER) == []
+    assert list_incidents(wire, OTHER) == []
 
 
 def test_one_asset_that_is_refused_refuses_the_incident(wire: Wire) -> None:
@@ -95,12 +95,12 @@ def test_a_change_is_asked_about_every_asset_before_and_after(wire: Wire) -> Non
     assert wire.bad(UPDATE, "ana", urn=urn, i={"resourceUrns": []}) == BAD
     change = {"resourceUrns": [HIVE], "description": "soon", "priority": "LOW"}
     assert wire.good(UPDATE, "ana", urn=urn, i=change)
-    assert shown(wire, OTHER) == []
-    (found,) = shown(wire)
+    assert list_incidents(wire, OTHER) == []
+    (found,) = list_incidents(wire)
     assert (found["title"], found["description"], found["priority"]) == ("late", "soon", "LOW")
     resolved = {"state": "RESOLVED", "stage": "FIXED", "message": "done"}
     assert wire.good(STATUS, "bob", urn=urn, i=resolved)
-    (found,) = shown(wire)
+    (found,) = list_incidents(wire)
     assert found["incidentStatus"]["stage"] == "FIXED"
     assert found["incidentStatus"]["lastUpdated"]["actor"] == user("bob")
 
@@ -125,14 +125,14 @@ def test_incidents_are_looked_for_by_how_far_they_are(wire: Wire) -> None:
 def test_who_may_not_learns_nothing_of_incidents_that_there_are(wire: Wire) -> None:
     unknown = "urn:li:incident:none"
     assert wire.bad(STATUS, "ana", urn=unknown, i={"state": "RESOLVED"}) == FORBIDDEN
-    let(wire, "cid", "EDIT_ENTITY_INCIDENTS")
+    grant(wire, "cid", "EDIT_ENTITY_INCIDENTS")
     assert wire.bad(STATUS, "cid", urn=unknown, i={"state": "RESOLVED"}) == NOT_FOUND
 
 
 def test_an_incident_does_not_name_an_asset_that_one_is_not_shown(wire: Wire) -> None:
     urn = wire.good(RAISE, "ana", i=incident(HIVE, OTHER))
     wire.configure(view=True)
-    let(wire, "cid", "VIEW_ENTITY_PAGE", on=(OTHER,))
+    grant(wire, "cid", "VIEW_ENTITY_PAGE", on=(OTHER,))
     asked = f'query {{ entity(urn: "{urn}") {{ ... on Incident {{ entity {{ urn }} }} }} }}'
     assert wire.good(asked, "cid") == {"entity": {"urn": OTHER}}
     assert wire.good(asked, "eve") == {"entity": None}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.systems.datahub.http.graphql.platform.granting import input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import grant, input_of
 from tests.systems.datahub.http.graphql.wire import BAD, FORBIDDEN, NOT_FOUND, Wire, document, user
 
 CREATE = input_of("UpdateIngestionSourceInput", "createIngestionSource")
@@ -22,7 +22,7 @@ NAMED = "urn:li:dataHubIngestionSource:deploy-hive"
 
 @pytest.fixture(autouse=True)
 def _managers(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_INGESTION")
+    grant(wire, "ana", "MANAGE_INGESTION")
 
 
 def source(**members: Any) -> dict[str, Any]:
@@ -32,14 +32,14 @@ def source(**members: Any) -> dict[str, Any]:
     return {"name": "Hive", "type": "hive", "config": config, "schedule": schedule, **members}
 
 
-def listed(wire: Wire, **input: Any) -> list[dict[str, Any]]:
+def list_sources(wire: Wire, **input: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = wire.good(LIST, "ana", input=input)["ingestionSources"]
     return found
 
 
 def test_a_source_is_listed_as_it_was_made(wire: Wire) -> None:
     urn = wire.good(CREATE, "ana", i=source())
-    (found,) = listed(wire, query="hive")
+    (found,) = list_sources(wire, query="hive")
     assert (found["urn"], found["name"], found["type"]) == (urn, "Hive", "hive")
     assert found["schedule"] == {"interval": "0 * * * *", "timezone": "UTC"}
     assert found["config"]["executorId"] == "east"
@@ -52,7 +52,7 @@ def test_a_source_is_listed_as_it_was_made(wire: Wire) -> None:
 def test_the_client_deploys_a_source_under_a_name_of_its_own(wire: Wire) -> None:
     assert wire.good(UPDATE, "ana", urn=NAMED, i=source()) == NAMED
     assert wire.good(UPDATE, "ana", urn=NAMED, i=source(name="Hive 2", schedule=None)) == NAMED
-    (found,) = listed(wire)
+    (found,) = list_sources(wire)
     assert (found["name"], found["schedule"]) == ("Hive 2", None)
 
 
@@ -61,7 +61,7 @@ def test_sources_are_filtered_and_sorted(wire: Wire) -> None:
         wire.good(CREATE, "ana", i=source(name=name, type=name.split()[1]))
 
     def found(*filters: dict[str, Any], **more: Any) -> list[str]:
-        return [one["name"][0] for one in listed(wire, filters=list(filters), **more)]
+        return [one["name"][0] for one in list_sources(wire, filters=list(filters), **more)]
 
     hive = {"field": "name", "values": ["HIVE"], "condition": "CONTAIN"}
     assert found(hive) == ["a", "b"]
@@ -80,8 +80,8 @@ def test_sources_are_filtered_and_sorted(wire: Wire) -> None:
 def test_a_right_to_one_source_is_a_right_to_that_source(wire: Wire) -> None:
     wire.good(UPDATE, "ana", urn=NAMED, i=source())
     other = wire.good(CREATE, "ana", i=source())
-    let(wire, "bob", "EXECUTE_ENTITY", on=(NAMED,))
-    let(wire, "cid", "EDIT_ENTITY", on=(NAMED,))
+    grant(wire, "bob", "EXECUTE_ENTITY", on=(NAMED,))
+    grant(wire, "cid", "EDIT_ENTITY", on=(NAMED,))
     assert wire.good(RUN, "bob", i={"ingestionSourceUrn": NAMED})
     assert wire.bad(RUN, "bob", i={"ingestionSourceUrn": other}) == FORBIDDEN
     assert wire.bad(UPDATE, "bob", urn=NAMED, i=source()) == FORBIDDEN
@@ -105,7 +105,7 @@ def test_a_run_waits_for_an_executor_and_says_what_it_runs(wire: Wire) -> None:
         "dataHubExecutionRequestResult",
         {**result, "structuredReport": report},
     )
-    (found,) = listed(wire)
+    (found,) = list_sources(wire)
     runs = {one["urn"]: one for one in found["executions"]["executionRequests"]}
     assert runs.keys() == {first, second}
     assert runs[first]["result"] == {**result, "structuredReport": report}

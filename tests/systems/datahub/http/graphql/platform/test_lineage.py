@@ -11,8 +11,8 @@ from tests.systems.datahub.http.graphql.platform.granting import (
     KAFKA,
     OTHER,
     dataset,
+    grant,
     input_of,
-    let,
 )
 from tests.systems.datahub.http.graphql.wire import BAD, FORBIDDEN, NOT_FOUND, Wire, document, user
 
@@ -26,13 +26,13 @@ NEXT = f"urn:li:dataJob:({FLOW},u)"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
-    wire.built(_filled)
+    wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
-    let(wire, "ana", "EDIT_LINEAGE", on=(HIVE, KAFKA, CHART, DASHBOARD, TASK, NEXT))
-    let(wire, "bob", "EDIT_LINEAGE", on=(HIVE,))
-    let(wire, "cid", "EDIT_LINEAGE", on=(KAFKA,))
+def _fill_realm(wire: Wire) -> None:
+    grant(wire, "ana", "EDIT_LINEAGE", on=(HIVE, KAFKA, CHART, DASHBOARD, TASK, NEXT))
+    grant(wire, "bob", "EDIT_LINEAGE", on=(HIVE,))
+    grant(wire, "cid", "EDIT_LINEAGE", on=(KAFKA,))
     for urn in (HIVE, KAFKA):
         dataset(wire, urn)
     wire.put("chart", CHART, "status", {"removed": False})
@@ -111,7 +111,7 @@ def test_edges_are_of_types_that_are_made_of_each_other(wire: Wire) -> None:
 
 
 def test_an_end_is_there_before_an_edge_is_drawn(wire: Wire) -> None:
-    let(wire, "ana", "EDIT_LINEAGE", on=(OTHER,))
+    grant(wire, "ana", "EDIT_LINEAGE", on=(OTHER,))
     assert wire.bad(UPDATE, "ana", i=edges((HIVE, KAFKA), (HIVE, OTHER))) == NOT_FOUND
     assert "upstreamLineage" not in wire.aspects("dataset", HIVE)
 
@@ -130,8 +130,8 @@ def join(**members: Any) -> dict[str, Any]:
 
 
 def test_a_join_takes_the_right_to_both_datasets(wire: Wire) -> None:
-    let(wire, "ana", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE, KAFKA))
-    let(wire, "bob", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE,))
+    grant(wire, "ana", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE, KAFKA))
+    grant(wire, "bob", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE,))
     assert wire.bad(JOIN, "bob", i=join()) == FORBIDDEN
     urn = wire.good(JOIN, "ana", i=join())["urn"]
     shown = wire.good(document("platform_join"), "eve", urn=urn)
@@ -150,16 +150,16 @@ def test_a_join_takes_the_right_to_both_datasets(wire: Wire) -> None:
 
 
 def test_the_text_of_a_join_takes_the_right_to_its_text(wire: Wire) -> None:
-    let(wire, "ana", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE, KAFKA))
+    grant(wire, "ana", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE, KAFKA))
     urn = wire.good(JOIN, "ana", i=join())["urn"]
     text = {"editableProperties": {"name": "n", "description": "d"}}
     assert wire.bad(CHANGE, "ana", urn=urn, i=text) == FORBIDDEN
-    let(wire, "cid", "EDIT_ENTITY_DOCS", on=(urn,))
+    grant(wire, "cid", "EDIT_ENTITY_DOCS", on=(urn,))
     assert wire.good(CHANGE, "cid", urn=urn, i=text)
     assert wire.bad(CHANGE, "cid", urn=urn, i={}) == BAD
 
 
 def test_a_join_joins_something(wire: Wire) -> None:
-    let(wire, "ana", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE, OTHER))
+    grant(wire, "ana", "CREATE_ENTITY_ER_MODEL_RELATIONSHIP", on=(HIVE, OTHER))
     assert wire.bad(JOIN, "ana", i={}) == BAD
     assert wire.bad(JOIN, "ana", i=join(destination=OTHER)) == NOT_FOUND

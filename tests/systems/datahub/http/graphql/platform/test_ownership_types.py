@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.systems.datahub.http.graphql.platform.granting import HIVE, input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import HIVE, grant, input_of
 from tests.systems.datahub.http.graphql.wire import NOT_FOUND, Wire, document, user
 
 CREATE = input_of("CreateOwnershipTypeInput", "createOwnershipType", " { urn info { name } }")
@@ -19,10 +19,10 @@ LIST = document("platform_ownership_types")
 
 @pytest.fixture(autouse=True)
 def _managers(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_GLOBAL_OWNERSHIP_TYPES")
+    grant(wire, "ana", "MANAGE_GLOBAL_OWNERSHIP_TYPES")
 
 
-def made(wire: Wire, name: str = "Steward") -> str:
+def create_type(wire: Wire, name: str = "Steward") -> str:
     found = wire.good(CREATE, "ana", i={"name": name, "description": "cares"})
     assert found["info"] == {"name": name}
     urn: str = found["urn"]
@@ -30,7 +30,7 @@ def made(wire: Wire, name: str = "Steward") -> str:
 
 
 def test_ownership_types_are_listed_for_everybody(wire: Wire) -> None:
-    urn = made(wire)
+    urn = create_type(wire)
     (found,) = wire.good(LIST, "eve", input={"query": "stew"})["ownershipTypes"]
     assert found["urn"] == urn
     assert found["info"]["description"] == "cares"
@@ -39,7 +39,7 @@ def test_ownership_types_are_listed_for_everybody(wire: Wire) -> None:
 
 
 def test_a_changed_type_keeps_what_nobody_changed(wire: Wire) -> None:
-    urn = made(wire)
+    urn = create_type(wire)
     shown = wire.good(UPDATE, "ana", urn=urn, i={"name": "Keeper"})
     assert shown == {"info": {"name": "Keeper", "description": "cares"}}
     assert wire.bad(UPDATE, "ana", urn="urn:li:ownershipType:none", i={}) == NOT_FOUND
@@ -47,7 +47,7 @@ def test_a_changed_type_keeps_what_nobody_changed(wire: Wire) -> None:
 
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_who_owned_by_a_type_that_is_gone_still_owns(wire: Wire, everywhere: bool) -> None:
-    urn = made(wire)
+    urn = create_type(wire)
     owner = {"owner": user("bob"), "type": "CUSTOM", "typeUrn": urn}
     wire.put("dataset", HIVE, "ownership", {"owners": [owner]})
     assert wire.good(DELETE, "ana", urn=urn, all=everywhere)

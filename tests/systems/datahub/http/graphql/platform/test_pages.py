@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.systems.datahub.http.graphql.platform.granting import HIVE, OTHER, dataset, input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import (
+    HIVE,
+    OTHER,
+    dataset,
+    grant,
+    input_of,
+)
 from tests.systems.datahub.http.graphql.wire import BAD, FORBIDDEN, NOT_FOUND, Wire, document, user
 
 TEMPLATE = input_of("UpsertPageTemplateInput", "upsertPageTemplate", " { urn }")
@@ -22,7 +28,7 @@ SETTINGS = input_of(
 
 @pytest.fixture(autouse=True)
 def _managers(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_HOME_PAGE_TEMPLATES")
+    grant(wire, "ana", "MANAGE_HOME_PAGE_TEMPLATES")
     dataset(wire, HIVE)
     dataset(wire, OTHER)
 
@@ -96,14 +102,14 @@ def test_a_module_names_no_asset_that_one_is_not_shown(wire: Wire) -> None:
     asked = module("GLOBAL", type="HIERARCHY", params=params)
     urn = wire.good(MODULE, "ana", i=asked)["urn"]
     wire.configure(view=True)
-    let(wire, "cid", "VIEW_ENTITY_PAGE", on=(OTHER,))
+    grant(wire, "cid", "VIEW_ENTITY_PAGE", on=(OTHER,))
     part = wire.good(document("platform_page_module"), "cid", urn=urn)["properties"]
     assert part["params"]["hierarchyViewParams"]["assetUrns"] == [OTHER]
 
 
 def test_the_summary_of_an_asset_is_laid_out_by_who_may_manage_it(wire: Wire) -> None:
     urn = wire.good(TEMPLATE, "ana", i=template("GLOBAL", surfaceType="ASSET_SUMMARY"))["urn"]
-    let(wire, "bob", "MANAGE_ASSET_SUMMARY", on=(HIVE,))
+    grant(wire, "bob", "MANAGE_ASSET_SUMMARY", on=(HIVE,))
     asked = {"urn": HIVE, "summary": {"template": urn}}
     assert wire.bad(SETTINGS, "eve", i=asked) == FORBIDDEN
     assert wire.bad(SETTINGS, "bob", i={**asked, "urn": OTHER}) == FORBIDDEN
@@ -120,7 +126,7 @@ REPORT = input_of("ReportOperationInput", "reportOperation")
 
 
 def test_what_a_page_embeds_is_said_by_who_may_edit_it(wire: Wire) -> None:
-    let(wire, "bob", "EDIT_ENTITY_EMBED", on=(HIVE,))
+    grant(wire, "bob", "EDIT_ENTITY_EMBED", on=(HIVE,))
     asked = {"urn": HIVE, "renderUrl": "https://x.test"}
     assert wire.bad(EMBED, "eve", i=asked) == FORBIDDEN
     assert wire.good(EMBED, "bob", i=asked)
@@ -131,8 +137,8 @@ def test_what_a_page_embeds_is_said_by_who_may_edit_it(wire: Wire) -> None:
 
 
 def test_an_operation_is_reported_by_who_may_and_read_back(wire: Wire) -> None:
-    let(wire, "bob", "EDIT_ENTITY_OPERATIONS", on=(HIVE,))
-    let(wire, "cid", "VIEW_DATASET_OPERATIONS", on=(HIVE,))
+    grant(wire, "bob", "EDIT_ENTITY_OPERATIONS", on=(HIVE,))
+    grant(wire, "cid", "VIEW_DATASET_OPERATIONS", on=(HIVE,))
     properties = [{"key": "run", "value": "7"}]
     asked: dict[str, Any] = {"urn": HIVE, "operationType": "INSERT", "sourceType": "DATA_PROCESS"}
     asked |= {"numAffectedRows": 3, "partition": "2026", "customProperties": properties}

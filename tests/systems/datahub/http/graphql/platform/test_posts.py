@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.systems.datahub.http.graphql.platform.granting import HIVE, ID, dataset, input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import HIVE, ID, dataset, grant, input_of
 from tests.systems.datahub.http.graphql.wire import BAD, NOT_FOUND, Wire, document, user
 
 CREATE = input_of("CreatePostInput", "createPost")
@@ -16,7 +16,7 @@ LIST = document("platform_posts")
 
 @pytest.fixture(autouse=True)
 def _writers(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_GLOBAL_ANNOUNCEMENTS")
+    grant(wire, "ana", "MANAGE_GLOBAL_ANNOUNCEMENTS")
 
 
 def post(title: str, **members: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def post(title: str, **members: Any) -> dict[str, Any]:
     return {"postType": "HOME_PAGE_ANNOUNCEMENT", "content": content}
 
 
-def listed(wire: Wire, **input: Any) -> list[dict[str, Any]]:
+def list_posts(wire: Wire, **input: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = wire.good(LIST, "eve", input=input)["posts"]
     return found
 
@@ -33,7 +33,7 @@ def test_a_post_is_shown_to_everybody_the_newest_first(wire: Wire) -> None:
     media = {"type": "IMAGE", "location": "https://x.test/a.png"}
     assert wire.good(CREATE, "ana", i=post("Old"))
     assert wire.good(CREATE, "ana", i=post("New", description="soon", media=media))
-    new, old = listed(wire)
+    new, old = list_posts(wire)
     assert new["content"] == {
         "contentType": "LINK",
         "title": "New",
@@ -45,7 +45,7 @@ def test_a_post_is_shown_to_everybody_the_newest_first(wire: Wire) -> None:
     assert new["lastModified"]["time"] >= old["lastModified"]["time"] > 0
     kept = wire.aspects("post", new["urn"])["postInfo"]
     assert kept["auditStamp"]["actor"] == user("ana")
-    assert [one["content"]["title"] for one in listed(wire, query="soon")] == ["New"]
+    assert [one["content"]["title"] for one in list_posts(wire, query="soon")] == ["New"]
 
 
 def test_a_changed_post_keeps_what_nobody_changed(wire: Wire) -> None:
@@ -61,8 +61,8 @@ def test_a_post_about_a_column_is_shown_there_alone(wire: Wire) -> None:
     about = {"resourceUrn": HIVE, "subResourceType": "DATASET_FIELD", "subResource": "id"}
     note = {**post("Careful"), "postType": "ENTITY_ANNOUNCEMENT", **about}
     assert wire.good(CREATE, "ana", i=note)
-    assert listed(wire) == []
-    assert [one["content"]["title"] for one in listed(wire, resourceUrn=ID)] == ["Careful"]
+    assert list_posts(wire) == []
+    assert [one["content"]["title"] for one in list_posts(wire, resourceUrn=ID)] == ["Careful"]
 
 
 def test_a_post_is_about_something_that_there_is_or_about_nothing(wire: Wire) -> None:
@@ -70,15 +70,15 @@ def test_a_post_is_about_something_that_there_is_or_about_nothing(wire: Wire) ->
     assert wire.bad(CREATE, "ana", i=note) == BAD
     assert wire.bad(CREATE, "ana", i={**note, "resourceUrn": HIVE}) == NOT_FOUND
     assert wire.bad(CREATE, "ana", i={**post("x"), "resourceUrn": HIVE}) == BAD
-    assert listed(wire) == []
+    assert list_posts(wire) == []
 
 
 def test_a_post_that_is_taken_away_is_gone(wire: Wire) -> None:
     wire.good(CREATE, "ana", i=post("x"))
-    (one,) = listed(wire)
+    (one,) = list_posts(wire)
     delete = f'mutation {{ deletePost(urn: "{one["urn"]}") }}'
     assert wire.good(delete, "ana")
-    assert listed(wire) == []
+    assert list_posts(wire) == []
     assert wire.bad(delete, "ana") == NOT_FOUND
     assert wire.bad(UPDATE, "ana", i={"urn": one["urn"], **post("y")}) == NOT_FOUND
 
@@ -87,9 +87,9 @@ def test_a_post_about_what_one_is_not_shown_is_not_shown_either(wire: Wire) -> N
     dataset(wire, HIVE)
     note = {**post("Careful"), "postType": "ENTITY_ANNOUNCEMENT", "resourceUrn": HIVE}
     assert wire.good(CREATE, "ana", i=note)
-    assert len(listed(wire, resourceUrn=HIVE)) == 1
+    assert len(list_posts(wire, resourceUrn=HIVE)) == 1
     wire.configure(view=True)
-    assert listed(wire, resourceUrn=HIVE) == []
+    assert list_posts(wire, resourceUrn=HIVE) == []
     assert wire.bad(CREATE, "ana", i=note) == NOT_FOUND
-    let(wire, "eve", "VIEW_ENTITY_PAGE", on=(HIVE,))
-    assert len(listed(wire, resourceUrn=HIVE)) == 1
+    grant(wire, "eve", "VIEW_ENTITY_PAGE", on=(HIVE,))
+    assert len(list_posts(wire, resourceUrn=HIVE)) == 1

@@ -11,8 +11,8 @@ from tests.systems.datahub.http.graphql.platform.granting import (
     ID,
     OTHER,
     dataset,
+    grant,
     input_of,
-    let,
 )
 from tests.systems.datahub.http.graphql.wire import (
     BAD,
@@ -40,13 +40,13 @@ COLUMNS = "urn:li:entityType:datahub.schemaField"
 
 @pytest.fixture(autouse=True)
 def _world(wire: Wire) -> None:
-    wire.built(_filled)
+    wire.built(_fill_realm)
 
 
-def _filled(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_STRUCTURED_PROPERTIES")
-    let(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(HIVE,))
-    let(wire, "cid", "EDIT_DATASET_COL_PROPERTIES", on=(HIVE,))
+def _fill_realm(wire: Wire) -> None:
+    grant(wire, "ana", "MANAGE_STRUCTURED_PROPERTIES")
+    grant(wire, "bob", "EDIT_ENTITY_PROPERTIES", on=(HIVE,))
+    grant(wire, "cid", "EDIT_DATASET_COL_PROPERTIES", on=(HIVE,))
     dataset(wire, HIVE, "id")
     dataset(wire, OTHER)
 
@@ -208,7 +208,7 @@ DROP = input_of("AddBusinessAttributeInput", "removeBusinessAttribute")
 
 
 def test_a_business_attribute_says_what_columns_mean(wire: Wire) -> None:
-    let(wire, "ana", "CREATE_BUSINESS_ATTRIBUTE")
+    grant(wire, "ana", "CREATE_BUSINESS_ATTRIBUTE")
     told = {"id": "email", "name": "E-mail", "description": "x@y", "type": "STRING"}
     assert wire.good(ATTRIBUTE, "ana", i=told) == {"urn": "urn:li:businessAttribute:email"}
     page = wire.good(document("platform_business_attributes"), "eve", input={"query": "e-mail"})
@@ -220,7 +220,7 @@ def test_a_business_attribute_says_what_columns_mean(wire: Wire) -> None:
     assert wire.bad(ATTRIBUTE, "ana", i={"name": "E-mail"}) == CONFLICT
     urn = "urn:li:businessAttribute:email"
     assert wire.bad(CHANGE, "ana", urn=urn, i={"name": "Mail"}) == FORBIDDEN
-    let(wire, "ana", "MANAGE_BUSINESS_ATTRIBUTE")
+    grant(wire, "ana", "MANAGE_BUSINESS_ATTRIBUTE")
     changed = wire.good(CHANGE, "ana", urn=urn, i={"name": "Mail", "type": "ENUM"})
     assert changed == {"properties": {"name": "Mail", "type": "ENUM"}}
     assert wire.good(f'mutation {{ deleteBusinessAttribute(urn: "{urn}") }}', "ana")
@@ -229,7 +229,7 @@ def test_a_business_attribute_says_what_columns_mean(wire: Wire) -> None:
 def test_columns_are_given_a_meaning_by_who_may_say_it_of_their_dataset(wire: Wire) -> None:
     urn = "urn:li:businessAttribute:email"
     wire.put("businessAttribute", urn, "businessAttributeInfo", {"name": "E-mail"})
-    let(wire, "ana", "EDIT_DATASET_COL_BUSINESS_ATTRIBUTE_PRIVILEGE", on=(HIVE,))
+    grant(wire, "ana", "EDIT_DATASET_COL_BUSINESS_ATTRIBUTE_PRIVILEGE", on=(HIVE,))
     part = {"resourceUrn": HIVE, "subResourceType": "DATASET_FIELD", "subResource": "id"}
     for named in ({"resourceUrn": ID}, part):
         asked = {"businessAttributeUrn": urn, "resourceUrn": [named]}
@@ -244,7 +244,7 @@ def test_columns_are_given_a_meaning_by_who_may_say_it_of_their_dataset(wire: Wi
 def test_one_column_of_another_dataset_refuses_all(wire: Wire) -> None:
     urn = "urn:li:businessAttribute:email"
     wire.put("businessAttribute", urn, "businessAttributeInfo", {"name": "E-mail"})
-    let(wire, "ana", "EDIT_DATASET_COL_BUSINESS_ATTRIBUTE_PRIVILEGE", on=(HIVE,))
+    grant(wire, "ana", "EDIT_DATASET_COL_BUSINESS_ATTRIBUTE_PRIVILEGE", on=(HIVE,))
     other = {"resourceUrn": OTHER, "subResource": "id"}
     asked = {"businessAttributeUrn": urn, "resourceUrn": [{"resourceUrn": ID}, other]}
     assert wire.bad(GIVE, "ana", i=asked) == FORBIDDEN

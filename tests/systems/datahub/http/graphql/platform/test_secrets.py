@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.kernel.entity import Entity
-from tests.systems.datahub.http.graphql.platform.granting import input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import grant, input_of
 from tests.systems.datahub.http.graphql.wire import (
     BAD,
     CONFLICT,
@@ -32,11 +32,11 @@ SESAME = "open sesame 4711"
 
 @pytest.fixture(autouse=True)
 def _managers(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_SECRETS")
-    let(wire, "bob", "MANAGE_CONNECTIONS")
+    grant(wire, "ana", "MANAGE_SECRETS")
+    grant(wire, "bob", "MANAGE_CONNECTIONS")
 
 
-def opened(wire: Wire, type: str, urn: str, key: str) -> str | None:
+def open_secret(wire: Wire, type: str, urn: str, key: str) -> str | None:
     """What is sealed, as only this server can open it."""
     with wire.service.reading() as reading:
         sealed = reading.secrets(REALM, Entity(type, urn)).get(key)
@@ -63,7 +63,7 @@ def secret(**members: str) -> dict[str, str]:
 
 def test_a_secret_is_named_by_its_name_and_kept_sealed(wire: Wire) -> None:
     assert wire.good(CREATE, "ana", i=secret()) == URN
-    assert opened(wire, "dataHubSecret", URN, "value") == SESAME
+    assert open_secret(wire, "dataHubSecret", URN, "value") == SESAME
     listed = wire.good(document("platform_secrets"), "ana", input={})
     assert listed == {
         "start": 0,
@@ -89,14 +89,14 @@ def test_a_changed_secret_replaces_the_old_one(wire: Wire) -> None:
     wire.good(CREATE, "ana", i=secret())
     assert wire.bad(CREATE, "ana", i=secret()) == CONFLICT
     assert wire.good(UPDATE, "ana", i={"urn": URN, **secret(value="other")}) == URN
-    assert opened(wire, "dataHubSecret", URN, "value") == "other"
+    assert open_secret(wire, "dataHubSecret", URN, "value") == "other"
 
 
 def test_a_secret_goes_with_its_name(wire: Wire) -> None:
     wire.good(CREATE, "ana", i=secret())
     delete = f'mutation {{ deleteSecret(urn: "{URN}") }}'
     assert wire.good(delete, "ana") == URN
-    assert opened(wire, "dataHubSecret", URN, "value") is None
+    assert open_secret(wire, "dataHubSecret", URN, "value") is None
     assert wire.bad(delete, "ana") == NOT_FOUND
     assert wire.bad(UPDATE, "ana", i={"urn": URN, **secret()}) == NOT_FOUND
 
@@ -124,7 +124,7 @@ def connection(**members: object) -> dict[str, object]:
 
 def test_a_connection_says_everything_but_its_details(wire: Wire) -> None:
     assert wire.good(UPSERT, "bob", i=connection()) == {"urn": LINK}
-    assert opened(wire, "dataHubConnection", LINK, "json") == json.dumps({"token": SESAME})
+    assert open_secret(wire, "dataHubConnection", LINK, "json") == json.dumps({"token": SESAME})
     answer = wire.ask(document("platform_connection"), "bob", urn=LINK)
     shown = answer["data"]["connection"]
     assert shown["details"] == {"type": "JSON", "name": "Slack", "json": None}
@@ -137,9 +137,9 @@ def test_a_connection_says_everything_but_its_details(wire: Wire) -> None:
 def test_a_connection_is_changed_in_the_parts_that_are_given(wire: Wire) -> None:
     wire.good(UPSERT, "bob", i=connection())
     assert wire.good(CHANGE, "bob", i={"urn": LINK, "name": "Chat"}) == {"urn": LINK}
-    assert opened(wire, "dataHubConnection", LINK, "json") == json.dumps({"token": SESAME})
+    assert open_secret(wire, "dataHubConnection", LINK, "json") == json.dumps({"token": SESAME})
     wire.good(CHANGE, "bob", i={"urn": LINK, "json": {"blob": "{}"}})
-    assert opened(wire, "dataHubConnection", LINK, "json") == "{}"
+    assert open_secret(wire, "dataHubConnection", LINK, "json") == "{}"
     assert wire.good(DELETE, "bob", i={"urn": LINK})
     assert wire.good(f'query {{ connection(urn: "{LINK}") {{ urn }} }}', "bob") is None
     assert wire.bad(CHANGE, "bob", i={"urn": LINK, "name": "x"}) == NOT_FOUND

@@ -11,8 +11,8 @@ from tests.systems.datahub.http.graphql.platform.granting import (
     KAFKA,
     OTHER,
     dataset,
+    grant,
     input_of,
-    let,
 )
 from tests.systems.datahub.http.graphql.wire import CONFLICT, FORBIDDEN, NOT_FOUND, Wire, document
 
@@ -26,8 +26,8 @@ def test_settings_are_parts_of_one_aspect_each_with_its_own_right(wire: Wire) ->
     sso = {"baseUrl": "https://x.test"}
     wire.put("globalSettings", ALL, "globalSettingsInfo", {"sso": sso, "unknown": 1})
     wire.put("dataHubPageTemplate", TEMPLATE, "status", {"removed": False})
-    let(wire, "ana", "MANAGE_GLOBAL_SETTINGS")
-    let(wire, "bob", "MANAGE_FEATURES")
+    grant(wire, "ana", "MANAGE_GLOBAL_SETTINGS")
+    grant(wire, "bob", "MANAGE_FEATURES")
     home = {"homePageSettings": {"defaultTemplate": TEMPLATE}}
     assert wire.good(SET, "ana", i={**home, "applicationsSettings": {"enabled": True}})
     assert wire.bad(SET, "bob", i=home) == FORBIDDEN
@@ -35,7 +35,7 @@ def test_settings_are_parts_of_one_aspect_each_with_its_own_right(wire: Wire) ->
     assert wire.bad(PROPAGATE, "ana", i={"docColumnPropagation": True}) == FORBIDDEN
     kept = wire.aspects("globalSettings", ALL)["globalSettingsInfo"]
     assert (kept["sso"], kept["unknown"]) == (sso, 1)
-    let(wire, "cid", "MANAGE_GLOBAL_SETTINGS", "MANAGE_FEATURES", "MANAGE_GLOBAL_VIEWS")
+    grant(wire, "cid", "MANAGE_GLOBAL_SETTINGS", "MANAGE_FEATURES", "MANAGE_GLOBAL_VIEWS")
     answer = wire.ask(document("platform_settings"), "cid")
     assert answer == {
         "data": {
@@ -79,7 +79,7 @@ def _assets(wire: Wire) -> None:
 def test_an_application_is_made_in_a_domain_by_who_may_edit_both(wire: Wire) -> None:
     domain = "urn:li:domain:sales"
     wire.put("domain", domain, "domainProperties", {"name": "Sales"})
-    let(wire, "ana", "EDIT_ENTITY", "DELETE_ENTITY")
+    grant(wire, "ana", "EDIT_ENTITY", "DELETE_ENTITY")
     asked = {"id": "shop", "properties": {"name": "Shop"}, "domainUrn": domain}
     assert wire.bad(CREATE, "bob", i=asked) == FORBIDDEN
     assert wire.good(CREATE, "ana", i=asked) == {"urn": SHOP}
@@ -91,7 +91,7 @@ def test_an_application_is_made_in_a_domain_by_who_may_edit_both(wire: Wire) -> 
 
 @pytest.mark.usefixtures("_assets")
 def test_assets_belong_to_applications_as_who_may_edit_them_says(wire: Wire) -> None:
-    let(wire, "ana", "EDIT_ENTITY_APPLICATIONS_PRIVILEGE", on=(HIVE,))
+    grant(wire, "ana", "EDIT_ENTITY_APPLICATIONS_PRIVILEGE", on=(HIVE,))
     both = {"applicationUrn": SHOP, "resourceUrns": [HIVE, OTHER]}
     assert wire.bad(PUT, "ana", i=both) == FORBIDDEN
     assert "applications" not in wire.aspects("dataset", HIVE)
@@ -120,7 +120,7 @@ def test_analytics_count_what_there_is_for_who_may_see_them(wire: Wire) -> None:
     wire.put("dataset", HIVE, "domains", {"domains": [domain]})
     asked = document("platform_analytics")
     assert {one["extensions"]["code"] for one in wire.ask(asked, "eve")["errors"]} == {403}
-    let(wire, "ana", "VIEW_ANALYTICS")
+    grant(wire, "ana", "VIEW_ANALYTICS")
     found = wire.ask(asked, "ana")["data"]
     values = {one["title"]: one["value"] for one in found["getHighlights"]}
     assert (values["Datasets"], values["Domains"], values["Groups"]) == (3, 1, 1)
@@ -137,7 +137,7 @@ def test_analytics_of_a_type_a_domain_or_some_words(wire: Wire) -> None:
     domain = "urn:li:domain:sales"
     wire.put("domain", domain, "domainProperties", {"name": "Sales"})
     wire.put("dataset", HIVE, "domains", {"domains": [domain]})
-    let(wire, "ana", "VIEW_ANALYTICS")
+    grant(wire, "ana", "VIEW_ANALYTICS")
     asked = """query q($i: MetadataAnalyticsInput!) { getMetadataAnalyticsCharts(input: $i) {
       charts { ... on BarChart { title bars { name segments { value } } } } } }"""
 

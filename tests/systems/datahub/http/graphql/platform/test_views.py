@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.systems.datahub.http.graphql.platform.granting import input_of, let
+from tests.systems.datahub.http.graphql.platform.granting import grant, input_of
 from tests.systems.datahub.http.graphql.wire import BAD, FORBIDDEN, NOT_FOUND, Wire, document, user
 
 CREATE = input_of("CreateViewInput", "createView", " { urn }")
@@ -24,7 +24,7 @@ HIVE = {"field": "platform", "values": ["hive"], "condition": "EQUAL", "negated"
 
 @pytest.fixture(autouse=True)
 def _managers(wire: Wire) -> None:
-    let(wire, "ana", "MANAGE_GLOBAL_VIEWS")
+    grant(wire, "ana", "MANAGE_GLOBAL_VIEWS")
 
 
 def view(kind: str, name: str = "v", operator: str = "AND", *filters: Any) -> dict[str, Any]:
@@ -33,14 +33,14 @@ def view(kind: str, name: str = "v", operator: str = "AND", *filters: Any) -> di
     return {"viewType": kind, "name": name, "definition": definition}
 
 
-def made(wire: Wire, by: str, input: dict[str, Any]) -> str:
+def create_view(wire: Wire, by: str, input: dict[str, Any]) -> str:
     urn: str = wire.good(CREATE, by, i=input)["urn"]
     return urn
 
 
 def test_a_view_for_everybody_is_listed_as_it_was_made(wire: Wire) -> None:
-    urn = made(wire, "ana", view("GLOBAL", "Hive", "AND", PROD, HIVE))
-    made(wire, "bob", view("PERSONAL", "Mine"))
+    urn = create_view(wire, "ana", view("GLOBAL", "Hive", "AND", PROD, HIVE))
+    create_view(wire, "bob", view("PERSONAL", "Mine"))
     (found,) = wire.good(GLOBAL, "eve", input={})["views"]
     assert (found["urn"], found["name"], found["viewType"]) == (urn, "Hive", "GLOBAL")
     assert found["definition"]["entityTypes"] == ["CORP_USER", "DATASET"]
@@ -54,7 +54,7 @@ def test_a_view_for_everybody_is_listed_as_it_was_made(wire: Wire) -> None:
 
 
 def test_alternatives_are_kept_as_alternatives(wire: Wire) -> None:
-    urn = made(wire, "ana", view("GLOBAL", "Either", "OR", PROD, HIVE))
+    urn = create_view(wire, "ana", view("GLOBAL", "Either", "OR", PROD, HIVE))
     kept = wire.aspects("dataHubView", urn)["dataHubViewInfo"]
     assert [len(one["and"]) for one in kept["definition"]["filter"]["or"]] == [1, 1]
     (found,) = wire.good(GLOBAL, "eve", input={})["views"]
@@ -62,8 +62,8 @@ def test_alternatives_are_kept_as_alternatives(wire: Wire) -> None:
 
 
 def test_ones_own_views_are_ones_own(wire: Wire) -> None:
-    urn = made(wire, "bob", view("PERSONAL", "Mine"))
-    made(wire, "ana", view("GLOBAL", "All"))
+    urn = create_view(wire, "bob", view("PERSONAL", "Mine"))
+    create_view(wire, "ana", view("GLOBAL", "All"))
     assert wire.good(MINE, "bob", i={}) == {"views": [{"name": "Mine", "viewType": "PERSONAL"}]}
     assert wire.good(MINE, "bob", i={"viewType": "GLOBAL"}) == {"views": []}
     assert wire.good(MINE, "eve", i={}) == {"views": []}
@@ -75,7 +75,7 @@ def test_ones_own_views_are_ones_own(wire: Wire) -> None:
 
 
 def test_whoever_makes_a_view_for_everybody_still_needs_the_right_to_change_it(wire: Wire) -> None:
-    urn = made(wire, "ana", view("GLOBAL"))
+    urn = create_view(wire, "ana", view("GLOBAL"))
     assert wire.bad(UPDATE, "bob", urn=urn, i={"name": "x"}) == FORBIDDEN
     assert wire.good(UPDATE, "ana", urn=urn, i={"name": "x", "description": "y"})
 
@@ -87,8 +87,8 @@ def test_who_may_not_manage_views_learns_nothing_of_those_that_there_are(wire: W
 
 
 def test_everybody_starts_with_a_view_that_is_everybodys(wire: Wire) -> None:
-    shared = made(wire, "ana", view("GLOBAL"))
-    own = made(wire, "ana", view("PERSONAL"))
+    shared = create_view(wire, "ana", view("GLOBAL"))
+    own = create_view(wire, "ana", view("PERSONAL"))
     asked = "query { globalViewsSettings { defaultView } }"
     assert wire.good(asked, "ana") == {"defaultView": None}
     assert wire.good(SET, "ana", i={"defaultView": shared})

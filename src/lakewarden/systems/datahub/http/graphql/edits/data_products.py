@@ -1,4 +1,4 @@
-"""Data products: asked of their domains on their own page, of the assets on those' pages.
+"""Data products: their own page checks the domains, an asset's page checks the asset.
 
 SOURCE: datahub reference 5.1; DataProductService, BatchSetDataProductResolver.
 """
@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, placement, shapes, targets
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -28,7 +28,7 @@ def _create(edit: Edit, product: Entity, input: Input) -> None:
         Member("name", of="properties.name"),
         Member("description", of="properties.description"),
     )
-    edit.put(product, _ASPECT, provided(record, input))
+    edit.put(product, _ASPECT, provided_members(record, input))
     placement.put_domain(edit, product, input["domainUrn"])
 
 
@@ -39,19 +39,19 @@ def _check_name(_: Call, argument: str, input: Input) -> Input:
 
 
 def _set(_: object, info: Info, input: Input) -> bool:
-    """An asset is then in this product alone; the products that it leaves are changed too."""
+    """Moves assets to this product only; the products that they leave are changed too."""
     assets = _assets(info.context, input)
     urn = input.get("dataProductUrn")
-    product = None if urn is None else targets.parsed("dataProductUrn", urn, _TYPE)
+    product = None if urn is None else targets.parse_entity("dataProductUrn", urn, _TYPE)
 
     def set_product(edit: Edit) -> bool:
         if product is None:
             _ask_of_assets(edit, assets)
         else:
             edit.ask("data_product.assets.change_page", product)
-            targets.check_there(edit, product)
-        targets.check_there(edit, *assets)
-        for other in _holding(edit, assets):
+            targets.check_exists(edit, product)
+        targets.check_exists(edit, *assets)
+        for other in _products_with(edit, assets):
             if other != product:
                 _remove(edit, other, assets)
         if product is not None:
@@ -68,8 +68,8 @@ def _batch(write: Callable[[Edit, Entity, Sequence[Entity]], None]) -> Callable[
 
         def change_products(edit: Edit) -> bool:
             _ask_of_assets(edit, assets)
-            targets.check_there(edit, *assets)
-            targets.check_named(edit, _PRODUCTS, *products)
+            targets.check_exists(edit, *assets)
+            targets.check_references(edit, _PRODUCTS, *products)
             for product in products:
                 write(edit, product, assets)
             return True
@@ -89,8 +89,8 @@ def _ask_of_assets(edit: Edit, assets: Iterable[Entity]) -> None:
         edit.ask("data_product.asset.change", asset)
 
 
-def _holding(edit: Edit, assets: Iterable[Entity]) -> list[Entity]:
-    """The products in which any of the assets is."""
+def _products_with(edit: Edit, assets: Iterable[Entity]) -> list[Entity]:
+    """The products that contain any of the assets."""
     coded = edit.state.matrix.snapshot.coded
     edges = coded.relations.get("asset")
     ids = BitMap(id for asset in assets if (id := coded.tree.find(asset)) is not None)
@@ -108,7 +108,7 @@ def _add(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
 
 def _remove(edit: Edit, product: Entity, assets: Sequence[Entity]) -> None:
     value, urns = edit.value(product, _ASPECT), {asset.name for asset in assets}
-    value["assets"] = shapes.selected(
+    value["assets"] = shapes.select_records(
         value, "assets", "destinationUrn", lambda urn: urn not in urns
     )
     edit.put(product, _ASPECT, value)
@@ -127,7 +127,7 @@ RESOLVERS: Final[Resolvers] = {
         "updateDataProduct": page_edit.change(
             page_edit.by_urn(_TYPE),
             "data_product.update",
-            page_edit.merging(_ASPECT, *members("name", "description")),
+            page_edit.merge_members(_ASPECT, *members("name", "description")),
             reads={"name": page_edit.name},
         ),
         "deleteDataProduct": page_edit.deletion(page_edit.by_urn(_TYPE), "data_product.delete"),

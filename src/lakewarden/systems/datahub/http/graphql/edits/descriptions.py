@@ -46,12 +46,12 @@ KEPT: Final[Mapping[str, tuple[str, str]]] = {
 def put(edit: Edit, entity: Entity, text: str) -> None:
     """Describes an entity."""
     aspect, member = KEPT[entity.type]
-    edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), member: text})
+    edit.put(entity, aspect, {**shapes.editable_value(edit, entity, aspect), member: text})
 
 
 def put_column(edit: Edit, dataset: Entity, path: str, text: str) -> None:
     """Describes a column."""
-    schema = shapes.begun(edit, dataset, "editableSchemaMetadata")
+    schema = shapes.editable_value(edit, dataset, "editableSchemaMetadata")
     shapes.column(schema, path)["description"] = text
     edit.put(dataset, "editableSchemaMetadata", schema)
 
@@ -77,11 +77,11 @@ def _write(edit: Edit, place: EditTarget, input: Input) -> None:
 def put_name(edit: Edit, entity: Entity, name: str) -> None:
     """Gives an entity a name."""
     aspect, member = shapes.NAMES[entity.type]
-    edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), member: name})
+    edit.put(entity, aspect, {**shapes.editable_value(edit, entity, aspect), member: name})
 
 
 def _named_entity(_: Call, input: Input) -> list[Entity]:
-    entity = targets.parsed("urn", input["urn"])
+    entity = targets.parse_entity("urn", input["urn"])
     if entity.type not in shapes.NAMES:
         raise bad(f"`urn`: the name of a `{entity.type}` cannot be changed")
     return [entity]

@@ -1,4 +1,4 @@
-"""Domains and the glossary: entities that lie in one another, created, moved and deleted.
+"""Domains and the glossary: hierarchies of entities, created, moved and deleted.
 
 SOURCE: CreateDomainResolver, MoveDomainResolver, DeleteDomainResolver, DomainUtils; GlossaryUtils,
 CreateGlossaryTermResolver, UpdateParentNodeResolver, DeleteGlossaryEntityResolver,
@@ -14,14 +14,14 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import owners, page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, created
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, new_record
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 
 class Level(NamedTuple):
-    """A type of entities in a hierarchy: its aspect, and what an entity of it lies in.
+    """A type of entities in a hierarchy: its aspect, and the parent of its entities.
 
     `parent`: the argument, and the member of the aspect, that refer to the entity above.
     `text`: the member that says what the entity is.
@@ -46,11 +46,11 @@ LEVELS: Final[Mapping[str, Level]] = {
     _GROUP: Level("glossaryNodeInfo", "parentNode", _GROUP, _DEFINITION),
     _TERM: Level("glossaryTermInfo", "parentNode", _GROUP, _DEFINITION),
 }
-"""By type. Entities of one type that lie in the same one have different names."""
+"""By type. Entities of one type with the same parent have different names."""
 
 
 def parent_of(edit: Edit, entity: Entity) -> Entity | None:
-    """The entity that this one lies in."""
+    """The parent of an entity."""
     tree = edit.state.matrix.snapshot.coded.tree
     at = tree.find(entity)
     parent = -1 if at is None else int(tree.parents[at])
@@ -58,7 +58,7 @@ def parent_of(edit: Edit, entity: Entity) -> Entity | None:
 
 
 def _children(edit: Edit, parent: Entity | None, type: str) -> list[Entity]:
-    """The entities directly in another one; with None, those of the type that lie in nothing."""
+    """The children of an entity; with None, the entities of the type without a parent."""
     snapshot = edit.state.matrix.snapshot
     tree = snapshot.coded.tree
     if parent is None:
@@ -71,7 +71,7 @@ def _children(edit: Edit, parent: Entity | None, type: str) -> list[Entity]:
 
 
 def check_name(edit: Edit, entity: Entity, parent: Entity | None, name: str) -> None:
-    """Raises `Failure` 409 where one of the same type and name lies there already."""
+    """Raises `Failure` 409 where a sibling has the same type and name."""
     siblings = (
         child for child in _children(edit, parent, entity.type) if child.type == entity.type
     )
@@ -81,7 +81,7 @@ def check_name(edit: Edit, entity: Entity, parent: Entity | None, name: str) -> 
 
 
 def _check_outside(edit: Edit, entity: Entity, parent: Entity, argument: str) -> None:
-    """Raises `Failure` 400 for a place within the entity itself."""
+    """Raises `Failure` 400 for a parent within the entity itself."""
     tree = edit.state.matrix.snapshot.coded.tree
     at, into = tree.find(entity), tree.find(parent)
     if entity == parent or (at is not None and into is not None and into in tree.subtree(at)):
@@ -96,7 +96,7 @@ def _creation(type: str, operation: str, about: str = "") -> page_edit.PageEdit:
         owned = input.get("owners") or ()
         owners.check(edit, owned)
         check_name(edit, entity, input.get(level.parent), input["name"])
-        value = {**shapes.begun(edit, entity, level.aspect), **created(record, input)}
+        value = {**shapes.editable_value(edit, entity, level.aspect), **new_record(record, input)}
         if type == _DOMAIN:
             value["created"] = edit.stamp
         edit.put(entity, level.aspect, value)
@@ -119,7 +119,7 @@ def _owners(_: Call, argument: str, input: Input) -> list[Value]:
 
 def _move(edit: Edit, entity: Entity, input: Input) -> None:
     level = LEVELS[entity.type]
-    parent, value = input.get(level.parent), shapes.begun(edit, entity, level.aspect)
+    parent, value = input.get(level.parent), shapes.editable_value(edit, entity, level.aspect)
     value.pop(level.parent, None)
     if parent is not None:
         _check_outside(edit, entity, parent, level.parent)
@@ -129,7 +129,7 @@ def _move(edit: Edit, entity: Entity, input: Input) -> None:
     edit.put(entity, level.aspect, value)
 
 
-def _moving(required: str | page_edit.Requirement, *types: str) -> page_edit.PageEdit:
+def _move_edit(required: str | page_edit.Requirement, *types: str) -> page_edit.PageEdit:
     level = LEVELS[types[0]]
     reads = {level.parent: page_edit.reference(level.parent_type)}
     return page_edit.change(
@@ -155,10 +155,10 @@ def _check_empty(edit: Edit, domain: Entity, _: Input) -> None:
 
 
 def _terms(_: Call, argument: str, input: Input) -> list[Entity]:
-    return targets.all_parsed(argument, input[argument], _TERM)
+    return targets.parse_entities(argument, input[argument], _TERM)
 
 
-def _relating(*, adds: bool) -> page_edit.PageEdit:
+def _relation_edit(*, adds: bool) -> page_edit.PageEdit:
     def relate(edit: Edit, term: Entity, input: Input) -> None:
         value, key = edit.value(term, _RELATED), _LISTS[input["relationshipType"]]
         before, urns = shapes.members(value, key), [termUrn.name for termUrn in input["termUrns"]]
@@ -176,15 +176,15 @@ def _relating(*, adds: bool) -> page_edit.PageEdit:
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createDomain": _creation(_DOMAIN, "domain.create"),
-        "moveDomain": _moving("domain.move", _DOMAIN),
+        "moveDomain": _move_edit("domain.move", _DOMAIN),
         "deleteDomain": page_edit.deletion(
             page_edit.by_urn(_DOMAIN), "domain.delete", _check_empty
         ),
         "createGlossaryTerm": _creation(_TERM, "glossary.create", "parentNode"),
         "createGlossaryNode": _creation(_GROUP, "glossary.create", "parentNode"),
-        "updateParentNode": _moving(_ask_move, _TERM, _GROUP),
+        "updateParentNode": _move_edit(_ask_move, _TERM, _GROUP),
         "deleteGlossaryEntity": page_edit.deletion(page_edit.by_urn(_TERM, _GROUP), _CHANGE),
-        "addRelatedTerms": _relating(adds=True),
-        "removeRelatedTerms": _relating(adds=False),
+        "addRelatedTerms": _relation_edit(adds=True),
+        "removeRelatedTerms": _relation_edit(adds=False),
     }
 }

@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 
 class Label(NamedTuple):
-    """A kind of labels: the list of an aspect that has them, and what changing them asks."""
+    """A kind of labels: the list in an aspect that has them, and the operations to change them."""
 
     type: str
     aspect: str
@@ -44,15 +44,15 @@ def add(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
 def remove(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
     """Removes labels; what else is there stays."""
     urns = {entity.name for entity in labels}
-    holder[label.list] = shapes.selected(
+    holder[label.list] = shapes.select_records(
         holder, label.list, label.member, lambda urn: urn not in urns
     )
 
 
 def replace(label: Label, holder: Value, labels: Sequence[Entity]) -> None:
-    """These labels alone; those that were there stay as they are."""
+    """Replaces the labels; those that were there stay as they are."""
     urns = {entity.name for entity in labels}
-    holder[label.list] = shapes.selected(holder, label.list, label.member, urns.__contains__)
+    holder[label.list] = shapes.select_records(holder, label.list, label.member, urns.__contains__)
     add(label, holder, labels)
 
 
@@ -61,11 +61,11 @@ def put(
 ) -> None:
     """Changes the labels of a place."""
     if not place.column:
-        value = shapes.begun(edit, place.entity, label.aspect)
+        value = shapes.editable_value(edit, place.entity, label.aspect)
         change(label, value, labels)
         edit.put(place.entity, label.aspect, value)
         return
-    schema = shapes.begun(edit, place.entity, "editableSchemaMetadata")
+    schema = shapes.editable_value(edit, place.entity, "editableSchemaMetadata")
     column = shapes.column(schema, place.column)
     holder = without_avro_type(column.get(label.aspect))
     value = dict(holder) if isinstance(holder, dict) else {}
@@ -77,11 +77,11 @@ def put(
 
 
 def ask(edit: Edit, label: Label, place: EditTarget) -> None:
-    """Asks the operation; the tags that come or go are asked about when the edit finishes."""
+    """Checks the operation; added and removed tags are checked when the edit finishes."""
     edit.ask(label.column_operation if place.column else label.operation, place.entity)
 
 
-def _editing(label: Label, change: Change, argument: str) -> page_edit.PageEdit:
+def _label_edit(label: Label, change: Change, argument: str) -> page_edit.PageEdit:
     def ask_each(edit: Edit, place: EditTarget, input: Input) -> None:
         ask(edit, label, place)
         if label is TAG:
@@ -100,15 +100,15 @@ def _editing(label: Label, change: Change, argument: str) -> page_edit.PageEdit:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "addTag": _editing(TAG, add, "tagUrn"),
-        "addTags": _editing(TAG, add, "tagUrns"),
-        "batchAddTags": _editing(TAG, add, "tagUrns"),
-        "removeTag": _editing(TAG, remove, "tagUrn"),
-        "batchRemoveTags": _editing(TAG, remove, "tagUrns"),
-        "addTerm": _editing(TERM, add, "termUrn"),
-        "addTerms": _editing(TERM, add, "termUrns"),
-        "batchAddTerms": _editing(TERM, add, "termUrns"),
-        "removeTerm": _editing(TERM, remove, "termUrn"),
-        "batchRemoveTerms": _editing(TERM, remove, "termUrns"),
+        "addTag": _label_edit(TAG, add, "tagUrn"),
+        "addTags": _label_edit(TAG, add, "tagUrns"),
+        "batchAddTags": _label_edit(TAG, add, "tagUrns"),
+        "removeTag": _label_edit(TAG, remove, "tagUrn"),
+        "batchRemoveTags": _label_edit(TAG, remove, "tagUrns"),
+        "addTerm": _label_edit(TERM, add, "termUrn"),
+        "addTerms": _label_edit(TERM, add, "termUrns"),
+        "batchAddTerms": _label_edit(TERM, add, "termUrns"),
+        "removeTerm": _label_edit(TERM, remove, "termUrn"),
+        "batchRemoveTerms": _label_edit(TERM, remove, "termUrns"),
     }
 }

@@ -1,4 +1,4 @@
-"""Links of an entity: `institutionalMemory`. A link is known by its address and its label.
+"""Links of an entity: `institutionalMemory`. A link is identified by its address and its label.
 
 SOURCE: LinkUtils.
 """
@@ -26,7 +26,7 @@ Links = list[Any]
 Change = Callable[[Edit, Links, Input], Links]
 
 
-def checked(argument: str, address: str) -> str:
+def check_address(argument: str, address: str) -> str:
     """An address that a page may show; raises `Failure` 400."""
     plain = "".join(address.split()).lower()
     if (
@@ -40,11 +40,11 @@ def checked(argument: str, address: str) -> str:
 
 def put(edit: Edit, entity: Entity, links: Links) -> None:
     """Replaces the links of an entity."""
-    value = shapes.begun(edit, entity, _ASPECT)
+    value = shapes.editable_value(edit, entity, _ASPECT)
     edit.put(entity, _ASPECT, {**value, "elements": links})
 
 
-def new(edit: Edit, address: str, label: str) -> Value:
+def new_link(edit: Edit, address: str, label: str) -> Value:
     """A link that the caller adds."""
     return {"url": address, "description": label, "createStamp": edit.stamp}
 
@@ -52,7 +52,7 @@ def new(edit: Edit, address: str, label: str) -> Value:
 def _add(edit: Edit, links: Links, input: Input) -> Links:
     if any(_matches(link, input["linkUrl"], input["label"]) for link in links):
         return links
-    return [*links, {**new(edit, input["linkUrl"], input["label"]), **_settings(input)}]
+    return [*links, {**new_link(edit, input["linkUrl"], input["label"]), **_settings(input)}]
 
 
 def _update(edit: Edit, links: Links, input: Input) -> Links:
@@ -86,7 +86,7 @@ def _settings(input: Input) -> Value:
     return {} if is_shown is None else {"settings": {"showInAssetPreview": is_shown}}
 
 
-def _editing(change: Change) -> page_edit.PageEdit:
+def _link_edit(change: Change) -> page_edit.PageEdit:
     def edit_links(edit: Edit, entity: Entity, input: Input) -> None:
         links = shapes.members(edit.value(entity, _ASPECT), "elements")
         put(edit, entity, change(edit, links, input))
@@ -100,13 +100,13 @@ def _entities(_: Call, input: Input) -> list[Entity]:
 
 
 def _address(_: Call, argument: str, input: Input) -> str:
-    return checked(argument, input[argument])
+    return check_address(argument, input[argument])
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "addLink": _editing(_add),
-        "updateLink": _editing(_update),
-        "removeLink": _editing(_remove),
+        "addLink": _link_edit(_add),
+        "updateLink": _link_edit(_update),
+        "removeLink": _link_edit(_remove),
     }
 }

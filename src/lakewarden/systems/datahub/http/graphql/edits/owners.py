@@ -1,6 +1,6 @@
 """Owners: added, replaced and removed.
 
-An ownership type is a URN; the older words stand for the types that every DataHub has.
+An ownership type is a URN; the older enum values mean the types that every DataHub has.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def owners_of(inputs: Iterable[Input], otherwise: str | None = None) -> list[Val
         owner_type = input.get("ownerEntityType")
         types = _ACTORS.values() if owner_type is None else (_ACTORS[owner_type],)
         argument = "owner" if "owner" in input else "ownerUrn"
-        owner = targets.parsed(argument, input[argument], *types)
+        owner = targets.parse_entity(argument, input[argument], *types)
         type = _with_type(input.get("type"), input.get("ownershipTypeUrn"), otherwise)
         owners.append({"owner": owner.name, **type, "source": {"type": "MANUAL"}})
     return owners
@@ -43,7 +43,7 @@ def _with_type(type: str | None, urn: str | None, otherwise: str | None) -> Valu
     if urn is None and type is None:
         urn = otherwise
     if urn is not None:
-        named = targets.parsed("ownershipTypeUrn", urn, _TYPE)
+        named = targets.parse_entity("ownershipTypeUrn", urn, _TYPE)
         return {"type": SYSTEM_TYPES.get(named.name, "CUSTOM"), "typeUrn": named.name}
     type = type or _NONE
     if type == "CUSTOM":
@@ -54,19 +54,19 @@ def _with_type(type: str | None, urn: str | None, otherwise: str | None) -> Valu
 def check(edit: Edit, owners: Iterable[Value]) -> None:
     """Raises `Failure` 400 for an owner or an ownership type that does not exist."""
     for owner in owners:
-        targets.check_named(edit, "ownerUrn", targets.parsed("ownerUrn", owner["owner"]))
+        targets.check_references(edit, "ownerUrn", targets.parse_entity("ownerUrn", owner["owner"]))
         check_type(edit, owner.get("typeUrn"))
 
 
 def check_type(edit: Edit, urn: str | None) -> None:
     """As `check`, of one ownership type."""
     if urn is not None and urn not in SYSTEM_TYPES:
-        targets.check_named(edit, "ownershipTypeUrn", Entity(_TYPE, urn))
+        targets.check_references(edit, "ownershipTypeUrn", Entity(_TYPE, urn))
 
 
 def add(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
-    """Adds owners; who is one already, of the same type, stays as it is."""
-    value = shapes.begun(edit, entity, "ownership")
+    """Adds owners; an existing owner of the same type stays as it is."""
+    value = shapes.editable_value(edit, entity, "ownership")
     stored = shapes.members(value, "owners")
     for owner in owners:
         if not any(_is_owner(old, owner["owner"], _type_of(owner)) for old in stored):
@@ -75,8 +75,8 @@ def add(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
 
 
 def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
-    """These owners alone; those that were there stay as they are."""
-    value = shapes.begun(edit, entity, "ownership")
+    """Replaces the owners; those that were there stay as they are."""
+    value = shapes.editable_value(edit, entity, "ownership")
     staying = [
         old
         for old in shapes.members(value, "owners")
@@ -88,7 +88,7 @@ def replace(edit: Edit, entity: Entity, owners: Sequence[Value]) -> None:
 
 def remove(edit: Edit, entity: Entity, owners: Iterable[Entity], type: str | None) -> None:
     """Ends ownerships: of the type, or of all types."""
-    value = shapes.begun(edit, entity, "ownership")
+    value = shapes.editable_value(edit, entity, "ownership")
     names = {owner.name for owner in owners}
     staying = [
         old
@@ -111,14 +111,16 @@ def _is_owner(owner: object, name: str, type: str) -> bool:
 
 
 def _type_of(owner: Mapping[str, Any]) -> str:
-    """The type's URN; for an older word that has none, the word."""
+    """The type's URN; for an older enum value without one, the value."""
     type = str(without_avro_type(owner.get("type", _NONE)))
     return str(without_avro_type(owner.get("typeUrn")) or _URNS.get(type, type))
 
 
 def _input_owners(call: Call, argument: str, input: Input) -> list[Value]:
     """Owners of an input: those of its list `owners`, or the one that it names itself."""
-    inputs = targets.bounded(call, argument, input[argument]) if argument == "owners" else [input]
+    inputs = (
+        targets.check_count(call, argument, input[argument]) if argument == "owners" else [input]
+    )
     return owners_of(inputs, input.get("ownershipTypeUrn"))
 
 

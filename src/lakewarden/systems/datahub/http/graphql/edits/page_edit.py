@@ -1,8 +1,8 @@
-"""Edits of pages as rows of a table: what each is about, which operation it asks, what it writes.
+"""Edits of pages as rows of a table: the entities, the operation and the writes of each.
 
-Every row is run in one order. Its arguments are read (400); the operation is asked about each
-place (403); the places must be there, or not yet (404, 409); what the arguments refer to must be
-there (400); then `write` puts aspects. What the mutation returns is said by the schema.
+Every row is run in one order. Its arguments are read (400); the operation is checked for each place
+(403); the places must exist, or not yet (404, 409); the entities in the arguments must exist (400);
+then `write` puts aspects. The schema defines what the mutation returns.
 
     "setTagColor": change(by_urn("tag"), "tag.color", _set_color, reads={"colorHex": _color})
 """
@@ -20,12 +20,12 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 Read = Callable[[Call, str, Input], Any]
-"""Reads an argument that is given, before anything is asked; raises `Failure` 400."""
+"""Reads a given argument, before any check of rights; raises `Failure` 400."""
 
 Entities = Callable[[Call, Input], Sequence[Entity]]
 """Reads what a mutation is about; raises `Failure` 400."""
@@ -88,9 +88,9 @@ def creation(
     reads: Mapping[str, Read] | None = None,
     check: Check | None = None,
 ) -> PageEdit:
-    """An entity is created, and owned where the operation says so.
+    """Creates an entity, with an owner where the operation says so.
 
-    The operation is asked about the entity that the argument `about` refers to.
+    The operation is checked for the entity that the argument `about` refers to.
     """
 
     def ask(edit: Edit, _: EditTarget, input: Input) -> None:
@@ -101,7 +101,7 @@ def creation(
         write(edit, place.entity, input)
 
     return PageEdit(
-        lambda _, input: [EditTarget(targets.new(type, input.get("id")))],
+        lambda _, input: [EditTarget(targets.new_entity(type, input.get("id")))],
         ask,
         write_owned,
         {"name": name, **(reads or {})},
@@ -118,7 +118,7 @@ def change(
     reads: Mapping[str, Read] | None = None,
     check: Check | None = None,
 ) -> PageEdit:
-    """Entities are changed alike, each if its caller may: all of them, or none."""
+    """Changes entities in the same way: all of them, or none."""
 
     def ask(edit: Edit, place: EditTarget, input: Input) -> None:
         if isinstance(required, str):
@@ -136,7 +136,7 @@ def change(
 
 
 def deletion(entities: Entities, operation: str, check: Write | None = None) -> PageEdit:
-    """An entity is deleted, with what refers to it; `check` raises `Failure` where it must stay."""
+    """Deletes an entity and the references to it; `check` raises `Failure` where it must stay."""
 
     def drop(edit: Edit, entity: Entity, input: Input) -> None:
         if check is not None:
@@ -148,12 +148,12 @@ def deletion(entities: Entities, operation: str, check: Write | None = None) -> 
 
 def by_urn(*types: str, of: str = "urn") -> Entities:
     """The entity, of one of the types if any are given, whose URN an argument has."""
-    return lambda _, input: [targets.parsed(of, input[of], *types)]
+    return lambda _, input: [targets.parse_entity(of, input[of], *types)]
 
 
 def reference(*types: str) -> Read:
     """Reads the URN of an entity of one of the types, of any type if there are none."""
-    return lambda _, argument, input: targets.parsed(argument, input[argument], *types)
+    return lambda _, argument, input: targets.parse_entity(argument, input[argument], *types)
 
 
 def references(*types: str) -> Read:
@@ -161,8 +161,8 @@ def references(*types: str) -> Read:
 
     def read(call: Call, argument: str, input: Input) -> list[Entity]:
         value = input[argument]
-        urns = [value] if isinstance(value, str) else targets.bounded(call, argument, value)
-        return targets.all_parsed(argument, urns, *types)
+        urns = [value] if isinstance(value, str) else targets.check_count(call, argument, value)
+        return targets.parse_entities(argument, urns, *types)
 
     return read
 
@@ -172,16 +172,20 @@ def exists(argument: str) -> Check:
 
     def check(edit: Edit, input: Input) -> None:
         value = input.get(argument) or ()
-        targets.check_named(edit, argument, *([value] if isinstance(value, Entity) else value))
+        targets.check_references(edit, argument, *([value] if isinstance(value, Entity) else value))
 
     return check
 
 
-def merging(aspect: str, *record: Member) -> Write:
+def merge_members(aspect: str, *record: Member) -> Write:
     """Writes the members of an aspect's record that are given; the others stay."""
 
     def merge(edit: Edit, entity: Entity, input: Input) -> None:
-        edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **provided(record, input)})
+        edit.put(
+            entity,
+            aspect,
+            {**shapes.editable_value(edit, entity, aspect), **provided_members(record, input)},
+        )
 
     return merge
 
@@ -195,9 +199,9 @@ def _answer(info: Info, entity: Entity) -> object:
     type = get_named_type(info.return_type)
     if type == GraphQLBoolean:
         return True
-    return entity.name if type == GraphQLString else shown(info.context, entity)
+    return entity.name if type == GraphQLString else visible_entity(info.context, entity)
 
 
-def shown(call: Call, entity: Entity) -> Entity | None:
-    """The entity, if the caller may be shown its page."""
+def visible_entity(call: Call, entity: Entity) -> Entity | None:
+    """The entity, if its page is visible to the caller."""
     return entity if authorization.visible(call, [entity]) else None

@@ -1,4 +1,4 @@
-"""Where an entity belongs: its domain, and the logical parent of a dataset or a column."""
+"""The placement of an entity: its domain, and the logical parent of a dataset or a column."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _TYPES: Final = ("dataset", "schemaField")
 
 
 def put_domain(edit: Edit, entity: Entity, domain: Entity | None) -> None:
-    """The entity will be in this domain alone; None: in none.
+    """Moves the entity to this domain only; None: to none.
 
     The association with another one goes with that: it would still count, for a data product.
     """
     urns = [] if domain is None else [domain.name]
     value = {**edit.value(entity, "domains"), "domains": urns}
-    associations = shapes.selected(value, "domainAssociations", "domain", urns.__contains__)
+    associations = shapes.select_records(value, "domainAssociations", "domain", urns.__contains__)
     value.pop("domainAssociations", None)
     if associations:
         value["domainAssociations"] = associations
     edit.put(entity, "domains", value)
 
 
-def _setting(entities: page_edit.Entities) -> page_edit.PageEdit:
+def _domain_edit(entities: page_edit.Entities) -> page_edit.PageEdit:
     return page_edit.change(
         entities,
         "domain.edit",
@@ -42,7 +42,7 @@ def _setting(entities: page_edit.Entities) -> page_edit.PageEdit:
 
 
 def _ask_parent(edit: Edit, child: Entity, input: Input) -> None:
-    """Both sides are asked about."""
+    """Checks both the child and the parent."""
     parent = input.get(_PARENT)
     if parent is None:
         edit.ask("logical_parent.clear", child)
@@ -62,9 +62,9 @@ def _set_parent(edit: Edit, child: Entity, input: Input) -> None:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "setDomain": _setting(page_edit.by_urn(of="entityUrn")),
-        "unsetDomain": _setting(page_edit.by_urn(of="entityUrn")),
-        "batchSetDomain": _setting(targets.entities),
+        "setDomain": _domain_edit(page_edit.by_urn(of="entityUrn")),
+        "unsetDomain": _domain_edit(page_edit.by_urn(of="entityUrn")),
+        "batchSetDomain": _domain_edit(targets.entities),
         "setLogicalParent": page_edit.change(
             page_edit.by_urn(*_TYPES, of="resourceUrn"),
             _ask_parent,

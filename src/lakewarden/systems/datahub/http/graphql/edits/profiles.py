@@ -1,4 +1,4 @@
-"""What users and groups say of themselves, and how they are reached: two rights, one mutation.
+"""Profiles and contacts of users and groups: two rights, one mutation.
 
 SOURCE: CorpUserType, CorpGroupType.
 """
@@ -11,7 +11,7 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
-from lakewarden.systems.datahub.http.graphql.edits.links import checked
+from lakewarden.systems.datahub.http.graphql.edits.links import check_address
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
@@ -22,8 +22,8 @@ _MEMBERS: Final[Mapping[str, str]] = {"platformUrns": "platforms", "personaUrn":
 """Members of an input that have another name in the aspect."""
 
 
-def _updating(type: str, aspect: str, operation: str) -> page_edit.PageEdit:
-    """`operation` is asked for everything but contacts, and where nothing is given."""
+def _profile_update(type: str, aspect: str, operation: str) -> page_edit.PageEdit:
+    """Checks `operation` for everything but contacts, and for an empty input."""
 
     def ask(edit: Edit, entity: Entity, input: Input) -> None:
         contacts = input["input"].keys() & set(_CONTACT)
@@ -36,27 +36,29 @@ def _updating(type: str, aspect: str, operation: str) -> page_edit.PageEdit:
         if not input["input"]:
             raise bad("`input`: expected something to be changed")
         changed = {_MEMBERS.get(key, key): value for key, value in input["input"].items()}
-        edit.put(entity, aspect, {**shapes.begun(edit, entity, aspect), **changed})
+        edit.put(entity, aspect, {**shapes.editable_value(edit, entity, aspect), **changed})
 
     return page_edit.change(page_edit.by_urn(type), ask, update, reads={"input": _provided_members})
 
 
 def _provided_members(_: Call, argument: str, input: Input) -> Input:
-    """The members of the input that are given; raises `Failure` 400 for what no page could show."""
+    """The given members of the input; raises `Failure` 400 for values that no page can show."""
     provided = {key: value for key, value in input[argument].items() if value is not None}
     if "pictureLink" in provided:
-        checked("pictureLink", provided["pictureLink"])
-    targets.all_parsed("platformUrns", provided.get("platformUrns", ()), "dataPlatform")
+        check_address("pictureLink", provided["pictureLink"])
+    targets.parse_entities("platformUrns", provided.get("platformUrns", ()), "dataPlatform")
     if "personaUrn" in provided:
-        targets.parsed("personaUrn", provided["personaUrn"], "dataHubPersona")
+        targets.parse_entity("personaUrn", provided["personaUrn"], "dataHubPersona")
     return provided
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "updateCorpUserProperties": _updating(
+        "updateCorpUserProperties": _profile_update(
             "corpuser", "corpUserEditableInfo", "user.profile.edit"
         ),
-        "updateCorpGroupProperties": _updating("corpGroup", "corpGroupEditableInfo", "docs.edit"),
+        "updateCorpGroupProperties": _profile_update(
+            "corpGroup", "corpGroupEditableInfo", "docs.edit"
+        ),
     }
 }

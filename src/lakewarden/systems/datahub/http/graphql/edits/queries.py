@@ -1,4 +1,4 @@
-"""Queries: every subject is asked about, those that are there and those that come.
+"""Queries: every subject is checked, stored and new ones.
 
 SOURCE: datahub reference 5.1; CreateQueryResolver, UpdateQueryResolver, DeleteQueryResolver.
 """
@@ -12,7 +12,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.edits import page_edit, shapes, targets
 from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
@@ -23,8 +23,10 @@ _SUBJECTS: Final = "subjects"
 
 
 def _subjects(call: Call, argument: str, input: Input) -> list[Entity]:
-    urns = targets.bounded(call, argument, [subject["datasetUrn"] for subject in input[argument]])
-    return targets.all_parsed(argument, urns, "dataset", "schemaField")
+    urns = targets.check_count(
+        call, argument, [subject["datasetUrn"] for subject in input[argument]]
+    )
+    return targets.parse_entities(argument, urns, "dataset", "schemaField")
 
 
 def _put_subjects(edit: Edit, query: Entity, subjects: Iterable[Entity]) -> None:
@@ -62,7 +64,7 @@ def _put(edit: Edit, query: Entity, input: Input) -> None:
     if input.get(_SUBJECTS) is not None:
         _put_subjects(edit, query, input[_SUBJECTS])
     begun = {"source": "MANUAL", "created": edit.stamp, **edit.value(query, _PROPERTIES)}
-    value = {**begun, **provided(_RECORD, input), "lastModified": edit.stamp}
+    value = {**begun, **provided_members(_RECORD, input), "lastModified": edit.stamp}
     edit.put(query, _PROPERTIES, value)
 
 
@@ -71,7 +73,7 @@ _READS: Final = {_SUBJECTS: _subjects}
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createQuery": page_edit.PageEdit(
-            lambda *_: [EditTarget(targets.new(_TYPE, None))],
+            lambda *_: [EditTarget(targets.new_entity(_TYPE, None))],
             lambda edit, place, input: _ask_create(edit, place.entity, input),
             lambda edit, place, input: _put(edit, place.entity, input),
             _READS,

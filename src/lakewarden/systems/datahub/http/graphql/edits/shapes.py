@@ -1,4 +1,4 @@
-"""Aspects as an edit finds or begins them, and the members of their records.
+"""Aspects for an edit, stored or new, and the members of their records.
 
 SOURCE: schemas of acryl-datahub 1.7.0.17.
 """
@@ -42,8 +42,8 @@ STAMPED: Final = (
 """Aspects that tell who made them and who changed them last."""
 
 
-def begun(edit: Edit, entity: Entity, aspect: str) -> Value:
-    """The aspect as it is, with the members that it must have; to be changed and put."""
+def editable_value(edit: Edit, entity: Entity, aspect: str) -> Value:
+    """The aspect with its required members, to be changed and put."""
     value = {**required.initial_aspect(aspect, edit.stamp), **edit.value(entity, aspect)}
     if aspect in _NAMED:
         value.setdefault("name", datahub.key_parts(entity.name)[-1])
@@ -74,7 +74,7 @@ def with_records(
     return [*old, *(record for record in records if record[member] not in urns)]
 
 
-def selected(
+def select_records(
     holder: Mapping[str, Any], key: str, member: str, is_selected: Callable[[object], bool]
 ) -> list[Any]:
     """The records of a list whose URN is selected."""

@@ -1,4 +1,4 @@
-"""Whether something is deprecated, or marked as removed: that asks what deleting it would.
+"""Deprecation and soft deletion; the latter takes the right to delete.
 
 A column's deprecation is stored with the column's own entity.
 SOURCE: DeprecationUtils.
@@ -21,7 +21,7 @@ _ASPECT: Final = "deprecation"
 
 
 def put_deprecation(edit: Edit, entity: Entity, input: Input) -> None:
-    """Writes what an input says; what it does not say is no longer so."""
+    """Writes an input; members that it lacks are cleared."""
     value = {
         **edit.value(entity, _ASPECT),
         "deprecated": input["deprecated"],
@@ -44,15 +44,15 @@ def _places(call: Call, input: Input) -> Sequence[EditTarget]:
 
 
 def _holder(place: EditTarget) -> Entity:
-    """The entity whose aspect says whether the place is deprecated; raises `Failure` 400."""
+    """The entity whose aspect has the deprecation of the place; raises `Failure` 400."""
     if not place.column:
         return place.entity
     urn = f"urn:li:schemaField:({place.entity.name},{place.column})"
-    return targets.parsed("subResource", urn, "schemaField")
+    return targets.parse_entity("subResource", urn, "schemaField")
 
 
 def _entities(call: Call, input: Input) -> list[Entity]:
-    return targets.all_parsed("urns", targets.bounded(call, "urns", input["urns"]))
+    return targets.parse_entities("urns", targets.check_count(call, "urns", input["urns"]))
 
 
 _DEPRECATION: Final = page_edit.PageEdit(
@@ -68,7 +68,9 @@ RESOLVERS: Final[Resolvers] = {
         "updateDeprecation": _DEPRECATION,
         "batchUpdateDeprecation": _DEPRECATION,
         "batchUpdateSoftDeleted": page_edit.change(
-            _entities, "soft_delete", page_edit.merging("status", Member("removed", of="deleted"))
+            _entities,
+            "soft_delete",
+            page_edit.merge_members("status", Member("removed", of="deleted")),
         ),
     }
 }

@@ -19,7 +19,7 @@ from lakewarden.systems.datahub.use_cases.page_edits import Edit
 
 _TYPE: Final = "tag"
 _ASPECT: Final = "tagProperties"
-_DESCRIBE: Final = page_edit.merging(_ASPECT, *members("name", "description"))
+_DESCRIBE: Final = page_edit.merge_members(_ASPECT, *members("name", "description"))
 _COLOR: Final = re.compile(r"#?[0-9A-Fa-f]{3,8}")
 
 
@@ -67,7 +67,7 @@ RESOLVERS: Final[Resolvers] = {
         "setTagColor": page_edit.change(
             page_edit.by_urn(_TYPE),
             "tag.color",
-            page_edit.merging(_ASPECT, *members("colorHex")),
+            page_edit.merge_members(_ASPECT, *members("colorHex")),
             reads={"colorHex": _color},
         ),
     }

@@ -1,7 +1,7 @@
-"""What the input of an edit refers to: what is to be edited, and what its arguments name.
+"""The entities in the input of an edit: the targets, and those that its arguments name.
 
-URNs are read before anything is asked. Whether an entity exists is said only afterwards: what is
-to be edited is then missing (404), and what an argument names makes no sense (400).
+URNs are parsed before any check of rights. Existence is checked only afterwards: a missing target
+gives 404, a missing entity in an argument 400.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class EditTarget(NamedTuple):
     column: str = ""
 
 
-def parsed(argument: str, urn: str, *types: str) -> Entity:
+def parse_entity(argument: str, urn: str, *types: str) -> Entity:
     """The entity of a URN, of one of the types if any are given; raises `Failure` 400."""
     try:
         return calls.entity(urn, *types)
@@ -37,14 +37,14 @@ def parsed(argument: str, urn: str, *types: str) -> Entity:
         raise bad(f"`{argument}`: {error}") from None
 
 
-def all_parsed(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
+def parse_entities(argument: str, urns: Iterable[str], *types: str) -> list[Entity]:
     """The entities of URNs, each once."""
-    return [parsed(argument, urn, *types) for urn in dict.fromkeys(urns)]
+    return [parse_entity(argument, urn, *types) for urn in dict.fromkeys(urns)]
 
 
 def place(input: Input) -> EditTarget:
     """The place that `resourceUrn`, `subResourceType` and `subResource` name together."""
-    entity = parsed("resourceUrn", input["resourceUrn"])
+    entity = parse_entity("resourceUrn", input["resourceUrn"])
     kind, column = input.get("subResourceType"), input.get("subResource")
     if kind is None and column is None:
         return EditTarget(entity)
@@ -56,10 +56,10 @@ def place(input: Input) -> EditTarget:
 
 
 def places(call: Call, input: Input) -> list[EditTarget]:
-    """The place of an edit, or those of its `resources`; each once."""
+    """The target of an edit, or those of its `resources`; each once."""
     if "resources" not in input:
         return [place(input)]
-    resources = bounded(call, "resources", input["resources"])
+    resources = check_count(call, "resources", input["resources"])
     if None in resources:
         raise bad("`resources`: expected an object, got null")
     return list(dict.fromkeys(place(resource) for resource in resources))
@@ -73,7 +73,7 @@ def entities(call: Call, input: Input) -> list[Entity]:
     return [place.entity for place in all_places]
 
 
-def bounded(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
+def check_count(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
     """The items, if there are some and not too many; raises `Failure` 400."""
     most = call.exchange.services.batch_rows
     if not items or len(items) > most:
@@ -81,7 +81,7 @@ def bounded(call: Call, argument: str, items: Sequence[Any]) -> Sequence[Any]:
     return items
 
 
-def check_there(edit: Edit, *entities: Entity) -> None:
+def check_exists(edit: Edit, *entities: Entity) -> None:
     """Raises `Failure` 404 for the first that does not exist."""
     for entity in entities:
         if not _exists(edit, entity):
@@ -92,7 +92,7 @@ def check_places(edit: Edit, places: Sequence[EditTarget]) -> None:
     """Raises `Failure` 404 for an entity, 400 for a column that does not exist."""
     edit.read(place.entity for place in places)
     for place in places:
-        check_there(edit, place.entity)
+        check_exists(edit, place.entity)
         if place.column:
             check_column(edit, place.entity, place.column, "subResource")
 
@@ -103,7 +103,7 @@ def check_column(edit: Edit, dataset: Entity, column: str, argument: str) -> Non
         raise bad(f"`{argument}`: `{dataset.name}` has no column `{column}`")
 
 
-def check_named(edit: Edit, argument: str, *entities: Entity) -> None:
+def check_references(edit: Edit, argument: str, *entities: Entity) -> None:
     """Raises `Failure` 400 for the first entity of an argument that does not exist."""
     for entity in entities:
         if not _exists(edit, entity):
@@ -116,9 +116,9 @@ def check_new(edit: Edit, entity: Entity) -> None:
         raise Failure(409, f"`{entity.name}` already exists")
 
 
-def new(type: str, id: str | None) -> Entity:
-    """The entity that is going to be created; without an id, it gets a random one."""
-    return parsed("id", f"urn:li:{type}:{uuid4() if id is None else id}", type)
+def new_entity(type: str, id: str | None) -> Entity:
+    """An entity to be created; without an id, it gets a random one."""
+    return parse_entity("id", f"urn:li:{type}:{uuid4() if id is None else id}", type)
 
 
 def text(argument: str, value: str) -> str:

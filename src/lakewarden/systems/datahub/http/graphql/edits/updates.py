@@ -1,8 +1,7 @@
-"""The older mutations, one for each type of entities: each part asks for what it would ask alone.
+"""The older mutations, one for each type of entities: each part takes the rights of its own edit.
 
-CHOICE: a part replaces what it is about and nothing beside it, so that columns that are not named
-keep their descriptions and tags.
-SOURCE: DatasetType, ChartType and the other types that can be updated whole.
+CHOICE: a part replaces its own values only, so that columns without an entry keep their
+descriptions and tags. SOURCE: DatasetType, ChartType and the other types that can be updated whole.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql.edits import (
     targets,
 )
 from lakewarden.systems.datahub.http.graphql.edits.labels import TAG
-from lakewarden.systems.datahub.http.graphql.edits.page_edit import shown
+from lakewarden.systems.datahub.http.graphql.edits.page_edit import visible_entity
 from lakewarden.systems.datahub.http.graphql.edits.targets import EditTarget
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.records import Input
@@ -58,7 +57,7 @@ def _deprecation(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
 
 def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
     links_of_input = [
-        (links.checked("url", element["url"]), element.get("description") or "")
+        (links.check_address("url", element["url"]), element.get("description") or "")
         for element in part["elements"]
     ]
     edit.ask("links.edit", entity)
@@ -67,7 +66,9 @@ def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
         members = shapes.members(edit.value(entity, "institutionalMemory"), "elements")
         before = {(member.get("url"), member.get("description")): member for member in members}
         links.put(
-            edit, entity, [before.get(link) or links.new(edit, *link) for link in links_of_input]
+            edit,
+            entity,
+            [before.get(link) or links.new_link(edit, *link) for link in links_of_input],
         )
 
     yield put
@@ -75,11 +76,11 @@ def _links(edit: Edit, entity: Entity, part: Input) -> Iterator[Put]:
 
 def _tags_of(edit: Edit, place: EditTarget, part: Input) -> Iterator[Put]:
     urns = (tag["tag"]["urn"] for tag in part.get("tags") or ())
-    tags = targets.all_parsed("tags", urns, "tag")
+    tags = targets.parse_entities("tags", urns, "tag")
     labels.ask(edit, TAG, place)
     if place.column:
         yield lambda edit: targets.check_column(edit, place.entity, place.column, "fieldPath")
-    yield lambda edit: targets.check_named(edit, "tags", *tags)
+    yield lambda edit: targets.check_references(edit, "tags", *tags)
     yield lambda edit: labels.put(edit, TAG, place, labels.replace, tags)
 
 
@@ -125,28 +126,28 @@ _PARTS: Final[Mapping[str, Callable[[Edit, Entity, Any], Iterator[Put]]]] = {
 }
 
 
-def _updating(type: str) -> Callable[..., Entity | None]:
+def _update_resolver(type: str) -> Callable[..., Entity | None]:
     def update(_: object, info: Info, urn: str, input: Input) -> Entity | None:
-        entity = targets.parsed("urn", urn, type)
+        entity = targets.parse_entity("urn", urn, type)
         _update(info, [(entity, input)])
-        return shown(info.context, entity)
+        return visible_entity(info.context, entity)
 
     return update
 
 
 def _update_many(_: object, info: Info, input: list[Input]) -> list[Entity | None]:
     updates = [
-        (targets.parsed("urn", update["urn"], "dataset"), update["update"])
-        for update in targets.bounded(info.context, "input", input)
+        (targets.parse_entity("urn", update["urn"], "dataset"), update["update"])
+        for update in targets.check_count(info.context, "input", input)
     ]
     _update(info, updates)
-    return [shown(info.context, entity) for entity, _ in updates]
+    return [visible_entity(info.context, entity) for entity, _ in updates]
 
 
 def _update(info: Info, updates: list[tuple[Entity, Input]]) -> None:
     def update(edit: Edit) -> None:
         puts = [put for entity, input in updates for put in _authorized_parts(edit, entity, input)]
-        targets.check_there(edit, *(entity for entity, _ in updates))
+        targets.check_exists(edit, *(entity for entity, _ in updates))
         for put in puts:
             put(edit)
 
@@ -155,12 +156,12 @@ def _update(info: Info, updates: list[tuple[Entity, Input]]) -> None:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "updateChart": _updating("chart"),
-        "updateDashboard": _updating("dashboard"),
-        "updateDataFlow": _updating("dataFlow"),
-        "updateDataJob": _updating("dataJob"),
-        "updateDataset": _updating("dataset"),
+        "updateChart": _update_resolver("chart"),
+        "updateDashboard": _update_resolver("dashboard"),
+        "updateDataFlow": _update_resolver("dataFlow"),
+        "updateDataJob": _update_resolver("dataJob"),
+        "updateDataset": _update_resolver("dataset"),
         "updateDatasets": _update_many,
-        "updateNotebook": _updating("notebook"),
+        "updateNotebook": _update_resolver("notebook"),
     }
 }

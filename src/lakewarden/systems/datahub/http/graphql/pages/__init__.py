@@ -1,1 +1,1 @@
-"""Entities as their pages show them: what their aspects say, read when a field asks for it."""
+"""Entities as their pages show them: their aspects, read on demand."""

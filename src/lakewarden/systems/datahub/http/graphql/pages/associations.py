@@ -1,6 +1,6 @@
-"""What an entity is tied to, where the schema cannot declare it: ownership types, domain, values.
+"""Associations that the schema cannot declare: ownership types, domain, property values.
 
-What the caller is not shown is left out, and so is what holds nothing else.
+Hidden entities are left out, and so are associations without any other content.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from lakewarden.systems.datahub.aspects.rendering import SYSTEM_TYPES
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.references import (
-    at,
-    named,
+    entities_of_urns,
     naming,
+    visible_at,
     visible_of_group,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
@@ -25,28 +25,28 @@ _VALUES: Final = naming(("structuredProperties", "properties", "values"))
 
 
 def _type_urn(owner: Record) -> str | None:
-    """The ownership type: by its URN, or by the older word for one that every DataHub has."""
+    """The ownership type: by its URN, or by the older enum value of a standard type."""
     return owner.text("typeUrn") or _URN_OF_WORD.get(owner.text("type") or "")
 
 
 def _ownership_types(call: Call, entity: Entity) -> list[Entity]:
     owners = aspect(call, entity, "ownership").records("owners")
-    return named(map(_type_urn, owners), frozenset({"ownershipType"}))
+    return entities_of_urns(map(_type_urn, owners), frozenset({"ownershipType"}))
 
 
 def _ownership_type(owner: Record, info: Info) -> Entity | None:
-    types = named((_type_urn(owner),))
+    types = entities_of_urns((_type_urn(owner),))
     visible = visible_of_group(info.context, owner.entity, _ownership_types)
     return types[0] if types and types[0] in visible else None
 
 
 def _domains(call: Call, entity: Entity) -> list[Entity]:
-    """The domains of an entity; of a product, those that its associations name, if any."""
+    """The domains of an entity; for a product, those of its associations, if any."""
     record = aspect(call, entity, "domains")
     urns: list[object] = list(record.texts("domains"))
     if entity.type == "dataProduct":
         urns = [record.get("domain") for record in record.records("domainAssociations")] or urns
-    return named(urns, frozenset({"domain"}))
+    return entities_of_urns(urns, frozenset({"domain"}))
 
 
 def _domain(entity: Entity, info: Info) -> Mapping[str, Any] | None:
@@ -61,13 +61,15 @@ def _domain(entity: Entity, info: Info) -> Mapping[str, Any] | None:
 
 
 def _values(entry: Record, info: Info) -> list[Mapping[str, Any]]:
-    """The values, but the URNs of what the caller is not shown."""
+    """The values without the URNs of hidden entities."""
     visible = visible_of_group(info.context, entry.entity, _VALUES)
-    values = [value for value in entry.listed("values") if isinstance(value, str | int | float)]
-    return [value_shown(value) for value in values if visible.issuperset(named((value,)))]
+    values = [value for value in entry.raw_list("values") if isinstance(value, str | int | float)]
+    return [
+        property_value(value) for value in values if visible.issuperset(entities_of_urns((value,)))
+    ]
 
 
-def value_shown(value: str | float) -> Mapping[str, Any]:
+def property_value(value: str | float) -> Mapping[str, Any]:
     """A value of a structured property."""
     if isinstance(value, str):
         return {"__typename": "StringValue", "stringValue": value}
@@ -75,11 +77,11 @@ def value_shown(value: str | float) -> Mapping[str, Any]:
 
 
 def _steps(path: Record, info: Info) -> list[Mapping[str, Any]]:
-    """The steps of a browse path, but those that stand for what the caller is not shown."""
+    """The steps of a browse path without those of hidden entities."""
     steps: list[Mapping[str, Any]] = []
     for step in path.records("path"):
-        entities = at(info.context, step, ("urn",), frozenset())
-        is_hidden = bool(named((step.get("urn"),))) and not entities
+        entities = visible_at(info.context, step, ("urn",), frozenset())
+        is_hidden = bool(entities_of_urns((step.get("urn"),))) and not entities
         if step.text("id") is not None and not is_hidden:
             steps.append({"name": step.text("id"), "entity": entities[0] if entities else None})
     return steps

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
-from lakewarden.systems.datahub.http.graphql.references import named
+from lakewarden.systems.datahub.http.graphql.references import entities_of_urns
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 RECORDS: Final = {
@@ -28,7 +28,7 @@ RECORDS: Final = {
     "TIME": "TimeType",
     "UNION": "UnionType",
 }
-"""The records that stand for the types of columns in an aspect, by the words of the schema."""
+"""The records of column types in an aspect, by the values of the schema."""
 
 _WORDS: Final = {record: type for type, record in RECORDS.items()}
 
@@ -37,7 +37,7 @@ _RAW: Final = ("rawSchema", "tableSchema", "schema", "documentSchema")
 
 
 def column_type_word(column: Record) -> str | None:
-    """The type: the record that stands in `type.type`, by its name; None: nobody knows."""
+    """The type: the name of the record in `type.type`; None: unknown."""
     outer = column.value.get("type")
     inner = outer.get("type") if isinstance(outer, Mapping) else None
     name = next(iter(inner), "") if isinstance(inner, Mapping) else ""
@@ -45,12 +45,12 @@ def column_type_word(column: Record) -> str | None:
 
 
 def type_of(column: Record, _info: Info) -> str:
-    """The type of a column; STRUCT: nobody knows."""
+    """The type of a column; STRUCT: unknown."""
     return column_type_word(column) or "STRUCT"
 
 
 def _newest(entity: Entity, info: Info, version: int | None = None) -> Record | None:
-    """The columns; of versions before the newest nothing is kept."""
+    """The columns; versions before the newest are not stored."""
     schema = aspect(info.context, entity, "schemaMetadata")
     return schema if schema.value and version in (None, 0) else None
 
@@ -67,9 +67,9 @@ def _platform_schema(schema: Record, _info: Info) -> Mapping[str, Any] | None:
 
 
 def _as_entity(column: Record, _info: Info) -> Entity | None:
-    """The column as an entity, which need not be stored: it is shown where its dataset is."""
+    """The column as an entity, which need not be stored: it is as visible as its dataset."""
     urn = f"urn:li:schemaField:({column.entity.name},{column.text('fieldPath')})"
-    return next(iter(named((urn,))), None)
+    return next(iter(entities_of_urns((urn,))), None)
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -1,6 +1,6 @@
-"""The glossary and data products: names of terms, and how much lies in what.
+"""The glossary and data products: names of terms, and counts of contents.
 
-That is counted by the facts that decide. SOURCE: datahub reference 6.7.
+Counts follow the stored facts. SOURCE: datahub reference 6.7.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 
 def _short_name(term: Entity, _info: Info) -> str:
-    """What stands behind the last dot of a term's name."""
+    """The part of a term's name after the last dot."""
     name = datahub.key_parts(term.name)[0]
     return name.rpartition(".")[2] or name
 
@@ -30,7 +30,7 @@ def _name(properties: Record, info: Info) -> str:
 
 
 def _num_assets(properties: Record, info: Info) -> int:
-    """How many assets a product has, of those that the caller is shown."""
+    """The number of a product's visible assets."""
     call: Call = info.context
     coded = call.state.matrix.snapshot.coded
     id, edges = coded.tree.find(properties.entity), coded.relations.get("asset")

@@ -1,4 +1,4 @@
-"""Where the results of measuring a model are found. SOURCE: records of acryl-datahub 1.7.0.17."""
+"""Links to the evaluation results of a model. SOURCE: records of acryl-datahub 1.7.0.17."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is next to an entity in its lineage, and which columns are made of which.
+"""The neighbours of an entity in its lineage, and lineage of columns.
 
-Nothing is told of an end that the caller is not shown.
+Hidden ends are left out.
 """
 
 from __future__ import annotations
@@ -23,40 +23,49 @@ from lakewarden.systems.datahub.http.graphql.aspect_record import Record, aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.entities import is_known
 from lakewarden.systems.datahub.http.graphql.paging import page
-from lakewarden.systems.datahub.http.graphql.references import named
+from lakewarden.systems.datahub.http.graphql.references import entities_of_urns
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.searching import search_session
-from lakewarden.systems.datahub.search.lineage import Period, changed, is_by_hand, made
+from lakewarden.systems.datahub.search.lineage import (
+    Period,
+    changed_stamp,
+    created_stamp,
+    is_by_hand,
+)
 from lakewarden.systems.datahub.search.neighbours import Neighbours, Step
 
 Shown = dict[str, Any]
 
 
 def lineage(entity: Entity, info: Info, input: Mapping[str, Any]) -> Shown:
-    """What an entity is made of, or what is made of it."""
+    """The upstream or downstream neighbours of an entity."""
     call: Call = info.context
     call.start_list()
     period = Period(input.get("startTimeMillis"), input.get("endTimeMillis"))
-    near = [step for step in _neighbours(call, entity, input["direction"]) if period.has(step.said)]
-    stored = near
+    neighbours = [
+        step
+        for step in _neighbours(call, entity, input["direction"])
+        if period.has(step.properties)
+    ]
+    stored = neighbours
     if not input.get("includeGhostEntities"):
-        stored = [step for step in near if is_there(call.state, step.other)]
+        stored = [step for step in neighbours if is_there(call.state, step.other)]
     most = call.exchange.services.page_rows
     count = input.get("count")
     paging = input if count is None else {**input, "count": min(count, most)}
     steps, numbers = page(stored, paging, most)
-    call.together(step.other for step in steps)
+    call.add_group(step.other for step in steps)
     visible = _visible(call, steps)
-    call.end_list(looked_at=1 + len(near), shown=len(steps))
+    call.end_list(looked_at=1 + len(neighbours), shown=len(steps))
     return {
         **numbers,
-        "filtered": len(near) - len(stored),
+        "filtered": len(neighbours) - len(stored),
         "relationships": [_relationship(entity, step, visible) for step in steps],
     }
 
 
 def is_there(state: RealmState, entity: Entity) -> bool:
-    """Whether an entity is stored, and not deleted softly; a column is as its dataset is."""
+    """Whether an entity is stored, and not softly deleted; for a column, whether its dataset is."""
     coded = state.matrix.snapshot.coded
     id = coded.tree.find(entity)
     if id is not None and coded.attributes.get(id, {}).get(REMOVED):
@@ -90,37 +99,40 @@ def _neighbours(call: Call, entity: Entity, direction: str) -> list[Step]:
 
 
 def _visible(call: Call, steps: Iterable[Step]) -> Collection[Entity]:
-    """Of who made the edges and by which queries, what the caller is shown."""
+    """The visible ones of the users and queries that created the edges."""
     urns = [
         urn
         for step in steps
         for urn in (
-            made(step.said)[1],
-            changed(step.said)[1],
-            without_avro_type(step.said.get("query")),
+            created_stamp(step.properties)[1],
+            changed_stamp(step.properties)[1],
+            without_avro_type(step.properties.get("query")),
         )
     ]
-    return frozenset(authorization.visible(call, named(urns)))
+    return frozenset(authorization.visible(call, entities_of_urns(urns)))
 
 
 def _relationship(entity: Entity, step: Step, visible: Collection[Entity]) -> Shown:
-    (made_on, maker), (changed_on, changer) = made(step.said), changed(step.said)
-    by = _visible_columns(without_avro_type(step.said.get("query")), visible)
+    (made_on, maker), (changed_on, changer) = (
+        created_stamp(step.properties),
+        changed_stamp(step.properties),
+    )
+    by = _visible_entity(without_avro_type(step.properties.get("query")), visible)
     path = [entity, step.other] if by is None else [entity, by, step.other]
     return {
         "type": step.type,
         "entity": step.other,
         "degree": 1,
         "createdOn": made_on,
-        "createdActor": _visible_columns(maker, visible),
+        "createdActor": _visible_entity(maker, visible),
         "updatedOn": changed_on,
-        "updatedActor": _visible_columns(changer, visible),
-        "isManual": is_by_hand(step.said),
+        "updatedActor": _visible_entity(changer, visible),
+        "isManual": is_by_hand(step.properties),
         "paths": [{"path": path}],
     }
 
 
-def _visible_columns(urn: object, visible: Collection[Entity]) -> Entity | None:
+def _visible_entity(urn: object, visible: Collection[Entity]) -> Entity | None:
     entity, problem = target(urn, frozenset()) if isinstance(urn, str) else (None, "none")
     return entity if not problem and entity in visible else None
 
@@ -129,13 +141,13 @@ _ENDS: Final = ("upstreams", "downstreams")
 _COLUMNS: Final = frozenset({edges.COLUMN})
 
 
-def _of_dataset(entity: Entity, info: Info) -> list[Shown] | None:
+def _fine_grained_lineage(entity: Entity, info: Info) -> list[Shown] | None:
     record = aspect(info.context, entity, "upstreamLineage")
     return _fine_grained(record, info) if record.value else None
 
 
 def _fine_grained(record: Record, info: Info) -> list[Shown]:
-    """The columns at both ends; nothing where the caller is shown none at one of them."""
+    """The columns at both ends; empty where all columns of one end are hidden."""
     shown = []
     for lineage_entry in record.records("fineGrainedLineages"):
         ends = {key: _refs(info.context, lineage_entry, key) for key in _ENDS}
@@ -150,12 +162,12 @@ def _fine_grained(record: Record, info: Info) -> list[Shown]:
 
 
 def _refs(call: Call, edge: Record, key: str) -> list[Shown]:
-    columns = references.at(call, edge, (key,), _COLUMNS)
+    columns = references.visible_at(call, edge, (key,), _COLUMNS)
     return [{"urn": column.name, "path": datahub.key_parts(column.name)[-1]} for column in columns]
 
 
 RESOLVERS: Final[Resolvers] = {
-    "Dataset": {"fineGrainedLineages": _of_dataset},
-    "SemanticModel": {"fineGrainedLineages": _of_dataset},
+    "Dataset": {"fineGrainedLineages": _fine_grained_lineage},
+    "SemanticModel": {"fineGrainedLineages": _fine_grained_lineage},
     "DataJobInputOutput": {"fineGrainedLineages": _fine_grained},
 }

@@ -1,6 +1,6 @@
 """Lists that need no full text: domains, the top of the glossary, queries.
 
-Each shows what view authorization shows, in order of the URNs, and says how many there are.
+Each has the entities that view authorization allows, in order of the URNs, and their total.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ def _visible(call: Call, ids: BitMap) -> list[Entity]:
 
 
 def _page(call: Call, entities: Sequence[Entity], input: Input, key: str) -> Mapping[str, Any]:
-    shown, numbers = page(entities, input, call.exchange.services.page_rows)
-    call.together(shown)
-    return {**numbers, key: shown}
+    page_entities, numbers = page(entities, input, call.exchange.services.page_rows)
+    call.add_group(page_entities)
+    return {**numbers, key: page_entities}
 
 
 def _matching(call: Call, entities: list[Entity], query: str | None) -> list[Entity]:
-    """Those that the words of the query stand in; the query is no full text search."""
+    """The entities with the words of the query, which is no full text search."""
     if (query or "*").strip() in ("", "*"):
         return entities
-    call.together(entities)
+    call.add_group(entities)
     return [entity for entity in entities if contains_words(query, *_texts(call, entity))]
 
 
@@ -52,8 +52,8 @@ def _texts(call: Call, entity: Entity) -> Iterator[str]:
     yield properties.record_or_empty("statement").text("value") or ""
 
 
-def _tops(call: Call, type: str) -> BitMap:
-    """The ids of those that lie in nothing."""
+def _root_ids(call: Call, type: str) -> BitMap:
+    """The ids of the entities without a parent."""
     snapshot = call.state.matrix.snapshot
     parents = snapshot.coded.tree.parents
     return BitMap(id for id in snapshot.of_type(type) if parents[id] < 0)
@@ -63,22 +63,22 @@ def _domains(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     call: Call = info.context
     parent = input.get("parentDomain")
     within = None if parent is None else calls.entity(parent, "domain")
-    ids = _tops(call, "domain") if within is None else _below(call, within)
+    ids = _root_ids(call, "domain") if within is None else _child_ids(call, within)
     domains = _matching(call, _visible(call, ids), input.get("query"))
     return _page(call, domains, input, "domains")
 
 
-def _below(call: Call, domain: Entity) -> BitMap:
+def _child_ids(call: Call, domain: Entity) -> BitMap:
     snapshot = call.state.matrix.snapshot
     id = snapshot.coded.tree.find(domain)
     below = BitMap() if id is None else children(snapshot, id)
     return below & snapshot.of_type("domain") if authorization.visible(call, [domain]) else BitMap()
 
 
-def _top(type: str, key: str) -> Field:
+def _roots_resolver(type: str, key: str) -> Field:
     def resolve(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         call: Call = info.context
-        return _page(call, _visible(call, _tops(call, type)), input, key)
+        return _page(call, _visible(call, _root_ids(call, type)), input, key)
 
     return resolve
 
@@ -91,7 +91,7 @@ def _queries(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         ids &= _query_ids(call, calls.entity(dataset, "dataset"))
     queries = _matching(call, _visible(call, ids), input.get("query"))
     if source is not None:
-        call.together(queries)
+        call.add_group(queries)
         queries = [query for query in queries if _source(call, query) == source]
     return _page(call, queries, input, "queries")
 
@@ -113,8 +113,8 @@ def _source(call: Call, query: Entity) -> str:
 RESOLVERS: Final[Resolvers] = {
     "Query": {
         "listDomains": _domains,
-        "getRootGlossaryNodes": _top("glossaryNode", "nodes"),
-        "getRootGlossaryTerms": _top("glossaryTerm", "terms"),
+        "getRootGlossaryNodes": _roots_resolver("glossaryNode", "nodes"),
+        "getRootGlossaryTerms": _roots_resolver("glossaryTerm", "terms"),
         "listQueries": _queries,
     },
 }

@@ -9,7 +9,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.results import scrolled
+from lakewarden.systems.datahub.http.graphql.search.results import scroll_page
 from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 
@@ -23,7 +23,7 @@ def _metrics_of(edge: str) -> Field:
             ids = Neighbours(search.texts()).sources(entity, [edge])
             ids &= search.index.of_type("metric")
             urns = [search.index.tree.entity(id).name for id in ids]
-        return scrolled(info, {**input, "types": ["METRIC"]}, among=urns)
+        return scroll_page(info, {**input, "types": ["METRIC"]}, among=urns)
 
     return resolve
 

@@ -1,7 +1,6 @@
-"""Where an entity is found: its platform, what it lies in, and what lies above that.
+"""The placement of an entity: its platform, its parent, and all ancestors.
 
-What lies above an entity is told by the facts that decide, whoever stated them. Of what lies
-above, the caller is shown what it may view; the rest is left out.
+The stored facts define the ancestors, whoever stated them. Hidden ancestors are left out.
 """
 
 from __future__ import annotations
@@ -12,10 +11,16 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.relations import RelationRow
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.facts import Placed, stored
+from lakewarden.systems.datahub.aspects.facts import Placement, stored_facts
 from lakewarden.systems.datahub.http.graphql.aspect_record import aspect
 from lakewarden.systems.datahub.http.graphql.call import Call
-from lakewarden.systems.datahub.http.graphql.references import Naming, first, follow, named, naming
+from lakewarden.systems.datahub.http.graphql.references import (
+    Naming,
+    entities_of_urns,
+    first_visible,
+    follow,
+    naming,
+)
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Fields, Info
 
 _SPELLED: Final = frozenset(
@@ -36,16 +41,18 @@ _ABOVE: Final = {"domain": "domainProperties", "glossaryNode": "glossaryNodeInfo
 
 
 def _platforms(call: Call, entity: Entity) -> list[Entity]:
-    """The platform that the URN spells, or else the one that the aspect names."""
+    """The platform in the URN, or else the one that the aspect names."""
     if entity.type in _SPELLED:
-        return named(datahub.key_parts(entity.name)[:1], _PLATFORM)
+        return entities_of_urns(datahub.key_parts(entity.name)[:1], _PLATFORM)
     if entity.type in _TOOLS:
-        return named([f"urn:li:dataPlatform:{datahub.key_parts(entity.name)[0]}"], _PLATFORM)
-    return named([aspect(call, entity, _INSTANCE).get("platform")], _PLATFORM)
+        return entities_of_urns(
+            [f"urn:li:dataPlatform:{datahub.key_parts(entity.name)[0]}"], _PLATFORM
+        )
+    return entities_of_urns([aspect(call, entity, _INSTANCE).get("platform")], _PLATFORM)
 
 
 def _ancestors(stated_by: str) -> Naming:
-    """What an entity lies in, the nearest first, by the aspect that states it."""
+    """The ancestors of an entity, the nearest first, by the aspect that states them."""
 
     def name(call: Call, entity: Entity) -> list[Entity]:
         ancestors: dict[Entity, None] = {}
@@ -59,22 +66,22 @@ def _ancestors(stated_by: str) -> Naming:
 
 
 def _parent(call: Call, entity: Entity, stated_by: str) -> Entity | None:
-    for fact in stored(entity, stated_by, call.state.matrix.snapshot):
+    for fact in stored_facts(entity, stated_by, call.state.matrix.snapshot):
         match fact:
-            case Placed(_, parent):
+            case Placement(_, parent):
                 return parent
             case RelationRow(_, _, target):
                 return target
     return None
 
 
-def _first(naming: Naming) -> Field:
-    """A field that shows the first entity that is named; null where the caller is not shown it."""
-    return lambda entity, info: first(info.context, entity, naming)
+def _entity_resolver(naming: Naming) -> Field:
+    """A field that shows the first entity that is named; null where it is hidden."""
+    return lambda entity, info: first_visible(info.context, entity, naming)
 
 
-def _all(naming: Naming, key: str) -> Field:
-    """A field that shows everything above, and how much that is."""
+def _entities_resolver(naming: Naming, key: str) -> Field:
+    """A field that shows all ancestors, and their number."""
 
     def resolve(entity: Entity, info: Info) -> Mapping[str, Any]:
         shown = follow(info.context, entity, naming)
@@ -96,11 +103,13 @@ def _containers(call: Call, entity: Entity) -> Iterator[Entity]:
 
 
 SHARED: Final[Fields] = {
-    "container": _first(_containers),
-    "dataPlatformInstance": _first(naming((_INSTANCE, "instance"), frozenset({_INSTANCE}))),
-    "logicalParent": _first(naming(("logicalParent", "parent", "destinationUrn"))),
-    "parentContainers": _all(_ancestors("container"), "containers"),
-    "parentDomains": _all(_ancestors("domainProperties"), "domains"),
-    "parentNodes": _all(_nodes, "nodes"),
-    "platform": _first(_platforms),
+    "container": _entity_resolver(_containers),
+    "dataPlatformInstance": _entity_resolver(
+        naming((_INSTANCE, "instance"), frozenset({_INSTANCE}))
+    ),
+    "logicalParent": _entity_resolver(naming(("logicalParent", "parent", "destinationUrn"))),
+    "parentContainers": _entities_resolver(_ancestors("container"), "containers"),
+    "parentDomains": _entities_resolver(_ancestors("domainProperties"), "domains"),
+    "parentNodes": _entities_resolver(_nodes, "nodes"),
+    "platform": _entity_resolver(_platforms),
 }

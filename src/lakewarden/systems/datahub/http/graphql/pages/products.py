@@ -1,4 +1,4 @@
-"""The data products that entities are in, and the older paths by which entities are found."""
+"""The data products of entities, and the older browse paths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _associations(call: Call, entity: Entity) -> list[Mapping[str, Any]]:
     products = [
         tree.entity(id) for ends in edges.incoming(call, entity, _CONTAINS) for id in ends.ids
     ]
-    call.together(products)
+    call.add_group(products)
     call.end_list(looked_at=1 + len(products), shown=len(products))
     return [
         {"dataProduct": product, "isOutputPort": _is_output_port(call, product, entity)}

@@ -14,25 +14,25 @@ from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.resolving import Field, Info, Resolvers
 
 
-def shown(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
-    """The entities as far as they are there and the caller is shown them; else null."""
+def visible_or_null(call: Call, entities: Sequence[Entity]) -> list[Entity | None]:
+    """The entities that exist and are visible to the caller; null for the others."""
     visible = set(authorization.visible(call, entities))
     result = [
         entity if entity in visible and is_known(call.state, entity) else None
         for entity in entities
     ]
-    call.together(entity for entity in result if entity is not None)
+    call.add_group(entity for entity in result if entity is not None)
     return result
 
 
 def by_urn(types: Iterable[str], operation: str | None) -> Field:
-    """A field that shows an entity; to those who may do the operation, if there is one."""
+    """A field that shows an entity; `operation`, if given, decides who sees it."""
 
     def look_up(_: object, info: Info, urn: str) -> Entity | None:
         call: Call = info.context
         entity = calls.entity(urn, *types)
         if operation is None:
-            return shown(call, [entity])[0]
+            return visible_or_null(call, [entity])[0]
         authorization.allow(call, operation)
         return entity if is_known(call.state, entity) else None
 
@@ -49,11 +49,11 @@ def _entities(
     most = call.exchange.services.page_rows
     if len(urns) > most:
         raise bad(f"expected at most {most} `urns`")
-    return shown(call, [calls.entity(urn) for urn in urns])
+    return visible_or_null(call, [calls.entity(urn) for urn in urns])
 
 
 def _exists(_: object, info: Info, urn: str) -> bool:
-    return shown(info.context, [calls.entity(urn)])[0] is not None
+    return visible_or_null(info.context, [calls.entity(urn)])[0] is not None
 
 
 RESOLVERS: Final[Resolvers] = {"Query": {"entities": _entities, "entityExists": _exists}}

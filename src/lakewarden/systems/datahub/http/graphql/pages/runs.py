@@ -1,4 +1,4 @@
-"""Runs: of what, of tasks and pipelines and on datasets, and what came of them.
+"""Runs: of tasks and pipelines and on datasets, and their results.
 
 SOURCE: datahub-project/datahub, its resolvers of runs; records of acryl-datahub 1.7.0.17.
 """
@@ -27,11 +27,13 @@ _READING: Final = ("Consumes", "DataProcessInstanceConsumes")
 _WRITING: Final = ("Produces", "DataProcessInstanceProduces")
 
 
-def _of_task(task: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
+def _task_runs(task: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
     return _runs(info.context, task, _OF, arguments)
 
 
-def _of_dataset(dataset: Entity, info: Info, direction: str, **arguments: Any) -> Mapping[str, Any]:
+def _dataset_runs(
+    dataset: Entity, info: Info, direction: str, **arguments: Any
+) -> Mapping[str, Any]:
     types = _WRITING if direction == "INCOMING" else _READING
     return _runs(info.context, dataset, types, arguments)
 
@@ -39,7 +41,7 @@ def _of_dataset(dataset: Entity, info: Info, direction: str, **arguments: Any) -
 def _runs(
     call: Call, entity: Entity, types: Iterable[str], arguments: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The runs that edges of the types lead from, the newest first."""
+    """The runs at the sources of edges of the types, the newest first."""
     call.start_list()
     with search_session(call.exchange, view_authorization.hits) as search:
         ids = Neighbours(search.texts()).sources(entity, types)
@@ -52,10 +54,10 @@ def _runs(
         properties = aspect(call, run, "dataProcessInstanceProperties")
         return -(properties.record_or_empty("created").number("time") or 0), run.name
 
-    shown, numbers = page(sorted(runs, key=newest), arguments, call.exchange.services.page_rows)
-    call.together(shown)
-    call.end_list(looked_at=1 + len(runs), shown=len(shown))
-    return {**numbers, "runs": shown}
+    page_runs, numbers = page(sorted(runs, key=newest), arguments, call.exchange.services.page_rows)
+    call.add_group(page_runs)
+    call.end_list(looked_at=1 + len(runs), shown=len(page_runs))
+    return {**numbers, "runs": page_runs}
 
 
 def _state(run: Entity, info: Info, **arguments: Any) -> list[Record] | None:
@@ -67,8 +69,8 @@ def _state(run: Entity, info: Info, **arguments: Any) -> list[Record] | None:
 
 
 RESOLVERS: Final[Resolvers] = {
-    "DataJob": {"runs": _of_task},
-    "DataFlow": {"runs": _of_task},
-    "Dataset": {"runs": _of_dataset},
+    "DataJob": {"runs": _task_runs},
+    "DataFlow": {"runs": _task_runs},
+    "Dataset": {"runs": _dataset_runs},
     "DataProcessInstance": {"state": _state},
 }

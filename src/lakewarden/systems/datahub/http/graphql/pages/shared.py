@@ -1,7 +1,7 @@
-"""What means the same on every type of entities: a field of this name is resolved here.
+"""Fields with the same meaning on every type of entities.
 
-A type has those of these fields that the schema gives it. One that resolves such a field
-otherwise does so in its own module.
+A type has those of these fields that the schema gives it. A type with another resolver for such a
+field has it in its own module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stored aspects, for those who may read the entity by the other APIs; and since when."""
+"""Stored aspects, for callers who may read the entity by the other APIs; and the last run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_RUN: Final = "no-run-id-provided"
 
 
 def _last_ingested(entity: Entity, info: Info) -> int | None:
-    """When a run of an ingestion saw one of its aspects last."""
+    """When an ingestion run last observed one of its aspects."""
     call: Call = info.context
     systems = [aspect.system for aspect in call.aspects([entity]).get(entity, {}).values()]
     times = [
@@ -33,7 +33,7 @@ def _raw(
     entity: Entity, info: Info, input: Mapping[str, Any] | None = None
 ) -> list[Mapping[str, Any]] | None:
     call: Call = info.context
-    if not entity_privileges.holds(call, "entity.read", entity):
+    if not entity_privileges.has_privilege(call, "entity.read", entity):
         return None
     options = input or {}
     if options.get("autoRenderOnly"):

@@ -1,4 +1,4 @@
-"""Versions of assets, and the sets that they are in."""
+"""Versions of assets, and their version sets."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import type_word
-from lakewarden.systems.datahub.http.graphql.references import at, naming
+from lakewarden.systems.datahub.http.graphql.references import naming, visible_at
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.results import searched
+from lakewarden.systems.datahub.http.graphql.search.results import search_page
 from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
 
@@ -21,7 +21,7 @@ _LATEST: Final = naming(("versionSetProperties", "latest"))
 
 
 def _is_latest(version: Record, info: Info) -> bool:
-    sets = at(info.context, version, ("versionSet",), _SETS)
+    sets = visible_at(info.context, version, ("versionSet",), _SETS)
     return any(version.entity in _LATEST(info.context, version_set) for version_set in sets)
 
 
@@ -31,7 +31,7 @@ def _search(of: Entity, info: Info, input: Mapping[str, Any]) -> Mapping[str, An
         ids = Neighbours(search.texts()).sources(of, ["VersionOf"]) & search.index.tree.stored
         versions = [search.index.tree.entity(id) for id in ids]
     types = input.get("types") or sorted({type_word(version, info) for version in versions})
-    return searched(info, input, types, among=[version.name for version in versions])
+    return search_page(info, input, types, among=[version.name for version in versions])
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -1,4 +1,4 @@
-"""The entities of the platform itself, and what is said of assets beside their pages."""
+"""The entities of the platform itself, and records about assets beside their pages."""
 
 from __future__ import annotations
 

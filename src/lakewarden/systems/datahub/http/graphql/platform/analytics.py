@@ -1,7 +1,7 @@
-"""Analytics: how much there is of what, counted from what is stored.
+"""Analytics: counts over the stored entities.
 
-Who may see them sees numbers about everything, also of what its view policies hide.
-SOURCE: datahub reference 1.1; datahub-project/datahub:…/analytics/resolver.
+A caller who may see them sees numbers about all entities, also about hidden ones. SOURCE: datahub
+reference 1.1; datahub-project/datahub:…/analytics/resolver.
 """
 
 from __future__ import annotations

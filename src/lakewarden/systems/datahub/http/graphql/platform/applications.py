@@ -22,13 +22,13 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     AspectWrite,
     Kind,
+    check_limit,
     creation,
     deletion,
-    limited,
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.records import Input, Member
-from lakewarden.systems.datahub.http.graphql.references import at
+from lakewarden.systems.datahub.http.graphql.references import visible_at
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
 from lakewarden.systems.datahub.http.searching import search_session
 from lakewarden.systems.datahub.search.neighbours import Neighbours
@@ -52,10 +52,12 @@ _KIND: Final = Kind(
     audited_as="application",
     about=Entity(_TYPE, ""),
 )
-"""The right to manage applications is asked about their type."""
+"""The right to manage applications is checked for their type."""
 
 
-def _asks_creation(_: AspectChanges, application: Entity, input: Input) -> list[Requirement]:
+def _creation_requirements(
+    _: AspectChanges, application: Entity, input: Input
+) -> list[Requirement]:
     of_domain = (
         [Requirement("domain.edit", application)] if input.get("domainUrn") is not None else []
     )
@@ -65,22 +67,22 @@ def _asks_creation(_: AspectChanges, application: Entity, input: Input) -> list[
 def _put_domain(changes: AspectChanges, application: Entity, input: Input) -> None:
     domain = input.get("domainUrn")
     if domain is not None:
-        changes.check_there(domain)
+        changes.check_exists(domain)
         changes.put(application, "domains", {"domains": [domain.name]})
 
 
 def _resources(call: Call, input: Input) -> list[Entity]:
     named = dict.fromkeys(calls.entity(urn) for urn in input["resourceUrns"])
-    assets = limited(call, list(named), "resourceUrns")
+    assets = check_limit(call, list(named), "resourceUrns")
     if not assets:
         raise bad("expected `resourceUrns`: the assets that are meant")
     return assets
 
 
 def _set(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> None:
-    """Adds an application to assets; without one, they belong to no application any more."""
+    """Adds an application to assets; without one, removes them from their applications."""
     application = input.get(_URN)
-    changes.check_there(*assets, *(() if application is None else (application,)))
+    changes.check_exists(*assets, *(() if application is None else (application,)))
     for asset in assets:
         before = shapes.texts(changes.value(asset, _ON_ASSETS).get("applications"))
         urns = [] if application is None else list(dict.fromkeys([*before, application.name]))
@@ -88,19 +90,19 @@ def _set(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> None
 
 
 def _unset(changes: AspectChanges, assets: Sequence[Entity], input: Input) -> None:
-    changes.check_there(*assets)
+    changes.check_exists(*assets)
     for asset in assets:
         before = shapes.texts(changes.value(asset, _ON_ASSETS).get("applications"))
         urns = [urn for urn in before if urn != input[_URN].name]
         changes.merge(asset, _ON_ASSETS, applications=urns)
 
 
-def _asks(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Requirement]:
+def _requirements(_: AspectChanges, assets: Sequence[Entity], __: Input) -> list[Requirement]:
     return [Requirement("applications.edit", asset) for asset in assets]
 
 
 def _assets(properties: Record, info: Info) -> int:
-    """How many assets belong to an application, of those that the caller is shown."""
+    """The number of an application's visible assets."""
     call: Call = info.context
     with search_session(call.exchange, view_authorization.hits) as session:
         ids = Neighbours(session.texts()).sources(properties.entity, [BELONGING])
@@ -108,25 +110,32 @@ def _assets(properties: Record, info: Info) -> int:
     return len(authorization.visible_ids(call, ids))
 
 
-def _of_asset(asset: Entity, info: Info) -> list[Mapping[str, Any]]:
-    shown = at(info.context, aspect(info.context, asset, _ON_ASSETS), (_ON_ASSETS,), _TYPES)
+def _asset_application(asset: Entity, info: Info) -> list[Mapping[str, Any]]:
+    shown = visible_at(info.context, aspect(info.context, asset, _ON_ASSETS), (_ON_ASSETS,), _TYPES)
     return [{"application": application, "associatedUrn": asset.name} for application in shown]
 
 
 def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:
-    return next(iter(_of_asset(asset, info)), None)
+    return next(iter(_asset_application(asset, info)), None)
 
 
-SHARED: Final[Fields] = {"application": _first, "applications": _of_asset}
+SHARED: Final[Fields] = {"application": _first, "applications": _asset_application}
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createApplication": creation(
-            _KIND, _asks_creation, then=_put_domain, reads={"domainUrn": reference("domain")}
+            _KIND,
+            _creation_requirements,
+            then=_put_domain,
+            reads={"domainUrn": reference("domain")},
         ),
         "deleteApplication": deletion(_KIND, _MANAGE),
-        "batchSetApplication": AspectWrite(_resources, _asks, _set, {_URN: reference(_TYPE)}),
-        "batchUnsetApplication": AspectWrite(_resources, _asks, _unset, {_URN: reference(_TYPE)}),
+        "batchSetApplication": AspectWrite(
+            _resources, _requirements, _set, {_URN: reference(_TYPE)}
+        ),
+        "batchUnsetApplication": AspectWrite(
+            _resources, _requirements, _unset, {_URN: reference(_TYPE)}
+        ),
     },
     "ApplicationProperties": {"numAssets": _assets},
 }

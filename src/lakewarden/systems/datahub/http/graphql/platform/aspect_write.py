@@ -1,8 +1,8 @@
-"""Mutations of the platform as rows of a table: what each is about, asks and writes.
+"""Mutations of the platform as rows of a table: the entities, requirements and writes of each.
 
-Every row is run in one order. Its arguments are read (400); what it asks is asked on the newest
-state (403); the entities must be there, or not yet (404, 409); then aspects are written, all in
-one transaction. What the mutation returns is said by the schema.
+Every row is run in one order. Its arguments are read (400); its requirements are checked on the
+newest state (403); the entities must exist, or not yet (404, 409); then aspects are written, all in
+one transaction. The schema defines what the mutation returns.
 
     "createTest": creation(TEST, "test.manage")
 """
@@ -23,7 +23,12 @@ from lakewarden.systems.datahub.http.graphql import call as calls
 from lakewarden.systems.datahub.http.graphql.authorization import Requirement
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import Failure, bad, missing
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, created, provided
+from lakewarden.systems.datahub.http.graphql.records import (
+    Input,
+    Member,
+    new_record,
+    provided_members,
+)
 from lakewarden.systems.datahub.http.graphql.resolving import Info
 from lakewarden.systems.datahub.settings import DataHubSettings
 from lakewarden.systems.datahub.use_cases import aspects
@@ -52,22 +57,22 @@ class AspectChanges:
 
     @property
     def stamp(self) -> Value:
-        """Who writes, and when."""
+        """The audit stamp: who writes, and when."""
         return {"time": self.now_ms, "actor": self.call.actor.name}
 
-    def is_there(self, entity: Entity) -> bool:
+    def is_stored(self, entity: Entity) -> bool:
         """Whether the entity is stored."""
         return aspects.is_there(entity, self.transaction.realm(self.realm).matrix.snapshot)
 
-    def check_there(self, *entities: Entity) -> None:
+    def check_exists(self, *entities: Entity) -> None:
         """Raises `Failure` 404 for the first entity that is not stored."""
         for entity in entities:
-            if not self.is_there(entity):
+            if not self.is_stored(entity):
                 raise missing(entity.name)
 
     def check_new(self, entity: Entity) -> None:
         """Raises `Failure` 409 where the entity is stored already."""
-        if self.is_there(entity):
+        if self.is_stored(entity):
             raise Failure(409, f"`{entity.name}` exists already")
 
     def value(self, entity: Entity, aspect: str) -> Value:
@@ -77,14 +82,14 @@ class AspectChanges:
         return {} if stored is None else dict(stored.value)
 
     def put(self, entity: Entity, aspect: str, value: Value | None) -> None:
-        """Writes an aspect, or deletes it with None; raises `NotAllowed` for what it gives beside.
+        """Writes an aspect, or deletes it with None; raises `NotAllowed` for what it grants.
 
-        The right to the mutation was asked before; this asks for rights of the aspect's own.
+        The right to the mutation is checked before; this checks the aspect's own rights.
         """
         switches = Switches(rest=self.call.exchange.services.of(DataHubSettings).policies)
         guard = Guard(self.transaction, self.realm, entity, switches)
         guard.check_credential()
-        is_there = self.is_there(entity)
+        is_there = self.is_stored(entity)
         guard.check(aspect, self.value(entity, aspect) or None, value, is_there=is_there)
         self.write(Write(entity, aspect, value))
 
@@ -93,7 +98,7 @@ class AspectChanges:
         self.put(entity, aspect, {**self.value(entity, aspect), **members})
 
     def write(self, *writes: Write) -> None:
-        """Writes aspects whose own rights need not be asked: the mutation's right covers them."""
+        """Writes aspects without a check of their own rights: the mutation's right covers them."""
         aspects.write(self.transaction, self.realm, writes, self.call.actor.name)
 
     def drop(self, entity: Entity) -> None:
@@ -103,13 +108,13 @@ class AspectChanges:
 
 
 Read = Callable[[Call, str, Input], Any]
-"""Reads an argument that is given, before anything is asked; raises `Failure` 400."""
+"""Reads a given argument, before any check of rights; raises `Failure` 400."""
 
 Entities = Callable[[Call, Input], Sequence[Entity]]
 """Reads what a mutation is about, the first being what it returns; raises `Failure` 400."""
 
 Required = Callable[[AspectChanges, Entity, Input], Sequence[Requirement]]
-"""What a mutation asks of an entity, where that depends on what is stored."""
+"""The requirements of a mutation, where they depend on the stored state."""
 
 Change = Callable[[AspectChanges, Entity, Input], None]
 """Writes aspects; `input` has the mutation's arguments and the members of its `input`."""
@@ -128,7 +133,7 @@ class AspectWrite:
     """
 
     entities: Entities
-    asks: Callable[[AspectChanges, Sequence[Entity], Input], Sequence[Requirement]]
+    requirements_of: Callable[[AspectChanges, Sequence[Entity], Input], Sequence[Requirement]]
     write: Callable[[AspectChanges, Sequence[Entity], Input], None]
     reads: Mapping[str, Read] = field(default_factory=dict)
     audited_as: str = ""
@@ -144,7 +149,9 @@ class AspectWrite:
                 input[argument] = read(call, argument, input)
         authorization.write_all(
             call,
-            lambda transaction: self.asks(AspectChanges(call, transaction), entities, input),
+            lambda transaction: self.requirements_of(
+                AspectChanges(call, transaction), entities, input
+            ),
             lambda transaction: self.write(AspectChanges(call, transaction), entities, input),
             {self.audited_as: entities[0].name} if self.audited_as else None,
         )
@@ -184,7 +191,7 @@ def mutation(
     audited_as: str = "",
     answer: Callable[[Entity, Info], object] | None = None,
 ) -> AspectWrite:
-    """A mutation of one entity; an operation is asked about `about`, None: the entity itself."""
+    """A mutation of one entity; its operation is checked for `about`, None: the entity itself."""
 
     def requirements(
         changes: AspectChanges, entities: Sequence[Entity], input: Input
@@ -213,14 +220,14 @@ def creation(
     reads: Mapping[str, Read] | None = None,
     audited_as: str = "",
 ) -> AspectWrite:
-    """An entity is created; `id` gives the last part of its URN, with None it is random.
+    """Creates an entity; `id` gives the last part of its URN, with None it is random.
 
-    `then` writes what is stored beside the record.
+    `then` writes data beside the record.
     """
 
     def create(changes: AspectChanges, entity: Entity, input: Input) -> None:
         changes.check_new(entity)
-        value = {**created(kind.record, input), **dict.fromkeys(kind.stamps, changes.stamp)}
+        value = {**new_record(kind.record, input), **dict.fromkeys(kind.stamps, changes.stamp)}
         if extend is not None:
             extend(changes, entity, value, input)
         changes.put(entity, kind.aspect, value)
@@ -228,7 +235,7 @@ def creation(
             then(changes, entity, input)
 
     return mutation(
-        lambda _, input: [new(kind.type, id(input))],
+        lambda _, input: [new_entity(kind.type, id(input))],
         required,
         create,
         about=kind.about,
@@ -246,12 +253,16 @@ def change(
     of: str = "urn",
     reads: Mapping[str, Read] | None = None,
 ) -> AspectWrite:
-    """Members of an entity's record are changed, the others stay; `then` as in `creation`."""
+    """Changes members of an entity's record, the others stay; `then` as in `creation`."""
 
     def write(changes: AspectChanges, entity: Entity, input: Input) -> None:
-        changes.check_there(entity)
+        changes.check_exists(entity)
         stamps = {name: changes.stamp for name in kind.stamps if name != "created"}
-        value = {**changes.value(entity, kind.aspect), **provided(kind.record, input), **stamps}
+        value = {
+            **changes.value(entity, kind.aspect),
+            **provided_members(kind.record, input),
+            **stamps,
+        }
         if extend is not None:
             extend(changes, entity, value, input)
         changes.put(entity, kind.aspect, value)
@@ -269,7 +280,7 @@ def change(
 
 
 def deletion(kind: Kind, required: str | Required, then: Change | None = None) -> AspectWrite:
-    """An entity is deleted; `then` deletes what goes with it."""
+    """Deletes an entity; `then` deletes dependent data."""
 
     def drop(changes: AspectChanges, entity: Entity, input: Input) -> None:
         changes.drop(entity)
@@ -289,12 +300,12 @@ def reference(*types: str) -> Read:
     return lambda _, argument, input: calls.entity(input[argument], *types)
 
 
-def new(type: str, id: str | None) -> Entity:
+def new_entity(type: str, id: str | None) -> Entity:
     """The entity of a type with this id, or with a random one; raises `Failure` 400."""
     return calls.entity(f"urn:li:{type}:{id or uuid4()}", type)
 
 
-def limited(call: Call, items: list[T], argument: str) -> list[T]:
+def check_limit(call: Call, items: list[T], argument: str) -> list[T]:
     """The items, if they are no more than one write may touch; raises `Failure` 400."""
     most = call.exchange.services.batch_rows
     if len(items) > most:

@@ -1,4 +1,4 @@
-"""Assertions as the schema shows them: what they claim, about what, and what came of it.
+"""Assertions as the schema shows them: their claim, subject and results.
 
 SOURCE: PDL records of assertions, acryl-datahub 1.7.0.17; its queries of assertions.
 """
@@ -16,7 +16,7 @@ from lakewarden.systems.datahub.http.graphql.pages import columns
 from lakewarden.systems.datahub.http.graphql.paging import page
 from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored_entities, visible_entity
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "assertion"
@@ -26,7 +26,7 @@ RUN: Final = "assertionRunEvent"
 """What came of a run."""
 
 _RUNS: Final = 100
-"""So many runs are shown unless the caller asks for fewer."""
+"""The number of runs in a reply unless the caller requests fewer."""
 
 _KINDS: Final = {
     "DATASET": ("datasetAssertion", "dataset"),
@@ -41,24 +41,24 @@ _KINDS: Final = {
 
 
 def about(value: Mapping[str, Any]) -> Entity | None:
-    """What an assertion is about, by its aspect."""
+    """The subject of an assertion, by its aspect."""
     member, key = _KINDS.get(shapes.text(value.get("type")) or "", ("", ""))
     named = shapes.mapping(value.get(member)).get(key)
     return shapes.entity(named) or shapes.entity(value.get("entityUrn"))
 
 
-def of_asset(call: Call, asset: Entity) -> list[Entity]:
+def assertions_of(call: Call, asset: Entity) -> list[Entity]:
     """The assertions about an asset, or a column of it, by name."""
 
     def find() -> dict[Entity, list[Entity]]:
         by_asset: dict[Entity, list[Entity]] = {}
-        for assertion in stored(call, TYPE):
+        for assertion in stored_entities(call, TYPE):
             target = about(call.aspect(assertion, ASPECT))
             if target is not None:
                 by_asset.setdefault(dataset_of(target), []).append(assertion)
         return by_asset
 
-    return call.cached((of_asset, TYPE), find).get(asset, [])
+    return call.cached((assertions_of, TYPE), find).get(asset, [])
 
 
 def _assertions(
@@ -70,7 +70,7 @@ def _assertions(
 ) -> Mapping[str, Any]:
     call: Call = info.context
     paging = {"start": start, "count": count}
-    assertions = of_asset(call, asset)
+    assertions = assertions_of(call, asset)
     if not includeSoftDeleted:
         assertions = [
             assertion
@@ -86,11 +86,11 @@ def _dataset(assertion: Entity, info: Info) -> Entity | None:
     dataset = None if target is None else dataset_of(target)
     if dataset is None or dataset.type != "dataset":
         return None
-    return shown(info.context, dataset)
+    return visible_entity(info.context, dataset)
 
 
 def _entity_urn(of: Record, info: Info) -> str | None:
-    target = shown(info.context, about(of.value))
+    target = visible_entity(info.context, about(of.value))
     return None if target is None else target.name
 
 
@@ -98,7 +98,9 @@ def _fields(of: Record, info: Info) -> list[Mapping[str, str]]:
     urns = of.texts("fields") or [urn for urn in (of.text("field"),) if urn is not None]
     fields = shapes.entities(urns, "schemaField")
     return [
-        {"urn": field.name, "path": _path(field)} for field in fields if shown(info.context, field)
+        {"urn": field.name, "path": _path(field)}
+        for field in fields
+        if visible_entity(info.context, field)
     ]
 
 
@@ -111,7 +113,7 @@ def _path(column: Entity) -> str:
 
 
 def _runs(assertion: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] | None:
-    """What came of it, the newest first; null for those who may not read what is timed."""
+    """Its results, the newest first; null for callers who may not read timeseries values."""
     call: Call = info.context
     if not timed.may_read(call, assertion):
         return None
@@ -128,7 +130,7 @@ def _runs(assertion: Entity, info: Info, **arguments: Any) -> Mapping[str, Any] 
 
 
 def _column_claims(claim: Record, info: Info) -> list[Mapping[str, Any]] | None:
-    """Which columns a claim says that there are."""
+    """The columns that a schema claim lists."""
     schema = claim.record("schema")
     if schema is None:
         return None

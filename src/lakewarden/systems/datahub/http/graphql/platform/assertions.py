@@ -1,7 +1,7 @@
-"""Assertions: claims about data, that are checked elsewhere and reported here.
+"""Assertions: claims about data that are checked elsewhere and reported here.
 
-A change of an assertion is asked about what it is about, before and after.
-SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/assertion.
+A change of an assertion takes the right to its subject, before and after. SOURCE: datahub reference
+1.3; datahub-project/datahub:…/resolvers/assertion.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     by_urn,
     deletion,
     mutation,
-    new,
+    new_entity,
 )
 from lakewarden.systems.datahub.http.graphql.platform.assertion_output import ASPECT, TYPE, about
 from lakewarden.systems.datahub.http.graphql.platform.columns import column, dataset_of
@@ -30,7 +30,7 @@ from lakewarden.systems.datahub.http.graphql.records import (
     Member,
     entries,
     members,
-    provided,
+    provided_members,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -39,9 +39,9 @@ _EDIT: Final = "assertions.edit"
 
 
 def _entities(_: Call, input: Input) -> list[Entity]:
-    """The assertion that is meant, which may be new; its asset; the columns that it is about."""
+    """The assertion, which may be new; its asset; its columns."""
     urn, path = input.get("urn"), input.get("fieldPath")
-    assertion = new(TYPE, None) if urn is None else calls.entity(urn, TYPE)
+    assertion = new_entity(TYPE, None) if urn is None else calls.entity(urn, TYPE)
     asset = calls.entity(input["entityUrn"])
     paths = list(input.get("fieldPaths") or ([] if path is None else [path]))
     if paths and asset.type != "dataset":
@@ -49,19 +49,19 @@ def _entities(_: Call, input: Input) -> list[Entity]:
     return [assertion, asset, *(column(asset, path) for path in paths)]
 
 
-def _asks_upsert(
+def _upsert_requirements(
     changes: AspectChanges, entities: Sequence[Entity], input: Input
 ) -> list[Requirement]:
     assertion, asset, *_ = entities
-    before = _asks(changes, assertion, input) if changes.is_there(assertion) else []
+    before = _requirements(changes, assertion, input) if changes.is_stored(assertion) else []
     return [*before, Requirement(_EDIT, asset)]
 
 
 def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
     assertion, asset, *columns = entities
-    changes.check_there(asset, *([] if input.get("urn") is None else [assertion]))
+    changes.check_exists(asset, *([] if input.get("urn") is None else [assertion]))
     before, stamp = changes.value(assertion, ASPECT), changes.stamp
-    custom = {**provided(_CUSTOM, input), "entity": asset.name}
+    custom = {**provided_members(_CUSTOM, input), "entity": asset.name}
     if columns:
         custom |= {"field": columns[0].name, "fields": [column.name for column in columns]}
     value = {
@@ -91,14 +91,14 @@ def _platform(_: Call, argument: str, input: Input) -> Entity:
     return calls.entity(urn or f"urn:li:dataPlatform:{name}", "dataPlatform")
 
 
-def _asks(changes: AspectChanges, assertion: Entity, _: Input) -> list[Requirement]:
-    """A change is asked about the assertion's asset, or about itself if it has none."""
+def _requirements(changes: AspectChanges, assertion: Entity, _: Input) -> list[Requirement]:
+    """A change takes the right to the assertion's asset, or to itself if it has none."""
     asset = about(changes.value(assertion, ASPECT))
     return [Requirement(_EDIT, assertion if asset is None else dataset_of(asset))]
 
 
 def _report(changes: AspectChanges, assertion: Entity, input: Input) -> None:
-    changes.check_there(assertion)
+    changes.check_exists(assertion)
     asset = about(changes.value(assertion, ASPECT))
     if asset is None:
         raise bad(f"`{assertion.name}` does not say what it is about")
@@ -115,7 +115,7 @@ def _report(changes: AspectChanges, assertion: Entity, input: Input) -> None:
 
 
 def _result(input: Input) -> Value:
-    value = provided(_RESULT, input)
+    value = provided_members(_RESULT, input)
     if input["type"] != "FAILURE":
         value.pop("severity", None)
     return value
@@ -133,9 +133,13 @@ _RESULT: Final = (
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "upsertCustomAssertion": AspectWrite(
-            _entities, _asks_upsert, _upsert, {"platform": _platform}, audited_as="assertion"
+            _entities,
+            _upsert_requirements,
+            _upsert,
+            {"platform": _platform},
+            audited_as="assertion",
         ),
-        "reportAssertionResult": mutation(by_urn(TYPE), _asks, _report),
-        "deleteAssertion": deletion(Kind(TYPE, ASPECT), _asks),
+        "reportAssertionResult": mutation(by_urn(TYPE), _requirements, _report),
+        "deleteAssertion": deletion(Kind(TYPE, ASPECT), _requirements),
     },
 }

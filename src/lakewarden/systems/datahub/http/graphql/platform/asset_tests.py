@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     deletion,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import Listing
-from lakewarden.systems.datahub.http.graphql.records import Member, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Member, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "testInfo"
@@ -29,7 +29,7 @@ _MANAGE: Final = "test.manage"
 
 
 def _definition_of(input: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "JSON", **provided(members("json"), input)}
+    return {"type": "JSON", **provided_members(members("json"), input)}
 
 
 _KIND: Final = Kind(
@@ -40,7 +40,7 @@ _KIND: Final = Kind(
 )
 
 
-def _of_result(result: Record, info: Info) -> Entity | None:
+def _test_of_result(result: Record, info: Info) -> Entity | None:
     """The test; null for one that no longer exists."""
     call: Call = info.context
     test = shapes.entity(result.get("test"), _TYPE)
@@ -58,5 +58,5 @@ RESOLVERS: Final[Resolvers] = {
         "updateTest": change(_KIND, _MANAGE),
         "deleteTest": deletion(_KIND, _MANAGE),
     },
-    "TestResult": {"test": _of_result},
+    "TestResult": {"test": _test_of_result},
 }

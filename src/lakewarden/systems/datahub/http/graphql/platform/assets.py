@@ -1,4 +1,4 @@
-"""Single assets: what their pages embed, their summary, and operations on them that are reported.
+"""Single assets: embedded content, summary, and reported operations.
 
 SOURCE: datahub reference 1.2, 1.3; datahub-project/datahub:…/resolvers/{embed,settings,operation}.
 """
@@ -23,7 +23,7 @@ from lakewarden.systems.datahub.http.graphql.records import (
     Member,
     entries,
     members,
-    provided,
+    provided_members,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 
@@ -32,16 +32,16 @@ _TEMPLATE: Final = "dataHubPageTemplate"
 
 
 def _embed(changes: AspectChanges, asset: Entity, input: Input) -> None:
-    changes.check_there(asset)
+    changes.check_exists(asset)
     changes.merge(asset, "embed", renderUrl=input.get("renderUrl"))
 
 
 def _set(changes: AspectChanges, asset: Entity, input: Input) -> None:
-    changes.check_there(asset)
+    changes.check_exists(asset)
     value = changes.value(asset, _SETTINGS)
     if input.get("summary") is not None:
         template = calls.entity(input["summary"]["template"], _TEMPLATE)
-        changes.check_there(template)
+        changes.check_exists(template)
         summary = shapes.mapping(value.get("assetSummary"))
         value["assetSummary"] = {**summary, "templates": [{"template": template.name}]}
     changes.put(asset, _SETTINGS, value)
@@ -65,13 +65,13 @@ def _operation_type(_: Call, argument: str, input: Input) -> str:
 
 
 def _report(changes: AspectChanges, asset: Entity, input: Input) -> None:
-    changes.check_there(asset)
+    changes.check_exists(asset)
     time, now = input.get("timestampMillis"), changes.now_ms
     value = {
         "timestampMillis": now,
         "lastUpdatedTimestamp": now if time is None else time,
         "actor": changes.call.actor.name,
-        **provided(_REPORT, input),
+        **provided_members(_REPORT, input),
     }
     changes.put(asset, "operation", value)
 

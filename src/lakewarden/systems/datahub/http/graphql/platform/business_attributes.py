@@ -1,4 +1,4 @@
-"""Business attributes: what columns mean, defined once, and put on columns of datasets.
+"""Business attributes: meanings of columns, defined once, and attached to columns of datasets.
 
 SOURCE: datahub reference 1.1, 1.3; datahub-project/datahub:…/resolvers/businessattribute.
 """
@@ -20,13 +20,13 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectWrite,
     Kind,
     change,
+    check_limit,
     creation,
     deletion,
-    limited,
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import column_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import Listing, stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing, stored_entities
 from lakewarden.systems.datahub.http.graphql.records import Input, Member, members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -39,7 +39,7 @@ _MANAGE: Final = "business_attribute.manage"
 _URN: Final = "businessAttributeUrn"
 
 
-def _named(changes: AspectChanges, attribute: Entity, value: Value, input: Input) -> None:
+def _with_name(changes: AspectChanges, attribute: Entity, value: Value, input: Input) -> None:
     if input.get("name") is not None:
         _check_name(changes.call, attribute, input["name"])
         value["fieldPath"] = input["name"]
@@ -47,7 +47,7 @@ def _named(changes: AspectChanges, attribute: Entity, value: Value, input: Input
 
 def _check_name(call: Call, attribute: Entity, name: str) -> None:
     """Raises `Failure` 409 where another attribute has the name."""
-    for other in stored(call, TYPE):
+    for other in stored_entities(call, TYPE):
         if other != attribute and call.aspect(other, ASPECT).get("name") == name:
             raise Failure(409, f"there is a business attribute `{name}` already")
 
@@ -71,7 +71,7 @@ _KIND: Final = Kind(
 
 def _columns(call: Call, input: Input) -> list[Entity]:
     named = [column_of(resource, "resourceUrn") for resource in input["resourceUrn"]]
-    return limited(call, named, "resourceUrn")
+    return check_limit(call, named, "resourceUrn")
 
 
 def _datasets(columns: Iterable[Entity]) -> list[Entity]:
@@ -79,7 +79,7 @@ def _datasets(columns: Iterable[Entity]) -> list[Entity]:
     return list(dict.fromkeys(parent for parent in parents if parent is not None))
 
 
-def _asks(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Requirement]:
+def _requirements(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Requirement]:
     return [
         Requirement("column.business_attribute.edit", dataset) for dataset in _datasets(columns)
     ]
@@ -87,13 +87,13 @@ def _asks(_: AspectChanges, columns: Sequence[Entity], __: Input) -> list[Requir
 
 def _add(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> None:
     attribute = input[_URN]
-    changes.check_there(attribute, *_datasets(columns))
+    changes.check_exists(attribute, *_datasets(columns))
     for column in columns:
         changes.merge(column, _ON_COLUMNS, businessAttribute={_URN: attribute.name})
 
 
 def _remove(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> None:
-    changes.check_there(*_datasets(columns))
+    changes.check_exists(*_datasets(columns))
     for column in columns:
         association = shapes.mapping(changes.value(column, _ON_COLUMNS).get("businessAttribute"))
         if association.get(_URN) == input[_URN].name:
@@ -103,11 +103,13 @@ def _remove(changes: AspectChanges, columns: Sequence[Entity], input: Input) -> 
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listBusinessAttributes": Listing(TYPE, ASPECT, "businessAttributes")},
     "Mutation": {
-        "createBusinessAttribute": creation(_KIND, "business_attribute.create", _named),
-        "updateBusinessAttribute": change(_KIND, _MANAGE, _named),
+        "createBusinessAttribute": creation(_KIND, "business_attribute.create", _with_name),
+        "updateBusinessAttribute": change(_KIND, _MANAGE, _with_name),
         "deleteBusinessAttribute": deletion(_KIND, _MANAGE),
-        "addBusinessAttribute": AspectWrite(_columns, _asks, _add, {_URN: reference(TYPE)}),
-        "removeBusinessAttribute": AspectWrite(_columns, _asks, _remove, {_URN: reference(TYPE)}),
+        "addBusinessAttribute": AspectWrite(_columns, _requirements, _add, {_URN: reference(TYPE)}),
+        "removeBusinessAttribute": AspectWrite(
+            _columns, _requirements, _remove, {_URN: reference(TYPE)}
+        ),
     },
     "BusinessAttributeInfo": {"type": lambda attribute, _info: columns.column_type_word(attribute)},
 }

@@ -31,6 +31,6 @@ def column_of(input: Mapping[str, Any], argument: str) -> Entity:
 
 
 def dataset_of(entity: Entity) -> Entity:
-    """What a column is a part of; anything else is a part of itself."""
+    """The dataset of a column; any other entity itself."""
     parent = datahub.parent(entity) if entity.type == COLUMN else None
     return entity if parent is None else parent

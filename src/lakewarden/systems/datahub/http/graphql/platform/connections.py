@@ -1,4 +1,4 @@
-"""Connections to other platforms: their details are stored sealed, and never given back.
+"""Connections to other platforms: their details are stored sealed, and never returned.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/connection.
 """
@@ -19,9 +19,9 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     Kind,
     deletion,
     mutation,
-    new,
+    new_entity,
 )
-from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 _ASPECT: Final = "dataHubConnectionDetails"
@@ -33,9 +33,9 @@ _MANAGE: Final = "connection.manage"
 
 def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
     if "urn" in input:
-        changes.check_there(connection)
+        changes.check_exists(connection)
     details = sealed.stored_without_secret(changes, connection, _ASPECT)
-    members_of_input = provided(members("name"), input)
+    members_of_input = provided_members(members("name"), input)
     changes.put(connection, _ASPECT, {**details, "type": "JSON", **members_of_input})
     if input.get("platformUrn") is not None:
         platform = calls.entity(input["platformUrn"], "dataPlatform")
@@ -45,10 +45,10 @@ def _upsert(changes: AspectChanges, connection: Entity, input: Input) -> None:
 
 
 def _connection_of(_: Call, input: Input) -> list[Entity]:
-    """The connection that is meant; a new one needs its details."""
+    """The connection; a new one needs its details."""
     if "urn" in input:
         return [calls.entity(input["urn"], _TYPE)]
-    connection = new(_TYPE, input.get("id"))
+    connection = new_entity(_TYPE, input.get("id"))
     if input.get(_KEY) is None:
         raise bad("expected `json`: the details of the connection")
     return [connection]
@@ -62,7 +62,7 @@ _UPSERT: Final = mutation(
 def _details(connection: Entity, info: Info) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    value = sealed.shown(call, [connection], _ASPECT).get(connection, {})
+    value = sealed.without_secrets(call, [connection], _ASPECT).get(connection, {})
     return {"type": "JSON", "name": shapes.text(value.get("name"))}
 
 

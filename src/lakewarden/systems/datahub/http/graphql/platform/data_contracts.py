@@ -1,4 +1,4 @@
-"""Data contracts: what a dataset promises, as assertions about it.
+"""Data contracts: guarantees of a dataset, as assertions about it.
 
 SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/datacontract.
 """
@@ -17,10 +17,10 @@ from lakewarden.systems.datahub.http.graphql.platform import assertion_output, s
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     AspectWrite,
-    new,
+    new_entity,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored_entities
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -39,14 +39,16 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _entities(call: Call, input: Input) -> list[Entity]:
-    """The contract that is named, that of the dataset or a new one; and the dataset."""
+    """The named contract, the dataset's own or a new one; and the dataset."""
     dataset, urn = calls.entity(input["entityUrn"], "dataset"), input.get("urn")
     if urn is not None:
         return [calls.entity(urn, _TYPE), dataset]
-    return [_of_datasets(call).get(dataset) or new(_TYPE, input.get("id")), dataset]
+    return [_contracts_by_dataset(call).get(dataset) or new_entity(_TYPE, input.get("id")), dataset]
 
 
-def _asks(changes: AspectChanges, entities: Sequence[Entity], _: Input) -> list[Requirement]:
+def _requirements(
+    changes: AspectChanges, entities: Sequence[Entity], _: Input
+) -> list[Requirement]:
     contract, dataset = entities
     before = shapes.entity(changes.value(contract, _ASPECT).get("entity"), "dataset")
     moved = [] if before is None or before == dataset else [Requirement(_EDIT, before)]
@@ -55,7 +57,7 @@ def _asks(changes: AspectChanges, entities: Sequence[Entity], _: Input) -> list[
 
 def _upsert(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
     contract, dataset = entities
-    changes.check_there(dataset, *([] if input.get("urn") is None else [contract]))
+    changes.check_exists(dataset, *([] if input.get("urn") is None else [contract]))
     clauses = {
         member: [
             _clause(changes, dataset, clause["assertionUrn"], member)
@@ -81,25 +83,25 @@ def _clause(changes: AspectChanges, dataset: Entity, urn: str, member: str) -> V
     return {"assertion": assertion.name}
 
 
-def _of_datasets(call: Call) -> Mapping[Entity, Entity]:
+def _contracts_by_dataset(call: Call) -> Mapping[Entity, Entity]:
     def find() -> dict[Entity, Entity]:
         contracts: dict[Entity, Entity] = {}
-        for contract in stored(call, _TYPE):
+        for contract in stored_entities(call, _TYPE):
             dataset = shapes.entity(call.aspect(contract, _ASPECT).get("entity"), "dataset")
             if dataset is not None:
                 contracts.setdefault(dataset, contract)
         return contracts
 
-    return call.cached(_of_datasets, find)
+    return call.cached(_contracts_by_dataset, find)
 
 
 def _contract(dataset: Entity, info: Info) -> Entity | None:
-    return _of_datasets(info.context).get(dataset)
+    return _contracts_by_dataset(info.context).get(dataset)
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "upsertDataContract": AspectWrite(_entities, _asks, _upsert, audited_as="contract")
+        "upsertDataContract": AspectWrite(_entities, _requirements, _upsert, audited_as="contract")
     },
     "Dataset": {"contract": _contract},
 }

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.platform import shapes
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.platform.listing import visible_entity
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "document"
@@ -21,7 +21,7 @@ SUBTYPES: Final = "subTypes"
 
 
 def parent_of(value: Mapping[str, Any]) -> Entity | None:
-    """The document in which one lies, by its aspect."""
+    """The parent of a document, by its aspect."""
     return shapes.entity(shapes.mapping(value.get("parentDocument")).get("document"), TYPE)
 
 
@@ -31,13 +31,13 @@ def _subtype(document: Entity, info: Info) -> str | None:
 
 
 def _parents(document: Entity, info: Info) -> Mapping[str, Any]:
-    """What it lies in, the nearest first, as far up as the caller is shown it."""
+    """The ancestors, the nearest first, up to the first hidden one."""
     call: Call = info.context
     parents: list[Entity] = []
-    above = shown(call, parent_of(call.aspect(document, ASPECT)))
+    above = visible_entity(call, parent_of(call.aspect(document, ASPECT)))
     while above is not None and above not in parents and above != document:
         parents.append(above)
-        above = shown(call, parent_of(call.aspect(above, ASPECT)))
+        above = visible_entity(call, parent_of(call.aspect(above, ASPECT)))
     return {"count": len(parents), "documents": parents}
 
 

@@ -28,7 +28,7 @@ from lakewarden.systems.datahub.http.graphql.platform.document_output import (
     TYPE,
     parent_of,
 )
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -53,7 +53,7 @@ def _place(changes: AspectChanges, document: Entity, value: Value, input: Input)
         value[_PARENT] = _parent(changes, document, input[_PARENT])
 
 
-def _put_beside(changes: AspectChanges, document: Entity, input: Input) -> None:
+def _put_other_aspects(changes: AspectChanges, document: Entity, input: Input) -> None:
     _put_given_subtype(changes, document, input)
     is_shown = (input.get("settings") or {}).get("showInGlobalContext") is not False
     stamp = {"lastModified": changes.stamp}
@@ -62,14 +62,14 @@ def _put_beside(changes: AspectChanges, document: Entity, input: Input) -> None:
     changes.put(document, "ownership", {"owners": input.get("owners") or [creator], **stamp})
 
 
-def _listed(member: str, *types: str) -> Callable[[Iterable[str]], list[Value]]:
+def _urn_list(member: str, *types: str) -> Callable[[Iterable[str]], list[Value]]:
     return lambda urns: [{member: calls.entity(urn, *types).name} for urn in urns]
 
 
 def _parent(changes: AspectChanges, document: Entity, urn: str) -> Value:
-    """What lies above, which is not the document itself, nor below it."""
+    """The parent, which must not be the document itself or below it."""
     parent = calls.entity(urn, TYPE)
-    changes.check_there(parent)
+    changes.check_exists(parent)
     above: Entity | None = parent
     visited: set[Entity] = set()
     while above is not None and above not in visited:
@@ -105,8 +105,8 @@ def _put_settings(changes: AspectChanges, document: Entity, input: Input) -> Non
 
 
 _RELATED: Final = (
-    Member("relatedAssets", read=_listed("asset")),
-    Member("relatedDocuments", read=_listed("document", TYPE)),
+    Member("relatedAssets", read=_urn_list("asset")),
+    Member("relatedDocuments", read=_urn_list("document", TYPE)),
 )
 _TEXTS: Final = (Member("title"), Member("contents", read=lambda input: {"text": input["text"]}))
 _STATE: Final = Member(
@@ -120,11 +120,11 @@ def _kind(*record: Member) -> Kind:
     return Kind(TYPE, ASPECT, record, stamps=("created", "lastModified"), about=None)
 
 
-def _checked(member: Member) -> Read:
-    """Reads an argument as a member already before anything is asked."""
+def _member_reader(member: Member) -> Read:
+    """Reads an argument as a member, before any check of rights."""
 
     def read(_: Call, argument: str, input: Input) -> object:
-        provided([member], input)
+        provided_members([member], input)
         return input[argument]
 
     return read
@@ -137,11 +137,13 @@ RESOLVERS: Final[Resolvers] = {
             "entity.create",
             _place,
             reads={"owners": _owners},
-            then=_put_beside,
+            then=_put_other_aspects,
         ),
         "updateDocumentContents": change(_kind(*_TEXTS), _CHANGE, then=_put_given_subtype),
         "updateDocumentRelatedEntities": change(
-            _kind(*_RELATED), _CHANGE, reads={member.name: _checked(member) for member in _RELATED}
+            _kind(*_RELATED),
+            _CHANGE,
+            reads={member.name: _member_reader(member) for member in _RELATED},
         ),
         "updateDocumentStatus": change(_kind(), _CHANGE, _set_state),
         "updateDocumentSubType": change(_kind(), _CHANGE, then=_put_subtype),

@@ -19,9 +19,9 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectWrite,
     Kind,
     deletion,
-    new,
+    new_entity,
 )
-from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -36,36 +36,40 @@ def _datasets(properties: Input) -> list[Entity]:
     return list(dict.fromkeys(calls.entity(properties[end], "dataset") for end in _ENDS))
 
 
-def _created(_: Call, input: Input) -> list[Entity]:
+def _new_entities(_: Call, input: Input) -> list[Entity]:
     """The new relationship, and the datasets that it joins."""
     if input.get("properties") is None:
         raise bad("expected `properties`: the datasets that are joined")
-    return [new(_TYPE, None), *_datasets(input["properties"])]
+    return [new_entity(_TYPE, None), *_datasets(input["properties"])]
 
 
-def _updated(_: Call, input: Input) -> list[Entity]:
+def _updated_entities(_: Call, input: Input) -> list[Entity]:
     properties = input.get("properties")
     new_ends = () if properties is None else _datasets(properties)
     return [calls.entity(input["urn"], _TYPE), *new_ends]
 
 
-def _asks_create(_: AspectChanges, entities: Sequence[Entity], __: Input) -> list[Requirement]:
+def _creation_requirements(
+    _: AspectChanges, entities: Sequence[Entity], __: Input
+) -> list[Requirement]:
     return [Requirement(_EDIT, dataset) for dataset in entities[1:]]
 
 
-def _asks_update(
+def _update_requirements(
     changes: AspectChanges, entities: Sequence[Entity], input: Input
 ) -> list[Requirement]:
     before, text = [], []
     if input.get("properties") is not None:
-        before = _asks_change(changes, entities[0], input)
+        before = _change_requirements(changes, entities[0], input)
     if input.get("editableProperties") is not None:
         text = [Requirement("docs.edit", entities[0])]
-    return [*before, *_asks_create(changes, entities, input), *text]
+    return [*before, *_creation_requirements(changes, entities, input), *text]
 
 
-def _asks_change(changes: AspectChanges, relationship: Entity, _: Input) -> list[Requirement]:
-    """A change is asked about both ends, or about itself where it does not say them."""
+def _change_requirements(
+    changes: AspectChanges, relationship: Entity, _: Input
+) -> list[Requirement]:
+    """A change takes the right to both ends, or to itself without them."""
     value = changes.value(relationship, _ASPECT)
     ends = dict.fromkeys(shapes.entity(value.get(end), "dataset") for end in _ENDS)
     datasets = [end for end in ends if end is not None]
@@ -76,13 +80,13 @@ def _asks_change(changes: AspectChanges, relationship: Entity, _: Input) -> list
 
 def _create(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
     relationship, *datasets = entities
-    changes.check_there(*datasets)
+    changes.check_exists(*datasets)
     value = {"customProperties": {}, "cardinality": "N_N", "created": changes.stamp}
     _put(changes, relationship, value, input)
 
 
 def _update(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
-    changes.check_there(*entities)
+    changes.check_exists(*entities)
     _put(changes, entities[0], changes.value(entities[0], _ASPECT), input)
 
 
@@ -91,16 +95,16 @@ def _put(changes: AspectChanges, relationship: Entity, value: Value, input: Inpu
     stamp = changes.stamp
     if properties is not None:
         fields = [
-            provided(members("sourceField", "destinationField"), relationshipFieldmapping)
+            provided_members(members("sourceField", "destinationField"), relationshipFieldmapping)
             for relationshipFieldmapping in properties.get("relationshipFieldmappings") or ()
         ]
-        members_of_input = provided(members("name", *_ENDS), properties)
+        members_of_input = provided_members(members("name", *_ENDS), properties)
         members_of_input |= {"relationshipFieldMappings": fields, "lastModified": stamp}
         changes.put(relationship, _ASPECT, {**value, **members_of_input})
     if editable is not None:
         before = changes.value(relationship, _EDITABLE) or {"created": stamp}
         members_of_input = {
-            **provided(members("name", "description"), editable),
+            **provided_members(members("name", "description"), editable),
             "lastModified": stamp,
         }
         changes.put(relationship, _EDITABLE, {**before, **members_of_input})
@@ -109,9 +113,9 @@ def _put(changes: AspectChanges, relationship: Entity, value: Value, input: Inpu
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createERModelRelationship": AspectWrite(
-            _created, _asks_create, _create, audited_as="relationship"
+            _new_entities, _creation_requirements, _create, audited_as="relationship"
         ),
-        "updateERModelRelationship": AspectWrite(_updated, _asks_update, _update),
-        "deleteERModelRelationship": deletion(Kind(_TYPE, _ASPECT), _asks_change),
+        "updateERModelRelationship": AspectWrite(_updated_entities, _update_requirements, _update),
+        "deleteERModelRelationship": deletion(Kind(_TYPE, _ASPECT), _change_requirements),
     },
 }

@@ -24,7 +24,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     Entities,
     by_urn,
     mutation,
-    new,
+    new_entity,
     reference,
 )
 from lakewarden.systems.datahub.http.graphql.platform.listing import Listing
@@ -61,7 +61,7 @@ def _request_of(
 
 def _run(changes: AspectChanges, request: Entity, input: Input) -> None:
     source = input[_SOURCE_URN]
-    changes.check_there(source)
+    changes.check_exists(source)
     config = shapes.mapping(changes.value(source, _INFO).get("config"))
     args = {
         "recipe": shapes.text(config.get("recipe")) or "",
@@ -81,7 +81,7 @@ def _test_connection(changes: AspectChanges, request: Entity, input: Input) -> N
 
 def _cancel(changes: AspectChanges, request: Entity, input: Input) -> None:
     source = input[_SOURCE_URN]
-    changes.check_there(source, request)
+    changes.check_exists(source, request)
     value = changes.value(request, _INPUT)
     if shapes.mapping(value.get("source")).get("ingestionSource") != source.name:
         raise bad(f"`executionRequestUrn` is not a run of `{source.name}`")
@@ -90,7 +90,7 @@ def _cancel(changes: AspectChanges, request: Entity, input: Input) -> None:
     changes.put(request, _SIGNAL, signal)
 
 
-def _executing(entities: Entities, write: Change) -> AspectWrite:
+def _execution_write(entities: Entities, write: Change) -> AspectWrite:
     def requirements(_: AspectChanges, __: Entity, input: Input) -> list[Requirement]:
         return [Requirement("ingestion.execute", input[_SOURCE_URN])]
 
@@ -99,7 +99,7 @@ def _executing(entities: Entities, write: Change) -> AspectWrite:
 
 
 def _new(_: Call, __: Input) -> list[Entity]:
-    return [new(_TYPE, None)]
+    return [new_entity(_TYPE, None)]
 
 
 _LIST: Final = Listing(
@@ -154,11 +154,11 @@ RESOLVERS: Final[Resolvers] = {
         "latestSuccessfulExecution": _latest_success,
     },
     "Mutation": {
-        "createIngestionExecutionRequest": _executing(_new, _run),
+        "createIngestionExecutionRequest": _execution_write(_new, _run),
         "createTestConnectionRequest": mutation(
             _new, _MANAGE, _test_connection, about=NO_RESOURCE, audited_as="run"
         ),
-        "cancelIngestionExecutionRequest": _executing(
+        "cancelIngestionExecutionRequest": _execution_write(
             by_urn(_TYPE, of="executionRequestUrn"), _cancel
         ),
     },

@@ -1,8 +1,8 @@
-"""Answers to forms: what is answered is written, and the form says that it was.
+"""Answers to forms: the answer is written to the asset, and the form records it.
 
-CHOICE: in the original whoever a form is assigned to may answer it, so that who assigns forms
-gives away rights over assets; here an answer takes the right to what it writes.
-SOURCE: datahub-project/datahub:…/resolvers/form, FormService.
+CHOICE: in the original all assignees of a form may answer it, so that assigning forms grants rights
+over assets; here an answer takes the right to what it writes. SOURCE:
+datahub-project/datahub:…/resolvers/form, FormService.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ def _answer_target(_: Call, input: Input) -> list[Entity]:
     return [form, asset, *columns]
 
 
-def _asks(_: AspectChanges, entities: Sequence[Entity], input: Input) -> Sequence[Requirement]:
+def _requirements(
+    _: AspectChanges, entities: Sequence[Entity], input: Input
+) -> Sequence[Requirement]:
     _form, asset, *columns = entities
     if input["type"] == "OWNERSHIP":
         return [Requirement("owners.edit", asset)]
-    return property_values.asks(columns[0] if columns else asset)
+    return property_values.requirements(columns[0] if columns else asset)
 
 
 def _submit(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
     form, asset, *columns = entities
-    changes.check_there(asset, form)
+    changes.check_exists(asset, form)
     prompt = _prompt(changes, form, input)
     if input["type"] == "OWNERSHIP":
         _own_prompt(changes, asset, input.get("ownershipParams"))
@@ -96,7 +98,7 @@ def _own_prompt(changes: AspectChanges, asset: Entity, params: Input | None) -> 
 def _record_answer(
     changes: AspectChanges, asset: Entity, form: Entity, prompt: Input, paths: list[str]
 ) -> None:
-    """Notes the answer; the form is complete once nothing that it requires is open."""
+    """Records the answer; the form is complete once no required prompt is open."""
     value = changes.value(asset, forms.ASSIGNED)
     lists = {name: shapes.objects(value.get(name)) for name in forms.LISTS}
     assigned = [
@@ -150,7 +152,7 @@ def _columns(changes: AspectChanges, dataset: Entity) -> set[str]:
 
 def _verify(changes: AspectChanges, form: Entity, input: Input) -> None:
     asset = input["entityUrn"]
-    changes.check_there(asset, form)
+    changes.check_exists(asset, form)
     if changes.value(form, forms.ASPECT).get("type") != "VERIFICATION":
         raise bad(f"`formUrn`: `{form.name}` verifies nothing")
     value = changes.value(asset, forms.ASSIGNED)
@@ -167,7 +169,7 @@ def _verify(changes: AspectChanges, form: Entity, input: Input) -> None:
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "submitFormPrompt": AspectWrite(_answer_target, _asks, _submit, audited_as="form"),
+        "submitFormPrompt": AspectWrite(_answer_target, _requirements, _submit, audited_as="form"),
         "verifyForm": mutation(
             by_urn(forms.TYPE, of="formUrn"),
             lambda _, __, input: [Requirement("properties.edit", input["entityUrn"])],

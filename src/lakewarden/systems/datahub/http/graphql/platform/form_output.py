@@ -1,4 +1,4 @@
-"""Whether a form is for the caller to answer. SOURCE: records of acryl-datahub 1.7.0.17."""
+"""Whether a form is assigned to the caller. SOURCE: records of acryl-datahub 1.7.0.17."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms: questions about assets, and which assets they are asked about.
+"""Forms: questions about assets, and their assignment to assets.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/form.
 """
@@ -21,14 +21,14 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     Kind,
     by_urn,
     change,
+    check_limit,
     creation,
     deletion,
-    limited,
     mutation,
     urns,
 )
 from lakewarden.systems.datahub.http.graphql.platform.criteria import alternatives
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -48,18 +48,18 @@ def _actors(input: Mapping[str, Any]) -> Value:
     }
 
 
-def _changed(changes: AspectChanges, form: Entity, value: Value, input: Input) -> None:
+def _changed_form(changes: AspectChanges, form: Entity, value: Value, input: Input) -> None:
     before = changes.value(form, ASPECT)
     prompts = value["prompts"] if "prompts" in value else before.get("prompts")
     removed = set(input.get("promptsToRemove") or ())
     staying = [prompt for prompt in shapes.objects(prompts) if prompt.get("id") not in removed]
     value["prompts"] = [*staying, *_prompts(input.get("promptsToAdd") or ())]
     if input.get("actors") is not None:
-        value["actors"] = _assigned(shapes.mapping(before.get("actors")), input["actors"])
+        value["actors"] = _merge_assignees(shapes.mapping(before.get("actors")), input["actors"])
 
 
-def _assigned(before: Mapping[str, Any], input: Mapping[str, Any]) -> Value:
-    value = {**before, **provided(members("owners"), input)}
+def _merge_assignees(before: Mapping[str, Any], input: Mapping[str, Any]) -> Value:
+    value = {**before, **provided_members(members("owners"), input)}
     for member, type in (("users", "corpuser"), ("groups", "corpGroup")):
         old = _people(input, member, type).get(member, shapes.texts(before.get(member)))
         added = _people(input, f"{member}ToAdd", type).get(f"{member}ToAdd", [])
@@ -69,7 +69,7 @@ def _assigned(before: Mapping[str, Any], input: Mapping[str, Any]) -> Value:
 
 
 def _people(input: Mapping[str, Any], member: str, type: str) -> dict[str, list[str]]:
-    return provided([Member(member, read=urns(type))], input)
+    return provided_members([Member(member, read=urns(type))], input)
 
 
 def _prompts(inputs: Iterable[Mapping[str, Any]]) -> list[Value]:
@@ -82,7 +82,7 @@ def _prompt(input: Mapping[str, Any]) -> Value:
         "type": input["type"],
         "title": input["title"],
         "required": input.get("required") is True,
-        **provided(members("description"), input),
+        **provided_members(members("description"), input),
     }
     if input["type"] == "OWNERSHIP":
         params = input.get("ownershipParams") or {}
@@ -96,7 +96,7 @@ def _prompt(input: Mapping[str, Any]) -> Value:
 
 def _assets(call: Call, argument: str, input: Input) -> list[Entity]:
     assets = list(dict.fromkeys(calls.entity(urn) for urn in input[argument]))
-    if not limited(call, assets, argument):
+    if not check_limit(call, assets, argument):
         raise bad(f"`{argument}`: expected URNs, one at least")
     return assets
 
@@ -106,7 +106,7 @@ LISTS: Final = ("incompleteForms", "completedForms")
 
 
 def _assign(changes: AspectChanges, form: Entity, input: Input) -> None:
-    changes.check_there(form, *input[_ASSETS])
+    changes.check_exists(form, *input[_ASSETS])
     prompts = shapes.objects(changes.value(form, ASPECT).get("prompts"))
     open_ = [{"id": prompt.get("id"), "lastModified": changes.stamp} for prompt in prompts]
     added = {"urn": form.name, "incompletePrompts": open_, "completedPrompts": []}
@@ -121,7 +121,7 @@ def _assign(changes: AspectChanges, form: Entity, input: Input) -> None:
 
 
 def _unassign(changes: AspectChanges, form: Entity, input: Input) -> None:
-    changes.check_there(*input[_ASSETS])
+    changes.check_exists(*input[_ASSETS])
     for asset in input[_ASSETS]:
         value = changes.value(asset, ASSIGNED)
         for name, key in (*((name, "urn") for name in LISTS), ("verifications", "form")):
@@ -133,12 +133,12 @@ def _unassign(changes: AspectChanges, form: Entity, input: Input) -> None:
 
 
 def _assign_matching(changes: AspectChanges, form: Entity, input: Input) -> None:
-    changes.check_there(form)
+    changes.check_exists(form)
     criteria = {"filter": {"or": alternatives(input["orFilters"])}}
     changes.put(form, "dynamicFormAssignment", criteria)
 
 
-def _assigning(write: Change) -> AspectWrite:
+def _assignment_write(write: Change) -> AspectWrite:
     return mutation(
         by_urn(TYPE, of="formUrn"),
         _MANAGE,
@@ -165,10 +165,10 @@ _KIND: Final = Kind(
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "createForm": creation(_KIND, _MANAGE),
-        "updateForm": change(_KIND, _MANAGE, _changed),
+        "updateForm": change(_KIND, _MANAGE, _changed_form),
         "deleteForm": deletion(_KIND, _MANAGE),
-        "batchAssignForm": _assigning(_assign),
-        "batchRemoveForm": _assigning(_unassign),
-        "createDynamicFormAssignment": _assigning(_assign_matching),
+        "batchAssignForm": _assignment_write(_assign),
+        "batchRemoveForm": _assignment_write(_unassign),
+        "createDynamicFormAssignment": _assignment_write(_assign_matching),
     },
 }

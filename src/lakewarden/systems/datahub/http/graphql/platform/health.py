@@ -1,6 +1,6 @@
-"""Whether anything is wrong with an asset: its open incidents, and its assertions that fail.
+"""The health of an asset: its open incidents and failing assertions.
 
-Only what the caller is shown counts, and assertions only for who may read what is timed.
+Only visible ones count, and assertions only for callers who may read timeseries values.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Shown = Mapping[str, Any]
 
 def _health(asset: Entity, info: Info) -> list[Shown]:
     call: Call = info.context
-    return [*_of_incidents(call, asset), *_of_assertions(call, asset)]
+    return [*_incident_status(call, asset), *_assertion_status(call, asset)]
 
 
-def _of_incidents(call: Call, asset: Entity) -> Iterator[Shown]:
-    reported = incidents.of_asset(call, asset)
+def _incident_status(call: Call, asset: Entity) -> Iterator[Shown]:
+    reported = incidents.incidents_of(call, asset)
     active = [incident for incident in reported if incidents.is_active(call, incident)]
     if reported:
         yield _status("INCIDENTS", active, f"{len(active)} active of {len(reported)} incidents")
 
 
-def _of_assertions(call: Call, asset: Entity) -> Iterator[Shown]:
+def _assertion_status(call: Call, asset: Entity) -> Iterator[Shown]:
     newest = list(_newest_runs(call, asset))
     failing = [assertion for assertion, result, _ in newest if result in _FAILING]
     if newest:
@@ -41,8 +41,8 @@ def _of_assertions(call: Call, asset: Entity) -> Iterator[Shown]:
 
 
 def _newest_runs(call: Call, asset: Entity) -> Iterator[tuple[Entity, str | None, int]]:
-    """The assertions of an asset that ran, with what came of the last time, and when that was."""
-    for assertion in assertion_output.of_asset(call, asset):
+    """The assertions of an asset that ran, with their last result and its time."""
+    for assertion in assertion_output.assertions_of(call, asset):
         for run in (
             timed.values(call, assertion, assertion_output.RUN, 1)
             if timed.may_read(call, assertion)

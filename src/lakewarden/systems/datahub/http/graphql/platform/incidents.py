@@ -1,7 +1,7 @@
-"""Incidents: what went wrong with assets.
+"""Incidents: problems with assets.
 
-A change of an incident is asked about every asset that it is about, before and after.
-SOURCE: datahub reference 1.2; datahub-project/datahub:…/resolvers/incident.
+A change of an incident takes the right to all its assets, before and after. SOURCE: datahub
+reference 1.2; datahub-project/datahub:…/resolvers/incident.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     AspectWrite,
     by_urn,
-    limited,
+    check_limit,
     mutation,
-    new,
+    new_entity,
     urns,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.listing import stored
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored_entities
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Fields, Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -45,7 +45,7 @@ _PRIORITIES: Final = ("CRITICAL", "HIGH", "MEDIUM", "LOW")
 def _assets_of(call: Call, input: Input) -> list[Entity]:
     single = input.get("resourceUrn")
     urns = input.get(_ASSETS) or ([] if single is None else [single])
-    assets = limited(call, list(dict.fromkeys(calls.entity(urn) for urn in urns)), _ASSETS)
+    assets = check_limit(call, list(dict.fromkeys(calls.entity(urn) for urn in urns)), _ASSETS)
     if not assets:
         raise bad("expected `resourceUrns`: the assets that the incident is about")
     return assets
@@ -55,22 +55,24 @@ def _assets(call: Call, _: str, input: Input) -> list[Entity]:
     return _assets_of(call, {_ASSETS: input[_ASSETS]})
 
 
-def _asks(assets: Iterable[Entity]) -> list[Requirement]:
+def _requirements(assets: Iterable[Entity]) -> list[Requirement]:
     return [Requirement(_EDIT, dataset_of(asset)) for asset in assets]
 
 
-def _asks_change(changes: AspectChanges, incident: Entity, input: Input) -> list[Requirement]:
-    """A change is asked about its assets, or about itself where it has none, and about new ones."""
+def _change_requirements(
+    changes: AspectChanges, incident: Entity, input: Input
+) -> list[Requirement]:
+    """A change takes the right to its assets, or to itself where it has none, and to new assets."""
     assets = shapes.entities(changes.value(incident, _ASPECT).get("entities"))
-    return _asks([*(assets or [incident]), *(input.get(_ASSETS) or ())])
+    return _requirements([*(assets or [incident]), *(input.get(_ASSETS) or ())])
 
 
 def _raise(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> None:
     incident, *assets = entities
-    changes.check_there(*assets)
+    changes.check_exists(*assets)
     value: Value = {
         "type": input["type"],
-        **provided(members("customType"), input),
+        **provided_members(members("customType"), input),
         "source": {"type": (input.get("source") or {}).get("type", "MANUAL")},
         "created": changes.stamp,
     }
@@ -83,12 +85,12 @@ def _raise(changes: AspectChanges, entities: Sequence[Entity], input: Input) -> 
 
 
 def _update(changes: AspectChanges, incident: Entity, input: Input) -> None:
-    changes.check_there(incident, *(input.get(_ASSETS) or ()))
+    changes.check_exists(incident, *(input.get(_ASSETS) or ()))
     changes.merge(incident, _ASPECT, **_provided(changes, input))
 
 
 def _set_status(changes: AspectChanges, incident: Entity, input: Input) -> None:
-    changes.check_there(incident)
+    changes.check_exists(incident)
     changes.merge(incident, _ASPECT, status=_status(changes, input))
 
 
@@ -107,28 +109,31 @@ def _provided(changes: AspectChanges, input: Input) -> Value:
             ],
         ),
     )
-    return provided(record, input)
+    return provided_members(record, input)
 
 
 def _status(changes: AspectChanges, input: Input) -> Value:
-    return {**provided(members("state", "stage", "message"), input), "lastUpdated": changes.stamp}
+    return {
+        **provided_members(members("state", "stage", "message"), input),
+        "lastUpdated": changes.stamp,
+    }
 
 
 def _incidents(asset: Entity, info: Info, **arguments: Any) -> Mapping[str, Any]:
-    """The incidents of an asset that fit, the newest first."""
+    """The incidents of an asset that match, the newest first."""
     call: Call = info.context
     fitting = [
         incident
-        for incident in of_asset(call, asset)
-        if _fits(aspect(call, incident, _ASPECT), arguments)
+        for incident in incidents_of(call, asset)
+        if _matches(aspect(call, incident, _ASPECT), arguments)
     ]
     incidents, numbers = page(fitting, arguments, call.exchange.services.page_rows)
     return {**numbers, "incidents": incidents}
 
 
-def of_asset(call: Call, asset: Entity) -> list[Entity]:
-    """The incidents of an asset, of those that the caller is shown, the newest first."""
-    return _of_assets(call).get(asset, [])
+def incidents_of(call: Call, asset: Entity) -> list[Entity]:
+    """The visible incidents of an asset, the newest first."""
+    return _incidents_by_asset(call).get(asset, [])
 
 
 def is_active(call: Call, incident: Entity) -> bool:
@@ -137,7 +142,7 @@ def is_active(call: Call, incident: Entity) -> bool:
     return status.text("state") != "RESOLVED"
 
 
-def _fits(incident: Record, arguments: Mapping[str, Any]) -> bool:
+def _matches(incident: Record, arguments: Mapping[str, Any]) -> bool:
     status = incident.record_or_empty("status")
     members_of_incident = {
         "state": status.text("state"),
@@ -151,15 +156,17 @@ def _fits(incident: Record, arguments: Mapping[str, Any]) -> bool:
     ) and (people is None or not assignees.isdisjoint(people))
 
 
-def _of_assets(call: Call) -> Mapping[Entity, list[Entity]]:
+def _incidents_by_asset(call: Call) -> Mapping[Entity, list[Entity]]:
     def find() -> dict[Entity, list[Entity]]:
         by_asset: dict[Entity, list[Entity]] = {}
-        for incident in sorted(stored(call, _TYPE), key=lambda incident: _newest(call, incident)):
+        for incident in sorted(
+            stored_entities(call, _TYPE), key=lambda incident: _newest(call, incident)
+        ):
             for asset in shapes.entities(call.aspect(incident, _ASPECT).get("entities")):
                 by_asset.setdefault(asset, []).append(incident)
         return by_asset
 
-    return call.cached(_of_assets, find)
+    return call.cached(_incidents_by_asset, find)
 
 
 def _newest(call: Call, incident: Entity) -> tuple[int, str]:
@@ -182,13 +189,15 @@ SHARED: Final[Fields] = {"incidents": _incidents}
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
         "raiseIncident": AspectWrite(
-            lambda call, input: [new(_TYPE, None), *_assets_of(call, input)],
-            lambda _, entities, __: _asks(entities[1:]),
+            lambda call, input: [new_entity(_TYPE, None), *_assets_of(call, input)],
+            lambda _, entities, __: _requirements(entities[1:]),
             _raise,
             audited_as="incident",
         ),
-        "updateIncident": mutation(by_urn(_TYPE), _asks_change, _update, reads={_ASSETS: _assets}),
-        "updateIncidentStatus": mutation(by_urn(_TYPE), _asks_change, _set_status),
+        "updateIncident": mutation(
+            by_urn(_TYPE), _change_requirements, _update, reads={_ASSETS: _assets}
+        ),
+        "updateIncidentStatus": mutation(by_urn(_TYPE), _change_requirements, _set_status),
     },
     "Incident": {"priority": _priority_of},
 }

@@ -1,4 +1,4 @@
-"""Ingestion sources: recipes that are stored here, and what they may be asked to do.
+"""Ingestion sources: recipes that are stored here.
 
 The server itself runs no recipe: a request to run one is stored for an executor.
 SOURCE: datahub reference 1.3, 5.4; datahub-project/datahub:…/resolvers/ingest/source.
@@ -25,15 +25,15 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     by_urn,
     deletion,
     mutation,
-    new,
+    new_entity,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored_entities
 from lakewarden.systems.datahub.http.graphql.records import (
     Input,
     Member,
     entries,
     members,
-    provided,
+    provided_members,
 )
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.http.graphql.search.inputs import criterion
@@ -47,17 +47,17 @@ _FIELDS: Final = ("name", "type", "urn")
 _EXPECTED: Final = "expected one of `name`, `type`, `urn`"
 
 
-def _asks_update(changes: AspectChanges, source: Entity, _: Input) -> list[Requirement]:
-    is_there = changes.is_there(source)
+def _update_requirements(changes: AspectChanges, source: Entity, _: Input) -> list[Requirement]:
+    is_there = changes.is_stored(source)
     return [Requirement("entity.update" if is_there else "entity.create", source)]
 
 
 def _put(changes: AspectChanges, source: Entity, input: Input) -> None:
     """Replaces a source, or creates it: the client deploys recipes this way."""
     value, config_input = changes.value(source, ASPECT), input["config"]
-    config = {**shapes.mapping(value.get("config")), **provided(_CONFIG, config_input)}
+    config = {**shapes.mapping(value.get("config")), **provided_members(_CONFIG, config_input)}
     value.pop("schedule", None)
-    changes.put(source, ASPECT, {**value, **provided(_RECORD, input), "config": config})
+    changes.put(source, ASPECT, {**value, **provided_members(_RECORD, input), "config": config})
 
 
 _RECORD: Final = members("name", "type", "schedule")
@@ -76,7 +76,7 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
         raise bad(f"`sort.field`: {_EXPECTED}, got `{sort['field']}`")
     sources = [
         source
-        for source in (aspect(call, entity, ASPECT) for entity in stored(call, TYPE))
+        for source in (aspect(call, entity, ASPECT) for entity in stored_entities(call, TYPE))
         if source.value
         and all(fits(source) for fits in criteria)
         and contains_words(input.get("query"), _text(source, "name"), _text(source, "type"))
@@ -84,8 +84,8 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     sources.sort(key=lambda source: (_text(source, sort["field"]), source.entity.name))
     if sort["sortOrder"] == "DESCENDING":
         sources.reverse()
-    shown, numbers = page(sources, input, call.exchange.services.page_rows)
-    return {**numbers, "ingestionSources": [source.entity for source in shown]}
+    page_sources, numbers = page(sources, input, call.exchange.services.page_rows)
+    return {**numbers, "ingestionSources": [source.entity for source in page_sources]}
 
 
 def _text(source: Record, field: str) -> str:
@@ -93,7 +93,7 @@ def _text(source: Record, field: str) -> str:
 
 
 def _criterion(input: Mapping[str, Any]) -> Callable[[Record], bool]:
-    """Whether a source fits a criterion."""
+    """Whether a source matches a criterion."""
     parsed = criterion(input)
     field = parsed.field.removesuffix(".keyword")
     if field not in _FIELDS:
@@ -112,8 +112,10 @@ def _source(_: object, info: Info, urn: str) -> Entity | None:
 RESOLVERS: Final[Resolvers] = {
     "Query": {"listIngestionSources": _list, "ingestionSource": _source},
     "Mutation": {
-        "createIngestionSource": mutation(lambda *_: [new(TYPE, None)], "entity.create", _put),
-        "updateIngestionSource": mutation(by_urn(TYPE), _asks_update, _put),
+        "createIngestionSource": mutation(
+            lambda *_: [new_entity(TYPE, None)], "entity.create", _put
+        ),
+        "updateIngestionSource": mutation(by_urn(TYPE), _update_requirements, _put),
         "deleteIngestionSource": deletion(Kind(TYPE, ASPECT, about=None), "entity.delete"),
     },
 }

@@ -1,7 +1,7 @@
 """Lineage: edges between assets, drawn by hand.
 
-An edge is stored with one of its ends, in an aspect that the types say; it is asked about both.
-SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/lineage, LineageService.
+An edge is stored with one of its ends, in an aspect that follows from the types; it takes the right
+to both. SOURCE: datahub reference 1.3; datahub-project/datahub:…/resolvers/lineage, LineageService.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lakewarden.systems.datahub.http.graphql.platform import shapes
 from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     AspectChanges,
     AspectWrite,
-    limited,
+    check_limit,
 )
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -66,8 +66,8 @@ _PLACES: Final[Mapping[tuple[str, str], _Place]] = {
 
 
 def _update(_: object, info: Info, input: Input) -> object:
-    removed = limited(info.context, _edges(input["edgesToRemove"]), "edgesToRemove")
-    requested = limited(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
+    removed = check_limit(info.context, _edges(input["edgesToRemove"]), "edgesToRemove")
+    requested = check_limit(info.context, _edges(input["edgesToAdd"]), "edgesToAdd")
     if not removed and not requested:
         raise bad("`input`: expected edges to add or to remove, one at least")
     unwanted = set(removed)
@@ -75,7 +75,7 @@ def _update(_: object, info: Info, input: Input) -> object:
     ends = list(dict.fromkeys(end for edge in (*removed, *added) for end in edge))
 
     def write(changes: AspectChanges, _: Sequence[Entity], __: Input) -> None:
-        changes.check_there(*(end for edge in added for end in edge))
+        changes.check_exists(*(end for edge in added for end in edge))
         for edge in removed:
             _put(changes, edge, is_there=False)
         for edge in added:
@@ -103,7 +103,7 @@ def _put(changes: AspectChanges, edge: _Edge, *, is_there: bool) -> None:
     holder, other = edge.downstream, edge.upstream
     if place.at_upstream:
         holder, other = other, holder
-    if not changes.is_there(holder):
+    if not changes.is_stored(holder):
         return
     value = changes.value(holder, place.aspect) or _empty(place.aspect)
     edges = shapes.objects(value.get(place.edges))
@@ -118,7 +118,7 @@ def _put(changes: AspectChanges, edge: _Edge, *, is_there: bool) -> None:
 
 
 def _new(changes: AspectChanges, place: _Place, other: Entity) -> Value:
-    """An edge as its aspect has it; `source: UI` says that it was drawn by hand."""
+    """An edge as its aspect has it; `source: UI` marks a manual edge."""
     stamp, by_hand = changes.stamp, {"source": "UI"}
     if place.aspect == "upstreamLineage":
         return {
@@ -137,7 +137,7 @@ def _new(changes: AspectChanges, place: _Place, other: Entity) -> Value:
 
 
 def _empty(aspect: str) -> Value:
-    """What an aspect must have, of an asset that does not have it yet."""
+    """The required members of an aspect, for an asset without it."""
     if aspect == _INPUT_OUTPUT:
         return {"inputDatasets": [], "outputDatasets": []}
     if aspect == "upstreamLineage":

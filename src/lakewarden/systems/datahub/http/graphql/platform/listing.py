@@ -1,4 +1,4 @@
-"""Lists of what the platform stores of a type: what fits, in order, one page of it."""
+"""Lists of the platform's entities of a type: those that match, in order, by pages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def _everything(_: Call, __: Input) -> Callable[[Record], bool]:
 class Listing:
     """A field of the root that lists the entities of a type.
 
-    `key` is where the answer has them, `operation` what is asked first, if anything. The words of
-    a query are looked for in the members `searched`, and in the URN where it is named among them.
-    The order is that of the names, or with `newest`, a member that says when, from there back.
-    `where` gives for an input what fits it, by the aspect.
+    `key` is the member of the reply with the entities, `operation` is checked first, if given. The
+    words of a query match the members `searched`, and the URN where it is one of them. The order is
+    that of the names, or with `newest`, a member with a time, the newest first. `where` gives the
+    filter of an input, by the aspect.
     """
 
     type: str
@@ -53,11 +53,11 @@ class Listing:
         return {**numbers, self.key: shown}
 
     def records(self, call: Call) -> list[Record]:
-        """The aspects of the stored entities that the caller is shown."""
-        return [aspect(call, entity, self.aspect) for entity in stored(call, self.type)]
+        """The aspects of the visible stored entities."""
+        return [aspect(call, entity, self.aspect) for entity in stored_entities(call, self.type)]
 
     def order(self, record: Record) -> tuple[str | int, str]:
-        """What the entities are ordered by."""
+        """The sort key of an entity."""
         if self.newest:
             return -(record.number(self.newest) or 0), record.entity.name
         return record.text("name") or "", record.entity.name
@@ -67,11 +67,11 @@ class Listing:
             if path == "urn":
                 yield record.entity.name
             *outer, key = path.split(".")
-            yield from (inner.text(key) or "" for inner in record.within(outer))
+            yield from (inner.text(key) or "" for inner in record.records_at(outer))
 
 
-def stored(call: Call, type: str) -> list[Entity]:
-    """The stored entities of a type that the caller is shown, by name; their aspects are read."""
+def stored_entities(call: Call, type: str) -> list[Entity]:
+    """The visible stored entities of a type, by name; their aspects are read."""
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
     named = sorted(tree.entity(id) for id in snapshot.of_type(type))
@@ -82,6 +82,6 @@ def stored(call: Call, type: str) -> list[Entity]:
     return visible
 
 
-def shown(call: Call, entity: Entity | None) -> Entity | None:
-    """The entity, if there is one and the caller is shown it."""
+def visible_entity(call: Call, entity: Entity | None) -> Entity | None:
+    """The entity, if there is one and it is visible to the caller."""
     return entity if entity is not None and authorization.visible(call, [entity]) else None

@@ -1,4 +1,4 @@
-"""Ownership types: the ways of owning something that there are.
+"""Ownership types: their creation, change and deletion.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/ownership.
 """

@@ -1,7 +1,7 @@
-"""Templates and modules of the home page: how it is laid out, and what stands on it.
+"""Templates and modules of the home page: its layout, and its content.
 
-One's own are anybody's to make; those for everybody take Manage Home Page Templates.
-SOURCE: datahub-project/datahub:…/resolvers/{template,module}, PageTemplateService.
+Every user may create personal ones; global ones take Manage Home Page Templates. SOURCE:
+datahub-project/datahub:…/resolvers/{template,module}, PageTemplateService.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     Kind,
     deletion,
     mutation,
-    new,
+    new_entity,
 )
-from lakewarden.systems.datahub.http.graphql.records import Input, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -38,7 +38,7 @@ _TEMPLATE: Final = Kind(TEMPLATE, "dataHubPageTemplateProperties")
 
 def _template(changes: AspectChanges, input: Input) -> Value:
     rows = [[calls.entity(urn, _MODULE.type) for urn in row["modules"]] for row in input["rows"]]
-    changes.check_there(*(module for row in rows for module in row))
+    changes.check_exists(*(module for row in rows for module in row))
     value: Value = {
         "rows": [{"modules": [module.name for module in row]} for row in rows],
         "surface": {"surfaceType": input["surfaceType"]},
@@ -60,18 +60,18 @@ def _element(input: Input) -> Value:
 
 
 def _module(_: AspectChanges, input: Input) -> Value:
-    params = provided(members(*_PARAMS), input["params"])
+    params = provided_members(members(*_PARAMS), input["params"])
     return {"name": input["name"], "type": input["type"], "params": params}
 
 
-def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> AspectWrite:
+def _upsert_write(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> AspectWrite:
     def entities(_: Call, input: Input) -> list[Entity]:
         urn = input.get("urn")
-        return [new(kind.type, None) if urn is None else calls.entity(urn, kind.type)]
+        return [new_entity(kind.type, None) if urn is None else calls.entity(urn, kind.type)]
 
     def requirements(changes: AspectChanges, entity: Entity, input: Input) -> Sequence[Requirement]:
-        before = _asks_change(changes, entity, kind) if changes.is_there(entity) else []
-        return [*before, *personal.creating(input["scope"], _MANAGE)]
+        before = _change_requirements(changes, entity, kind) if changes.is_stored(entity) else []
+        return [*before, *personal.creation_requirement(input["scope"], _MANAGE)]
 
     def upsert(changes: AspectChanges, entity: Entity, input: Input) -> None:
         stamp = changes.stamp
@@ -82,21 +82,23 @@ def _upserting(kind: Kind, value: Callable[[AspectChanges, Input], Value]) -> As
     return mutation(entities, requirements, upsert, audited_as="page")
 
 
-def _asks_change(changes: AspectChanges, entity: Entity, kind: Kind) -> Sequence[Requirement]:
+def _change_requirements(
+    changes: AspectChanges, entity: Entity, kind: Kind
+) -> Sequence[Requirement]:
     value = changes.value(entity, kind.aspect)
     scope = shapes.mapping(value.get("visibility")).get("scope")
-    return personal.changing(shapes.text(scope), value.get("created"), _MANAGE)
+    return personal.change_requirement(shapes.text(scope), value.get("created"), _MANAGE)
 
 
-def _deleting(kind: Kind) -> AspectWrite:
-    return deletion(kind, lambda changes, entity, _: _asks_change(changes, entity, kind))
+def _deletion_write(kind: Kind) -> AspectWrite:
+    return deletion(kind, lambda changes, entity, _: _change_requirements(changes, entity, kind))
 
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "upsertPageTemplate": _upserting(_TEMPLATE, _template),
-        "deletePageTemplate": _deleting(_TEMPLATE),
-        "upsertPageModule": _upserting(_MODULE, _module),
-        "deletePageModule": _deleting(_MODULE),
+        "upsertPageTemplate": _upsert_write(_TEMPLATE, _template),
+        "deletePageTemplate": _deletion_write(_TEMPLATE),
+        "upsertPageModule": _upsert_write(_MODULE, _module),
+        "deletePageModule": _deletion_write(_MODULE),
     },
 }

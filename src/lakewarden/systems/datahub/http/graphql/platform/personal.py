@@ -1,7 +1,7 @@
-"""Who may change what is either one person's own or everybody's: views, templates, modules.
+"""Rights to change entities with a scope, personal or global: views, templates, modules.
 
-What is one's own is changed by whoever made it: the operation is asked about that user. What is
-everybody's takes the right of its kind. What changes hands takes both.
+A personal one is changed by its creator: the operation is checked for that user. A global one takes
+the right of its kind. A change of the scope takes both.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SCOPES: Final = (PERSONAL, GLOBAL)
 _NOBODY: Final = Entity("corpuser", "")
 
 
-def creating(scope: str, shared: str) -> list[Requirement]:
-    """What making something asks; `shared` is the operation for what is everybody's."""
+def creation_requirement(scope: str, shared: str) -> list[Requirement]:
+    """The requirement of a creation; `shared` is the operation for global entities."""
     return [Requirement("personal.create") if scope == PERSONAL else Requirement(shared)]
 
 
-def changing(scope: object, created: object, shared: str) -> list[Requirement]:
-    """What changing or deleting it asks, by the scope and the stamp that are stored.
+def change_requirement(scope: object, created: object, shared: str) -> list[Requirement]:
+    """The requirement of a change or deletion, by the stored scope and stamp.
 
-    What is not stored, or does not say whose it is, takes the right to what is everybody's.
+    An entity that is not stored, or has no creator, takes the right to global ones.
     """
     if scope != PERSONAL:
         return [Requirement(shared)]
@@ -37,5 +37,5 @@ def changing(scope: object, created: object, shared: str) -> list[Requirement]:
 
 
 def is_own(value: Mapping[str, Any], actor: Entity) -> bool:
-    """Whether the actor made it."""
+    """Whether the actor created it."""
     return shapes.mapping(value.get("created")).get("actor") == actor.name

@@ -21,8 +21,8 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     creation,
     deletion,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import Listing, shown
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
+from lakewarden.systems.datahub.http.graphql.platform.listing import Listing, visible_entity
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -30,23 +30,23 @@ _ASPECT: Final = "postInfo"
 _TARGET: Final = "resourceUrn"
 
 
-def _created(changes: AspectChanges, post: Entity, value: Value, input: Input) -> None:
+def _new_post(changes: AspectChanges, post: Entity, value: Value, input: Input) -> None:
     target = input.get(_TARGET)
     if target is not None:
-        if shown(changes.call, target) is None:
+        if visible_entity(changes.call, target) is None:
             raise missing(target.name)
-        changes.check_there(target)
+        changes.check_exists(target)
         value["target"] = target.name
-    _stamped(changes, post, value, input)
+    _with_stamp(changes, post, value, input)
     value["created"] = changes.now_ms
 
 
-def _stamped(changes: AspectChanges, _: Entity, value: Value, __: Input) -> None:
+def _with_stamp(changes: AspectChanges, _: Entity, value: Value, __: Input) -> None:
     value |= {"lastModified": changes.now_ms, "auditStamp": changes.stamp}
 
 
 def _post_type(_: Call, argument: str, input: Input) -> str:
-    """Only what is on an entity's page is about something; raises `Failure` 400."""
+    """Only a post on an entity's page has a target; raises `Failure` 400."""
     type: str = input[argument]
     is_about = input.get(_TARGET) is not None
     if type != "ENTITY_ANNOUNCEMENT" and is_about:
@@ -65,7 +65,7 @@ def _target(_: Call, argument: str, input: Input) -> Entity:
 
 def _content_of(input: Mapping[str, Any]) -> Value:
     record = (Member("type", of="contentType"), *members("title", "description", "link", "media"))
-    return provided(record, input)
+    return provided_members(record, input)
 
 
 _KIND: Final = Kind(
@@ -77,9 +77,9 @@ _KIND: Final = Kind(
 
 
 def _is_about(call: Call, input: Input) -> Callable[[Record], bool]:
-    """Home page posts, or those about one entity, to whoever is shown it."""
+    """Home page posts, or those about one entity that is visible to the caller."""
     about = input.get(_TARGET)
-    is_shown = about is None or shown(call, calls.entity(about)) is not None
+    is_shown = about is None or visible_entity(call, calls.entity(about)) is not None
     return lambda post: is_shown and post.value.get("target") == about
 
 
@@ -102,10 +102,10 @@ RESOLVERS: Final[Resolvers] = {
         "createPost": creation(
             _KIND,
             "home_post.create",
-            _created,
+            _new_post,
             reads={"postType": _post_type, _TARGET: _target},
         ),
-        "updatePost": change(_KIND, "home_post.update", _stamped),
+        "updatePost": change(_KIND, "home_post.update", _with_stamp),
         "deletePost": deletion(_KIND, "home_post.delete"),
     },
     "Post": {"lastModified": _last_modified},

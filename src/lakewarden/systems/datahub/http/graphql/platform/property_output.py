@@ -1,4 +1,4 @@
-"""Structured properties as the schema shows them, and the values that they may have.
+"""Structured properties as the schema shows them, and their allowed values.
 
 SOURCE: PDL records of structured properties, acryl-datahub 1.7.0.17.
 """
@@ -14,7 +14,7 @@ from lakewarden.systems.datahub.aspects.fields import without_avro_type
 from lakewarden.systems.datahub.http.graphql.aspect_record import Record
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import type_word
-from lakewarden.systems.datahub.http.graphql.pages.associations import value_shown
+from lakewarden.systems.datahub.http.graphql.pages.associations import property_value
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 
 TYPE: Final = "structuredProperty"
@@ -36,25 +36,25 @@ _STANDARD: Final = {
 """The data types that everybody knows, by the end of their URNs."""
 
 
-def tagged(input: Mapping[str, Any], argument: str) -> dict[str, Any]:
-    """A value as aspects have it: its kind, and what it is; raises `Failure` 400."""
+def typed_value(input: Mapping[str, Any], argument: str) -> dict[str, Any]:
+    """A value as aspects have it: its type, and the value; raises `Failure` 400."""
     text, number = input.get("stringValue"), input.get("numberValue")
     if (text is None) == (number is None):
         raise bad(f"`{argument}`: expected either a `stringValue` or a `numberValue`")
     return {"double": float(number)} if text is None and number is not None else {"string": text}
 
 
-def shown_value(value: object) -> Mapping[str, Any] | None:
-    """A value of an aspect, as the schema has it; None for what is none."""
+def output_value(value: object) -> Mapping[str, Any] | None:
+    """A value of an aspect, as the schema has it; None for an invalid one."""
     plain = without_avro_type(value)
     if isinstance(plain, bool) or not isinstance(plain, str | int | float):
         return None
-    return value_shown(plain)
+    return property_value(plain)
 
 
 def _allowed_values(definition: Record, _info: Info) -> list[Mapping[str, Any]]:
     values = (
-        (record, shown_value(record.value.get("value")))
+        (record, output_value(record.value.get("value")))
         for record in definition.records("allowedValues")
     )
     return [

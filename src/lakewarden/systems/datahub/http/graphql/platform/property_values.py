@@ -1,7 +1,7 @@
-"""Values of structured properties, put on assets and on columns, and taken from them.
+"""Values of structured properties, set on assets and columns, and removed from them.
 
-A column is asked about by its dataset, with the right of its own.
-SOURCE: datahub reference 1.2, 1.3; datahub-project/datahub:…/resolvers/structuredproperties.
+A column is checked by its dataset, with a right of its own. SOURCE: datahub reference 1.2, 1.3;
+datahub-project/datahub:…/resolvers/structuredproperties.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     urns,
 )
 from lakewarden.systems.datahub.http.graphql.platform.columns import COLUMN, dataset_of
-from lakewarden.systems.datahub.http.graphql.platform.property_output import ASPECT, TYPE, tagged
+from lakewarden.systems.datahub.http.graphql.platform.property_output import (
+    ASPECT,
+    TYPE,
+    typed_value,
+)
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -36,20 +40,20 @@ _URNS: Final = "structuredPropertyUrns"
 _NUMBER: Final = "urn:li:dataType:datahub.number"
 
 
-def asks(asset: Entity) -> list[Requirement]:
-    """What a change of an asset's properties asks."""
+def requirements(asset: Entity) -> list[Requirement]:
+    """The requirements of a change of an asset's properties."""
     if asset.type == COLUMN and dataset_of(asset).type == "dataset":
         return [Requirement("column.properties.edit", dataset_of(asset))]
     return [Requirement("properties.edit", asset)]
 
 
 def _upsert(changes: AspectChanges, asset: Entity, input: Input) -> None:
-    changes.check_there(dataset_of(asset))
+    changes.check_exists(dataset_of(asset))
     put(changes, asset, input["structuredPropertyInputParams"])
 
 
 def put(changes: AspectChanges, asset: Entity, inputs: Iterable[Input]) -> None:
-    """Gives an asset these values of these properties in the place of those it has of them.
+    """Sets these properties of an asset, in place of their stored values.
 
     Raises `Failure` where a property is unknown, immutable, or may not have the values.
     """
@@ -63,7 +67,7 @@ def put(changes: AspectChanges, asset: Entity, inputs: Iterable[Input]) -> None:
         property = calls.entity(input["structuredPropertyUrn"], TYPE)
         definition = changes.value(property, ASPECT)
         if not definition:
-            changes.check_there(property)
+            changes.check_exists(property)
         before = assigned.get(property.name)
         if before is not None and definition.get("immutable") is True:
             raise bad(f"`{property.name}` is immutable: its values cannot be changed")
@@ -81,8 +85,8 @@ def _checked_values(
     asset: Entity,
     inputs: Iterable[Input],
 ) -> list[Value]:
-    """The values as aspects have them, if the property may have them on such an asset."""
-    values = [tagged(item, "values") for item in inputs]
+    """The values as aspects have them, if they are allowed for the property and the asset."""
+    values = [typed_value(item, "values") for item in inputs]
     value_type = "double" if definition.get("valueType") == _NUMBER else "string"
     if any(value_type not in value for value in values):
         member = "numberValue" if value_type == "double" else "stringValue"
@@ -101,7 +105,7 @@ def _checked_values(
 
 
 def _remove(changes: AspectChanges, asset: Entity, input: Input) -> None:
-    changes.check_there(dataset_of(asset))
+    changes.check_exists(dataset_of(asset))
     assigned = shapes.objects(changes.value(asset, VALUES).get("properties"))
     staying = [
         assignment for assignment in assigned if assignment.get("propertyUrn") not in input[_URNS]
@@ -109,7 +113,7 @@ def _remove(changes: AspectChanges, asset: Entity, input: Input) -> None:
     changes.merge(asset, VALUES, properties=staying)
 
 
-def _removed(_: Call, argument: str, input: Input) -> list[str]:
+def _removed_properties(_: Call, argument: str, input: Input) -> list[str]:
     return urns(TYPE)(input[argument])
 
 
@@ -118,10 +122,10 @@ def _property_records(asset: Entity, info: Info) -> Any:
     return record if record.value else {"properties": []}
 
 
-def _changing(write: Change, reads: Mapping[str, Read] | None = None) -> AspectWrite:
+def _property_write(write: Change, reads: Mapping[str, Read] | None = None) -> AspectWrite:
     return mutation(
         by_urn(of="assetUrn"),
-        lambda _, asset, __: asks(asset),
+        lambda _, asset, __: requirements(asset),
         write,
         reads=reads,
         answer=_property_records,
@@ -130,7 +134,7 @@ def _changing(write: Change, reads: Mapping[str, Read] | None = None) -> AspectW
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {
-        "upsertStructuredProperties": _changing(_upsert),
-        "removeStructuredProperties": _changing(_remove, {_URNS: _removed}),
+        "upsertStructuredProperties": _property_write(_upsert),
+        "removeStructuredProperties": _property_write(_remove, {_URNS: _removed_properties}),
     },
 }

@@ -1,7 +1,7 @@
-"""Secrets and the details of connections, stored sealed. Nobody is ever given them back.
+"""Secrets and the details of connections, stored sealed, and never returned.
 
-The aspect says everything but the secret; the secret is stored beside the entity's document,
-encrypted, and is deleted with the entity. No reply, log line or audit row has it.
+The aspect has everything but the secret; the secret is stored beside the entity's document,
+encrypted, and is deleted with the entity. No reply, log line or audit row contains it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,15 @@ def _sealing(call: Call) -> Sealing:
 
 
 def stored_without_secret(changes: AspectChanges, entity: Entity, aspect: str) -> dict[str, Any]:
-    """An aspect that is never read, without its secret, to be changed and put back."""
+    """An aspect that no reader gets, without its secret, to be changed and put back."""
     document = changes.transaction.store.documents(changes.realm, [entity]).get(entity)
     stored = aspects.stored_aspects(document).get(aspect)
     return {} if stored is None else dict(stored.value)
 
 
-def shown(call: Call, entities: Iterable[Entity], aspect: str) -> dict[Entity, Mapping[str, Any]]:
+def without_secrets(
+    call: Call, entities: Iterable[Entity], aspect: str
+) -> dict[Entity, Mapping[str, Any]]:
     """That aspect of those entities that have it, without its secret."""
     with call.exchange.service.reading() as reading:
         documents = reading.documents(call.exchange.realm, list(entities))

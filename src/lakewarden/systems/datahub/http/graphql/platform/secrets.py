@@ -1,8 +1,8 @@
-"""Secrets that recipes name: stored sealed, listed by name, never given back.
+"""Secrets that recipes name: stored sealed, listed by name, never returned.
 
-CHOICE: the original gives the values of secrets to those who may manage them; here nobody gets
-them, so `getSecretValues` is refused for everybody.
-SOURCE: datahub reference 1.1; datahub-project/datahub:…/resolvers/ingest/secret.
+CHOICE: the original returns the values of secrets to callers who may manage them; here
+`getSecretValues` is refused for every caller. SOURCE: datahub reference 1.1;
+datahub-project/datahub:…/resolvers/ingest/secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     creation,
     deletion,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import stored
+from lakewarden.systems.datahub.http.graphql.platform.listing import stored_entities
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
@@ -56,8 +56,8 @@ def _seal(changes: AspectChanges, secret: Entity, input: Input) -> None:
 def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
     call: Call = info.context
     authorization.allow(call, _MANAGE)
-    everything = stored(call, _TYPE)
-    values = sealed.shown(call, everything, _ASPECT)
+    everything = stored_entities(call, _TYPE)
+    values = sealed.without_secrets(call, everything, _ASPECT)
     secrets = [_secret_record(Record(secret, values.get(secret, {}))) for secret in everything]
     fitting = [
         secret
@@ -65,8 +65,8 @@ def _list(_: object, info: Info, input: Mapping[str, Any]) -> Mapping[str, Any]:
         if contains_words(input.get("query"), secret["name"], secret["description"] or "")
     ]
     fitting.sort(key=lambda secret: secret["name"])
-    shown, numbers = page(fitting, input, call.exchange.services.page_rows)
-    return {**numbers, "secrets": shown}
+    page_secrets, numbers = page(fitting, input, call.exchange.services.page_rows)
+    return {**numbers, "secrets": page_secrets}
 
 
 def _secret_record(secret: Record) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.http.graphql.platform.aspect_write import (
     Change,
     mutation,
 )
-from lakewarden.systems.datahub.http.graphql.platform.listing import shown
+from lakewarden.systems.datahub.http.graphql.platform.listing import visible_entity
 from lakewarden.systems.datahub.http.graphql.platform.page_templates import TEMPLATE
 from lakewarden.systems.datahub.http.graphql.records import Input
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
@@ -47,7 +47,7 @@ def _set_views(changes: AspectChanges, _: Entity, input: Input) -> None:
     urn = input.get("defaultView")
     if urn is not None:
         view = calls.entity(urn, views.TYPE)
-        changes.check_there(view)
+        changes.check_exists(view)
         if changes.value(view, views.ASPECT).get("type") != personal.GLOBAL:
             raise bad("`defaultView`: everybody starts with a view that is everybody's")
     _put(changes, views={"defaultView": urn})
@@ -79,7 +79,9 @@ def _home(_: object, info: Info) -> Mapping[str, Any]:
 
 
 def _template(call: Call) -> Entity | None:
-    return shown(call, shapes.entity(_part(call, "homePage").get("defaultTemplate"), TEMPLATE))
+    return visible_entity(
+        call, shapes.entity(_part(call, "homePage").get("defaultTemplate"), TEMPLATE)
+    )
 
 
 def _settings_record(call: Call) -> Mapping[str, Any]:
@@ -94,7 +96,7 @@ def _set(changes: AspectChanges, _: Entity, input: Input) -> None:
     parts: dict[str, Value] = {}
     if home is not None:
         template = calls.entity(home["defaultTemplate"], TEMPLATE)
-        changes.check_there(template)
+        changes.check_exists(template)
         parts["homePage"] = {"defaultTemplate": template.name}
     if applications is not None:
         parts["applications"] = {"enabled": applications["enabled"]}
@@ -108,7 +110,7 @@ def _put(changes: AspectChanges, **parts: Value) -> None:
     changes.put(_ALL, _ASPECT, {**value, **changed})
 
 
-def _setting(operation: str, write: Change) -> AspectWrite:
+def _settings_write(operation: str, write: Change) -> AspectWrite:
     return mutation(lambda *_: [_ALL], operation, write, about=NO_RESOURCE)
 
 
@@ -120,8 +122,8 @@ RESOLVERS: Final[Resolvers] = {
         "globalHomePageSettings": _home,
     },
     "Mutation": {
-        "updateGlobalViewsSettings": _setting(_VIEWS, _set_views),
-        "updateDocPropagationSettings": _setting(_FEATURES, _set_propagation),
-        "updateGlobalSettings": _setting(_MANAGE, _set),
+        "updateGlobalViewsSettings": _settings_write(_VIEWS, _set_views),
+        "updateDocPropagationSettings": _settings_write(_FEATURES, _set_propagation),
+        "updateGlobalSettings": _settings_write(_MANAGE, _set),
     },
 }

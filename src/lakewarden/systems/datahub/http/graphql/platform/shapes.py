@@ -1,7 +1,7 @@
-"""Members of stored aspects, as far as they are what the schema says: whoever wrote them.
+"""Members of stored aspects, as far as they have the types of the schema.
 
-An aspect may have been written by ingestion, with anything in it. What does not fit is left
-out. Both spellings of JSON are read (`lakewarden.systems.datahub.aspects.fields`).
+An aspect may come from ingestion, with any content. Values of other types are left out. Both
+spellings of JSON are read (`lakewarden.systems.datahub.aspects.fields`).
 """
 
 from __future__ import annotations

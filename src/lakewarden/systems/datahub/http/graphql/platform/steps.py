@@ -1,4 +1,4 @@
-"""The steps of introductions that a user has seen: each reads and changes its own.
+"""The steps of introductions that a user has seen: each user reads and changes its own.
 
 SOURCE: datahub-project/datahub, its resolvers of step states.
 """
@@ -72,7 +72,7 @@ def _limited(members: list[Any]) -> list[Any]:
 
 
 def _is_own(call: Call, id: str) -> bool:
-    """Whether a step is one of the caller: its id begins with the caller's URN, then a hyphen."""
+    """Whether a step belongs to the caller: its id begins with the caller's URN, then a hyphen."""
     return id.startswith(f"{call.actor.name}-")
 
 

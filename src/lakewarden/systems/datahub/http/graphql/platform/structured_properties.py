@@ -1,4 +1,4 @@
-"""Structured properties: what properties there are, of which types, for which entities.
+"""Structured properties: their definitions, with value types and entity types.
 
 SOURCE: datahub reference 1.1, 5.4; datahub-project/datahub:…/resolvers/structuredproperties.
 """
@@ -25,7 +25,7 @@ from lakewarden.systems.datahub.http.graphql.platform.property_output import (
     SETTINGS,
     TYPE,
 )
-from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided
+from lakewarden.systems.datahub.http.graphql.records import Input, Member, members, provided_members
 from lakewarden.systems.datahub.http.graphql.resolving import Resolvers
 from lakewarden.systems.datahub.use_cases.aspects import Value
 
@@ -45,38 +45,38 @@ def _name(_: AspectChanges, property: Entity, value: Value, __: Input) -> None:
 
 
 def _add(_: AspectChanges, __: Entity, value: Value, input: Input) -> None:
-    """Adds to what there is: nothing that was allowed once is forbidden by it."""
+    """Extends a definition: values that were allowed stay allowed."""
     if input.get("newAllowedValues"):
         added = _allowed_values(input["newAllowedValues"])
         value["allowedValues"] = [*(value.get("allowedValues") or []), *added]
     if input.get("setCardinalityAsMultiple"):
         value["cardinality"] = "MULTIPLE"
     types = _urns("entityType", "newEntityTypes")(input.get("newEntityTypes") or ())
-    value["entityTypes"] = _added(value.get("entityTypes"), types)
+    value["entityTypes"] = _merge_allowed_values(value.get("entityTypes"), types)
     allowed = (input.get("typeQualifier") or {}).get("newAllowedTypes")
     if allowed:
         qualifier = dict(value.get("typeQualifier") or {})
         new = _urns("entityType", "typeQualifier")(allowed)
-        qualifier["allowedTypes"] = _added(qualifier.get("allowedTypes"), new)
+        qualifier["allowedTypes"] = _merge_allowed_values(qualifier.get("allowedTypes"), new)
         value["typeQualifier"] = qualifier
 
 
-def _added(before: object, new: Iterable[str]) -> list[str]:
+def _merge_allowed_values(before: object, new: Iterable[str]) -> list[str]:
     old = [value for value in before if isinstance(value, str)] if isinstance(before, list) else []
     return list(dict.fromkeys([*old, *new]))
 
 
 def _put_settings(changes: AspectChanges, property: Entity, input: Input) -> None:
     if input.get("settings") is not None:
-        settings = provided(members(*FLAGS), input["settings"])
+        settings = provided_members(members(*FLAGS), input["settings"])
         changes.merge(property, SETTINGS, **settings, lastModified=changes.stamp)
 
 
 def _allowed_values(inputs: Iterable[Input]) -> list[Value]:
     return [
         {
-            "value": property_output.tagged(allowed, "allowedValues"),
-            **provided(members("description"), allowed),
+            "value": property_output.typed_value(allowed, "allowedValues"),
+            **provided_members(members("description"), allowed),
         }
         for allowed in inputs
     ]
@@ -116,7 +116,7 @@ _KIND: Final = Kind(
     audited_as="property",
     about=Entity(TYPE, ""),
 )
-"""The right to manage properties is asked about their type."""
+"""The right to manage properties is checked for their type."""
 
 RESOLVERS: Final[Resolvers] = {
     "Mutation": {

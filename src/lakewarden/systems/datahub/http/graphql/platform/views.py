@@ -1,4 +1,4 @@
-"""Views: filters with a name, one's own and everybody's.
+"""Views: named filters, personal and global.
 
 SOURCE: datahub reference 1.1; datahub-project/datahub:datahub-graphql-core/…/resolvers/view.
 """
@@ -64,16 +64,16 @@ _KIND: Final = Kind(
 )
 
 
-def _asks_creation(_: AspectChanges, __: Entity, input: Input) -> Sequence[Requirement]:
-    return personal.creating(input["viewType"], _MANAGE)
+def _creation_requirements(_: AspectChanges, __: Entity, input: Input) -> Sequence[Requirement]:
+    return personal.creation_requirement(input["viewType"], _MANAGE)
 
 
-def _asks_change(changes: AspectChanges, view: Entity, _: Input) -> Sequence[Requirement]:
+def _change_requirements(changes: AspectChanges, view: Entity, _: Input) -> Sequence[Requirement]:
     value = changes.value(view, ASPECT)
-    return personal.changing(value.get("type"), value.get("created"), _MANAGE)
+    return personal.change_requirement(value.get("type"), value.get("created"), _MANAGE)
 
 
-def _check_defined(changes: AspectChanges, view: Entity, _: Value, __: Input) -> None:
+def _check_definition(changes: AspectChanges, view: Entity, _: Value, __: Input) -> None:
     if not changes.value(view, ASPECT):
         raise missing(view.name)
 
@@ -108,9 +108,9 @@ RESOLVERS: Final[Resolvers] = {
         "listGlobalViews": Listing(TYPE, ASPECT, "views", where=_is_global),
     },
     "Mutation": {
-        "createView": creation(_KIND, _asks_creation, audited_as="view"),
-        "updateView": change(_KIND, _asks_change, _check_defined),
-        "deleteView": deletion(_KIND, _asks_change),
+        "createView": creation(_KIND, _creation_requirements, audited_as="view"),
+        "updateView": change(_KIND, _change_requirements, _check_definition),
+        "deleteView": deletion(_KIND, _change_requirements),
     },
     "DataHubView": {"definition": _definition_record},
 }

@@ -1,1 +1,1 @@
-"""Search, as the schema has it: questions, pages, facets, completion, browsing, lineage."""
+"""Search in GraphQL: questions, pages, facets, completion, browsing, lineage."""

@@ -1,7 +1,7 @@
-"""Browsing: a path is names, each in the one before.
+"""Browsing: a path is a sequence of nested names.
 
-They are what an entity's own aspect `browsePathsV2` says, or else the URNs of the containers that
-it lies in. The older call knows containers alone.
+They come from an entity's own aspect `browsePathsV2`, or else are the URNs of its containers. The
+older call knows containers alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.graphql.search.inputs import page_bounds, question
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search.index import Index
 from lakewarden.systems.datahub.search.links import Links
@@ -28,8 +28,8 @@ from lakewarden.systems.datahub.search.links import Links
 Shown = dict[str, Any]
 
 
-class Shelves:
-    """What lies in which container, of some entities."""
+class ContainerLevels:
+    """The contents of containers, for some entities."""
 
     def __init__(self, index: Index, ids: BitMap) -> None:
         self._tree = index.tree
@@ -39,15 +39,15 @@ class Shelves:
         self._loose = ids - BitMap.union(BitMap(), *self._held.values())
 
     def level(self, path: Sequence[str]) -> tuple[BitMap, dict[int, tuple[BitMap, bool]]]:
-        """What lies directly at a path, and for each container there what lies in it.
+        """The direct contents of a path, and the contents of each container there.
 
         With each goes whether a container in it has any of that.
         """
-        shelf = self._named(path)
+        shelf = self._container_at(path)
         direct = self._loose if shelf == _TOP else BitMap()
         below: dict[int, tuple[BitMap, bool]] = {}
         for holder, ids in self._held.items():
-            chain = self._chain(holder)
+            chain = self._container_path(holder)
             if shelf is None or (shelf != _TOP and shelf not in chain):
                 continue
             inner = chain if shelf == _TOP else chain[chain.index(shelf) + 1 :]
@@ -58,12 +58,12 @@ class Shelves:
             below[inner[0]] = (inside | ids, deeper or len(inner) > 1)
         return direct, below
 
-    def _named(self, path: Sequence[str]) -> int | None:
+    def _container_at(self, path: Sequence[str]) -> int | None:
         """The container at the end of a path; None if there is none."""
         return self._tree.find(Entity("container", path[-1])) if path else _TOP
 
-    def _chain(self, holder: int) -> list[int]:
-        """A container with those that it lies in, the outermost first."""
+    def _container_path(self, holder: int) -> list[int]:
+        """A container with its parents, the outermost first."""
         chain = [holder]
         outer = self._holder.get(holder)
         while outer is not None and outer not in chain:
@@ -77,7 +77,7 @@ _TOP: Final = -1
 
 
 def _by_target(links: Links, ids: BitMap, size: int) -> dict[int, BitMap]:
-    """Those of the ids that are linked to anything, by what they are linked to."""
+    """The ids that have a link, by their targets."""
     among = np.zeros(size, dtype=bool)
     among[np.asarray(ids.to_array(), dtype=np.int64)] = True
     is_wanted = among[links.sources] if len(links.sources) else np.zeros(0, dtype=bool)
@@ -90,15 +90,15 @@ def _by_target(links: Links, ids: BitMap, size: int) -> dict[int, BitMap]:
 
 def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
-    start, count = numbers(call, input)
+    start, count = page_bounds(call, input)
     path = list(input.get("path") or ())
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, input, [input["type"]]))
-        direct, below = Shelves(session.index, search.results).level(path)
+        direct, below = ContainerLevels(session.index, search.results).level(path)
         tree = session.index.tree
         ids = session.index.ranks.page(direct, start, count)
         entities = authorization.visible(call, [tree.entity(id) for id in ids])
-    call.together(entities)
+    call.add_group(entities)
     inner = sum(len(ids) for ids, _ in below.values())
     groups = [{"name": tree.names[id], "count": len(ids)} for id, (ids, _) in below.items()]
     return {
@@ -111,29 +111,31 @@ def _browse(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     }
 
 
-def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
+def _browse_v2(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
-    start, count = numbers(call, input)
+    start, count = page_bounds(call, input)
     path = list(input.get("path") or ())
     types = input.get("types") or ([input["type"]] if input.get("type") else None)
     with search_session(call.exchange, view_authorization.hits) as session:
         results = session.search(question(call, input, types)).results
         own = _with_paths(session, results)
-        direct, below = Shelves(session.index, results - own).level(path)
+        direct, below = ContainerLevels(session.index, results - own).level(path)
         tree = session.index.tree
         groups = {
             tree.names[id]: _Group(len(inner), is_deeper, tree.names[id])
             for id, (inner, is_deeper) in below.items()
         }
         direct_count = (
-            len(direct) + _add(groups, path, session.texts().aspects(own)) if own else len(direct)
+            len(direct) + _add_to_groups(groups, path, session.texts().aspects(own))
+            if own
+            else len(direct)
         )
     ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
     named = {name: _entity(groups[name].urn) for name in ordered}
     visible = set(
         authorization.visible(call, [entity for entity in named.values() if entity is not None])
     )
-    call.together(visible)
+    call.add_group(visible)
     shown = [
         {
             "name": name,
@@ -154,7 +156,7 @@ def _browse_again(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
 
 
 class _Group(NamedTuple):
-    """What is found below a name: how much, whether in names below that, and its URN if any."""
+    """The contents below a name: their number, whether there are more levels, and its URN."""
 
     number: int
     is_deeper: bool
@@ -166,10 +168,10 @@ def _with_paths(session: SearchSession, ids: BitMap) -> BitMap:
     return session.texts().having([[Term(field_term("browsePathV2"))]]) & ids
 
 
-def _add(
+def _add_to_groups(
     groups: dict[str, _Group], path: Sequence[str], stated: Mapping[int, Mapping[str, Any]]
 ) -> int:
-    """Adds what has paths of its own to the groups at a path; how much is there directly.
+    """Adds entities with own paths to the groups of a path; returns how many are directly there.
 
     COST: reads the documents of all of it; raises `LimitExceeded` where those are too many.
     """
@@ -193,4 +195,4 @@ def _entity(urn: str) -> Entity | None:
     return None if problem else entity
 
 
-RESOLVERS: Final[Resolvers] = {"Query": {"browse": _browse, "browseV2": _browse_again}}
+RESOLVERS: Final[Resolvers] = {"Query": {"browse": _browse, "browseV2": _browse_v2}}

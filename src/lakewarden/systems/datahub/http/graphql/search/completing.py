@@ -11,7 +11,7 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.graphql.search.inputs import page_bounds, question
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search.question import Question
 
@@ -20,7 +20,7 @@ Shown = dict[str, Any]
 
 def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
-    _, limit = numbers(call, input, "limit")
+    _, limit = page_bounds(call, input, "limit")
     type = input.get("type")
     search_question = question(call, input, None if type is None else [type], named=True)
     with search_session(call.exchange, view_authorization.hits) as session:
@@ -29,7 +29,7 @@ def _complete(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
 
 def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
-    _, limit = numbers(call, input, "limit")
+    _, limit = page_bounds(call, input, "limit")
     search_question = question(call, input, input.get("types"), named=True)
     suggestions = []
     with search_session(call.exchange, view_authorization.hits) as session:
@@ -51,7 +51,7 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
 def _completion(call: Call, session: SearchSession, search_question: Question, limit: int) -> Shown:
     page = session.search(search_question).page(0, limit)
     entities = authorization.visible(call, page.entities)
-    call.together(entities)
+    call.add_group(entities)
     tree = session.index.tree
     ids = [id for id in map(tree.find, entities) if id is not None]
     names = session.names(ids) if ids else {}

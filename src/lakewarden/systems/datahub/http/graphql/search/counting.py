@@ -1,4 +1,4 @@
-"""How much there is: of each type, and of each platform; and the search among users."""
+"""Counts of each type and each platform; and the search among users."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import type_word, types_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_named
-from lakewarden.systems.datahub.http.graphql.search.results import searched
+from lakewarden.systems.datahub.http.graphql.search.inputs import question, types_of_values
+from lakewarden.systems.datahub.http.graphql.search.results import search_page
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search.search import Search
 
@@ -24,7 +24,7 @@ _TYPES: Final = ("DATASET", "DASHBOARD", "CHART", "DATA_JOB", "DOMAIN", "GLOSSAR
 
 
 def _users(_: object, info: Info, input: Input) -> Mapping[str, Any]:
-    return searched(info, input, ["CORP_USER"])
+    return search_page(info, input, ["CORP_USER"])
 
 
 def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, Any]:
@@ -32,7 +32,7 @@ def _counts(_: object, info: Info, input: Input | None = None) -> Mapping[str, A
     wanted_input = input or {}
     type_names = wanted_input.get("types")
     names = type_names or dict.fromkeys(
-        type_word(Entity(type, ""), info) for type in types_named(call, None)
+        type_word(Entity(type, ""), info) for type in types_of_values(call, None)
     )
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(question(call, wanted_input, type_names))
@@ -52,7 +52,7 @@ def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
         types = [name for name in _TYPES if _count(session, search, name)]
     entities = [Entity("dataPlatform", platform.value) for platform in platforms]
     visible = authorization.visible(call, entities)
-    call.together(visible)
+    call.add_group(visible)
     shown: list[Mapping[str, object]] = [
         {"field": "platform", "value": platform.name, "entity": platform} for platform in visible
     ]

@@ -30,11 +30,11 @@ Input = Mapping[str, Any]
 def question(
     call: Call, input: Input, type_names: Sequence[str] | None, *, named: bool = False
 ) -> Question:
-    """The question of an input; `words` are the types as words of `EntityType`."""
+    """The question of an input; `type_names` are the types as values of `EntityType`."""
     filters = [
         filter for filter in (_any_of(input.get("orFilters")), _legacy_criteria(input)) if filter
     ]
-    types = types_named(call, type_names)
+    types = types_of_values(call, type_names)
     view = input.get("viewUrn")
     if view:
         own, criteria = _view_filter(call, view)
@@ -54,8 +54,8 @@ def question(
     )
 
 
-def types_named(call: Call, type_names: Sequence[str] | None) -> tuple[str, ...]:
-    """The types that words of `EntityType` stand for; without words the usual ones."""
+def types_of_values(call: Call, type_names: Sequence[str] | None) -> tuple[str, ...]:
+    """The types of values of `EntityType`; without values the usual ones."""
     if not type_names:
         return USUAL
     types: dict[str, None] = {}
@@ -67,8 +67,8 @@ def types_named(call: Call, type_names: Sequence[str] | None) -> tuple[str, ...]
     return tuple(types)
 
 
-def numbers(call: Call, input: Input, key: str = "count") -> tuple[int, int]:
-    """Where a page begins, and how long it is at most: as long as a page may be."""
+def page_bounds(call: Call, input: Input, key: str = "count") -> tuple[int, int]:
+    """The start of a page, and its length, bounded by the longest page."""
     start, count = input.get("start"), input.get(key)
     start = 0 if start is None else start
     count = COUNT if count is None else count
@@ -112,7 +112,7 @@ def criterion(input: Input) -> Criterion:
 
 
 def _view_filter(call: Call, urn: str) -> tuple[list[str], AnyOf]:
-    """The types and criteria of a view that the caller may use."""
+    """The types and criteria of a view, if the caller may use it."""
     view = calls.entity(urn, _VIEW)
     value: Any = call.aspect(view, _VIEW_INFO)
     created = value.get("created") or {}

@@ -1,7 +1,7 @@
-"""Search among the lineage of an entity: how far away is a criterion, `degree`.
+"""Search within the lineage of an entity: the distance is a criterion, `degree`.
 
-The nearest come first. Columns fit as what they are columns of does; unless the caller wants
-them themselves, the latter is shown in their place.
+The nearest come first. A column matches as its dataset does; the dataset is shown in its place,
+unless the caller requests columns.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.errors import bad
 from lakewarden.systems.datahub.http.graphql.kinds import types_of
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
-from lakewarden.systems.datahub.http.graphql.search.results import facet_shown, hits, usual
+from lakewarden.systems.datahub.http.graphql.search.inputs import page_bounds, question
+from lakewarden.systems.datahub.http.graphql.search.results import facet_body, hits, usual_facets
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import Count, Facet
@@ -50,21 +50,21 @@ _COLUMN_WORD: Final = "SCHEMA_FIELD"
 
 
 class _Criteria(NamedTuple):
-    """Criteria that hold together: how far away, as words, and all the others."""
+    """Criteria that must all match: degrees, as enum values, and all the others."""
 
     degrees: frozenset[str]
     input: Input
 
 
 class _Result(NamedTuple):
-    """An entity that is shown, and what of the lineage it stands for."""
+    """A result, and the entity of the lineage that it represents."""
 
     entity: Entity
     reached: Reached
 
 
-class _Answer(NamedTuple):
-    """All results in order, and what goes with them."""
+class _LineageResults(NamedTuple):
+    """All results in order, with the lineage, the facets and the request."""
 
     results: list[_Result]
     lineage: Exploration
@@ -74,37 +74,37 @@ class _Answer(NamedTuple):
 
 def _search_across(_: object, info: Info, input: Input) -> Shown:
     call: Call = info.context
-    start, count = numbers(call, input)
-    answer = _answer(info, input)
+    start, count = page_bounds(call, input)
+    answer = _search_lineage(info, input)
     page = answer.results[start : start + count]
     return {"start": start, **_page(call, answer, page, input)}
 
 
 def _scroll_across(_: object, info: Info, input: Input) -> Shown:
     call: Call = info.context
-    _, count = numbers(call, input)
-    answer = _answer(info, input)
+    _, count = page_bounds(call, input)
+    answer = _search_lineage(info, input)
     known = scroll.digest(answer.asked, call.exchange.realm, call.actor.name, _arguments(input))
     place = scroll.read_scroll_id(input["scrollId"], known) if input.get("scrollId") else None
-    following = [result for result in answer.results if place is None or _place(result) > place]
+    following = [result for result in answer.results if place is None or _position(result) > place]
     page = following[:count]
     goes_on = page and len(following) > len(page)
-    next = scroll.scroll_id(known, _place(page[-1])) if goes_on else None
+    next = scroll.scroll_id(known, _position(page[-1])) if goes_on else None
     return {"nextScrollId": next, **_page(call, answer, page, input)}
 
 
 def _arguments(input: Input) -> str:
-    """What else tells questions apart."""
+    """The other arguments that identify a question."""
     keys = ("urn", "direction", "types", "orFilters", "lineageFlags", "searchFlags")
     times = ("startTimeMillis", "endTimeMillis")
     return json.dumps([input.get(key) for key in (*keys, *times)], sort_keys=True)
 
 
-def _place(result: _Result) -> ScrollPosition:
+def _position(result: _Result) -> ScrollPosition:
     return ScrollPosition(result.reached.degree, ((result.entity.name, result.entity.type),))
 
 
-def _page(call: Call, answer: _Answer, page: Sequence[_Result], input: Input) -> Shown:
+def _page(call: Call, answer: _LineageResults, page: Sequence[_Result], input: Input) -> Shown:
     shown = hits(call, [result.entity for result in page], answer.asked, input)
     return {
         "count": len(page),
@@ -129,13 +129,13 @@ def _of_lineage(lineage: Exploration, reached: Reached) -> Shown:
     }
 
 
-def _answer(info: Info, input: Input) -> _Answer:
+def _search_lineage(info: Info, input: Input) -> _LineageResults:
     call: Call = info.context
     if not input.get("urn"):
         raise bad("`input.urn`: expected the URN of where the lineage begins")
     start = calls.entity(input["urn"])
-    parts = _parts(input)
-    walk = _walk(input, parts)
+    parts = _criteria_groups(input)
+    walk = _walk_of(input, parts)
     call.start_list()
     with search_session(call.exchange, view_authorization.hits) as session:
 
@@ -146,18 +146,18 @@ def _answer(info: Info, input: Input) -> _Answer:
         reached = [
             reached_entity for reached_entity in lineage.reached.values() if reached_entity.degree
         ]
-        fitting = _Fitting(call, session, input, parts)
+        fitting = _LineageFilter(call, session, input, parts)
         results = _results(reached, fitting, _wants_columns(input))
-        results.sort(key=_place)
+        results.sort(key=_position)
         ids = BitMap([id for id in map(fitting.id, results) if id is not None])
-        facets = usual(info, session, ids, input)
+        facets = usual_facets(info, session, ids, input)
         if facets:
             facets.append(_degrees(info, results))
     call.end_list(looked_at=len(reached), shown=0)
-    return _Answer(results, lineage, facets, fitting.asked)
+    return _LineageResults(results, lineage, facets, fitting.asked)
 
 
-def _walk(input: Input, parts: Sequence[_Criteria]) -> Walk:
+def _walk_of(input: Input, parts: Sequence[_Criteria]) -> Walk:
     flags = input.get("lineageFlags") or {}
     far = {degree for part in parts for degree in part.degrees}
     hops = MOST_HOPS if _FAR in far else max((int(degree) for degree in far), default=0)
@@ -186,7 +186,7 @@ def _merge(flags: Input, input: Input, key: str) -> Any:
 
 
 def _wants_columns(input: Input) -> bool:
-    """Whether columns are shown themselves."""
+    """Whether columns are results themselves."""
     grouping = (input.get("searchFlags") or {}).get("groupingSpec") or {}
     criteria = grouping.get("groupingCriteria")
     return any(
@@ -195,8 +195,8 @@ def _wants_columns(input: Input) -> bool:
     )
 
 
-def _parts(input: Input) -> list[_Criteria]:
-    """The groups of criteria, without what they say of degrees, each with that."""
+def _criteria_groups(input: Input) -> list[_Criteria]:
+    """The groups of criteria, with degrees apart from the rest."""
     older, degrees = _split_degrees(input.get("filters") or ())
     parts: dict[frozenset[str], list[Shown]] = {}
     groups: Sequence[Input] = input.get("orFilters") or ({},)
@@ -207,7 +207,7 @@ def _parts(input: Input) -> list[_Criteria]:
 
 
 def _split_degrees(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[str]]:
-    """The criteria about anything else, and the degrees that fit all those about degrees."""
+    """The other criteria, and the degrees that match all criteria about degrees."""
     others: list[Input] = []
     degrees: frozenset[str] | None = None
     for criterion in criteria:
@@ -225,12 +225,12 @@ def _split_degrees(criteria: Iterable[Input]) -> tuple[list[Input], frozenset[st
     return others, frozenset(_NEAR) if degrees is None else degrees
 
 
-def _word(degree: int) -> str:
+def _degree_value(degree: int) -> str:
     return str(degree) if degree < len(_NEAR) else _FAR
 
 
-class _Fitting:
-    """Which entities of a lineage fit the rest of the question."""
+class _LineageFilter:
+    """Selects the entities of a lineage that match the rest of the question."""
 
     def __init__(
         self, call: Call, session: SearchSession, input: Input, parts: Sequence[_Criteria]
@@ -249,18 +249,18 @@ class _Fitting:
             self._found.append((part.degrees, own, holders))
 
     def fits(self, entity: Entity, degree: int) -> bool:
-        """Whether an entity that is so far away is shown."""
+        """Whether an entity of this degree matches."""
         is_column = self._is_column(entity)
         if is_column and not self._columns:
             return False
         id = self._id(entity)
         return id is not None and any(
-            _word(degree) in degrees and id in (holders if is_column else own)
+            _degree_value(degree) in degrees and id in (holders if is_column else own)
             for degrees, own, holders in self._found
         )
 
     def id(self, result: _Result) -> int | None:
-        """What is counted for a result."""
+        """The id that facets count for a result."""
         return self._id(result.entity)
 
     def _id(self, entity: Entity) -> int | None:
@@ -271,7 +271,7 @@ class _Fitting:
         return entity.type == edges.COLUMN
 
 
-def _results(reached: Iterable[Reached], fitting: _Fitting, columns: bool) -> list[_Result]:
+def _results(reached: Iterable[Reached], fitting: _LineageFilter, columns: bool) -> list[_Result]:
     results: dict[Entity, _Result] = {}
     for reached_entity in sorted(reached, key=lambda reached_entity: reached_entity.degree):
         holder = (
@@ -286,9 +286,9 @@ def _results(reached: Iterable[Reached], fitting: _Fitting, columns: bool) -> li
 
 
 def _degrees(info: Info, results: Iterable[_Result]) -> Shown:
-    degrees = [_word(result.reached.degree) for result in results]
+    degrees = [_degree_value(result.reached.degree) for result in results]
     counts = [Count(degree, degrees.count(degree)) for degree in _NEAR if degree in degrees]
-    return facet_shown(info, Facet(_DEGREE, counts), {})
+    return facet_body(info, Facet(_DEGREE, counts), {})
 
 
 RESOLVERS: Final[Resolvers] = {

@@ -14,13 +14,13 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.search_terms import SearchQuery, parse_query, words
 from lakewarden.systems.datahub import names as datahub
-from lakewarden.systems.datahub.aspects.searched import URN, fields, name_in_urn, shown_name
+from lakewarden.systems.datahub.aspects.searched import URN, display_name, fields, name_in_urn
 from lakewarden.systems.datahub.http import view_authorization
 from lakewarden.systems.datahub.http.graphql import authorization
 from lakewarden.systems.datahub.http.graphql.call import Call
 from lakewarden.systems.datahub.http.graphql.kinds import type_word
 from lakewarden.systems.datahub.http.graphql.resolving import Info, Resolvers
-from lakewarden.systems.datahub.http.graphql.search.inputs import numbers, question
+from lakewarden.systems.datahub.http.graphql.search.inputs import page_bounds, question
 from lakewarden.systems.datahub.http.searching import SearchSession, search_session
 from lakewarden.systems.datahub.search import scroll
 from lakewarden.systems.datahub.search.facets import MOST, USUAL, Facet
@@ -46,46 +46,46 @@ _TITLES: Final = {
 
 
 def _search(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
-    return searched(info, input, [input["type"]])
+    return search_page(info, input, [input["type"]])
 
 
 def _search_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
-    return searched(info, input, input.get("types"))
+    return search_page(info, input, input.get("types"))
 
 
-def searched(
+def search_page(
     info: Info,
     input: Mapping[str, Any],
     types: Sequence[str] | None,
     among: Sequence[str] | None = None,
 ) -> Shown:
-    """A page of what a search finds among the types; `among`: of these URNs alone."""
+    """A page of search results of the types; `among`: restricted to these URNs."""
     call: Call = info.context
-    start, count = numbers(call, input)
+    start, count = page_bounds(call, input)
     limited = _among(question(call, input, types), among)
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(limited)
         page = search.page(start, count)
-        facets = usual(info, session, search.results, input)
+        facets = usual_facets(info, session, search.results, input)
     shown = hits(call, page.entities, limited, input)
     numbered = {"start": start, "count": len(shown), "total": page.total}
     return {**numbered, "searchResults": shown, "facets": facets, "suggestions": []}
 
 
 def _scroll_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
-    return scrolled(info, input)
+    return scroll_page(info, input)
 
 
-def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None = None) -> Shown:
-    """A page of what a search finds, and where to go on; `among`: of these URNs alone."""
+def scroll_page(info: Info, input: Mapping[str, Any], among: Sequence[str] | None = None) -> Shown:
+    """A page of search results, and the next position; `among`: restricted to these URNs."""
     call: Call = info.context
-    _, count = numbers(call, input)
+    _, count = page_bounds(call, input)
     limited = _among(question(call, input, input.get("types")), among)
     known = scroll.digest(limited, call.exchange.realm, call.actor.name)
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(limited)
-        page = _scrolled(search, input.get("scrollId"), known, count)
-        facets = usual(info, session, search.results, input)
+        page = _scroll_from(search, input.get("scrollId"), known, count)
+        facets = usual_facets(info, session, search.results, input)
     shown = hits(call, page.entities, limited, input)
     return {
         "nextScrollId": None if page.place is None else scroll.scroll_id(known, page.place),
@@ -97,14 +97,14 @@ def scrolled(info: Info, input: Mapping[str, Any], among: Sequence[str] | None =
 
 
 def _among(search_question: Question, among: Sequence[str] | None) -> Question:
-    """The question about these URNs alone."""
+    """The question restricted to these URNs."""
     if among is None:
         return search_question
     only: AnyOf = ((Criterion("urn", tuple(among), Condition.IN),),)
     return replace(search_question, filters=(*search_question.filters, only))
 
 
-def _scrolled(search: Search, id: str | None, known: str, count: int) -> Page:
+def _scroll_from(search: Search, id: str | None, known: str, count: int) -> Page:
     return search.after(scroll.read_scroll_id(id, known), count) if id else search.page(0, count)
 
 
@@ -120,8 +120,10 @@ def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     return {"facets": facets}
 
 
-def usual(info: Info, session: SearchSession, ids: BitMap, input: Mapping[str, Any]) -> list[Shown]:
-    """The usual facets, unless the caller wants none or the document asks for none."""
+def usual_facets(
+    info: Info, session: SearchSession, ids: BitMap, input: Mapping[str, Any]
+) -> list[Shown]:
+    """The usual facets, unless the caller or the document requests none."""
     flags = input.get("searchFlags") or {}
     if flags.get("skipAggregates") is True or not _is_selected(info, "facets"):
         return []
@@ -142,13 +144,13 @@ def _facets(
             info.context, [entity for entity in named.values() if entity is not None]
         )
     )
-    info.context.together(visible)
+    info.context.add_group(visible)
     shown = {value: entity for value, entity in named.items() if entity in visible}
-    return [facet_shown(info, facet, shown) for facet in facets]
+    return [facet_body(info, facet, shown) for facet in facets]
 
 
-def facet_shown(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
-    """A facet; `entities` are those that the caller may see, by the values that name them."""
+def facet_body(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
+    """A facet; `entities` are the visible ones, by the values that name them."""
     is_type = facet.field == "_entityType"
 
     def shown(value: str, count: int) -> Shown:
@@ -180,10 +182,10 @@ def _entity(value: str) -> Entity | None:
 def hits(
     call: Call, entities: Sequence[Entity], wanted_question: Question, input: Mapping[str, Any]
 ) -> list[Shown]:
-    """The results of a page. One whose page is guarded from the caller shows that it is there."""
+    """The results of a page. One whose page is hidden shows only that it exists."""
     flags = input.get("searchFlags") or {}
     visible = set(authorization.visible(call, entities))
-    call.together(visible)
+    call.add_group(visible)
     query = (
         parse_query(wanted_question.query) if flags.get("skipHighlighting") is not True else None
     )
@@ -194,8 +196,8 @@ def hits(
         if entity not in visible:
             return _hit(_restricted_entity(call, entity))
         own = {name: aspect.value for name, aspect in stated.get(entity, {}).items()}
-        matched = _matched(entity, own, query) if query else []
-        return _hit(entity, matched, _extra(entity, own, extra))
+        matched = _matched_fields(entity, own, query) if query else []
+        return _hit(entity, matched, _extra_properties(entity, own, extra))
 
     return [shown(entity) for entity in entities]
 
@@ -205,7 +207,7 @@ def _hit(entity: Entity, matched: Sequence[Shown] = (), extra: Sequence[Shown] =
 
 
 def _restricted_entity(call: Call, entity: Entity) -> Entity:
-    """What stands for an entity that is found, and whose page the caller may not see."""
+    """A placeholder for a result whose page the caller may not see."""
     identity = f"{call.exchange.realm}\0{call.actor.name}\0{entity.name}"
     digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
     return Entity("restricted", f"urn:li:restricted:{digest}")
@@ -213,10 +215,10 @@ def _restricted_entity(call: Call, entity: Entity) -> Entity:
 
 def _texts_by_field(entity: Entity, aspects: Mapping[str, Any]) -> dict[str, list[str]]:
     """The texts of an entity by field."""
-    return {"urn": [entity.name], "name": [shown_name(entity, aspects)], **fields(aspects)}
+    return {"urn": [entity.name], "name": [display_name(entity, aspects)], **fields(aspects)}
 
 
-def _matched(entity: Entity, aspects: Mapping[str, Any], query: SearchQuery) -> list[Shown]:
+def _matched_fields(entity: Entity, aspects: Mapping[str, Any], query: SearchQuery) -> list[Shown]:
     return [
         {"name": field, "value": text, "entity": _entity(text)}
         for field, texts in sorted(_texts_by_field(entity, aspects).items())
@@ -229,7 +231,9 @@ def _has_some(own: list[str], query: SearchQuery) -> bool:
     return any(term in query.whole or term.startswith(query.starting) for term in own)
 
 
-def _extra(entity: Entity, aspects: Mapping[str, Any], names: Sequence[str]) -> list[Shown]:
+def _extra_properties(
+    entity: Entity, aspects: Mapping[str, Any], names: Sequence[str]
+) -> list[Shown]:
     texts = _texts_by_field(entity, aspects) if names else {}
     singles = ("urn", "name")
     return [
@@ -240,7 +244,7 @@ def _extra(entity: Entity, aspects: Mapping[str, Any], names: Sequence[str]) -> 
 
 
 def _is_selected(info: Info, name: str) -> bool:
-    """Whether the document may ask for a field of this one's value, fragments not looked into."""
+    """Whether the document may select a field of this one's value; fragments are not inspected."""
     for node in info.field_nodes:
         for selection in node.selection_set.selections if node.selection_set else ():
             field = getattr(selection, "name", None)

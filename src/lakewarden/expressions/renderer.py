@@ -1,0 +1,395 @@
+"""An expression as the SQL of one engine, with the values of one user.
+
+`FORMS` has what each engine writes for a function, in its own SQL, with `a`, `b` and `c` for the
+arguments; sqlglot reads these forms and puts them together. Strings are compared by their code
+points on every engine, whatever the collation of the column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
+
+from sqlglot import exp, parse_one
+
+from lakewarden.expressions.checker import Table, type_of
+from lakewarden.expressions.nodes import (
+    Call,
+    Cast,
+    Column,
+    InGroups,
+    InLookup,
+    Literal,
+    Node,
+    UserValue,
+)
+from lakewarden.expressions.parser import NAME, Expression
+from lakewarden.expressions.types import Type
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+
+MAX_LOOKUP_ROWS: Final = 1_000
+"""Rows of a lookup table that are written into an expression."""
+
+DIALECTS: Final = {
+    "trino": "trino",
+    "spark": "spark",
+    "postgresql": "postgres",
+    "mysql": "mysql",
+    "hive": "hive",
+    "duckdb": "duckdb",
+}
+
+Values = Sequence[str | int | None]
+"""A row of a lookup table."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks: the name, the groups and the attributes that the directory knows."""
+
+    name: str
+    groups: frozenset[str] = frozenset()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+
+
+_SUBSTITUTING: Final = ("spark", "hive")
+_VARIABLE: Final = "${"
+
+_LETTERS: Final = (ascii_uppercase, ascii_lowercase)
+_BYTES: Final = "(CONVERT(a USING utf8mb4) COLLATE utf8mb4_nopad_bin)"
+
+
+def _replaced(old: str, new: str) -> str:
+    """Letter by letter, for an engine without `translate`."""
+    text = _BYTES
+    for one, other in zip(old, new, strict=True):
+        text = f"REPLACE({text}, '{one}', '{other}')"
+    return text
+
+
+def _translated(old: str, new: str) -> dict[str, str]:
+    return {"": f"TRANSLATE(a, '{old}', '{new}')", "mysql": _replaced(old, new)}
+
+
+FORMS: Final[dict[str, dict[str, str]]] = {
+    "and": {"": "a AND b"},
+    "or": {"": "a OR b"},
+    "not": {"": "NOT a"},
+    "=": {"": "a = b"},
+    "<>": {"": "a <> b"},
+    "<": {"": "a < b"},
+    "<=": {"": "a <= b"},
+    ">": {"": "a > b"},
+    ">=": {"": "a >= b"},
+    "is null": {"": "a IS NULL"},
+    "is distinct from": {
+        "": "a IS DISTINCT FROM b",
+        "mysql": "NOT a <=> b",
+        "spark": "NOT a <=> b",
+        "hive": "NOT a <=> b",
+    },
+    "like": {"": "a LIKE b ESCAPE '!'"},
+    "+": {"": "a + b"},
+    "-": {"": "a - b"},
+    "*": {"": "a * b"},
+    "negate": {"": "-a"},
+    "||": {"": "a || b", "mysql": "CONCAT(a, b)", "hive": "CONCAT(a, b)", "spark": "CONCAT(a, b)"},
+    "lower": _translated(*_LETTERS),
+    "upper": _translated(*reversed(_LETTERS)),
+    "trim": {
+        "": "TRIM(a)",
+        "trino": "TRIM(BOTH ' ' FROM a)",
+        "postgresql": "TRIM(BOTH ' ' FROM a)",
+        "duckdb": "TRIM(a, ' ')",
+    },
+    "length": {"": "LENGTH(a)", "mysql": "CHAR_LENGTH(a)"},
+    "substr": {"": "SUBSTR(a, b, c)"},
+    "substr from": {"": "SUBSTR(a, b)"},
+    "replace": {"": "REPLACE(a, b, c)", "mysql": f"REPLACE({_BYTES}, b, c)"},
+    "abs": {"": "ABS(a)"},
+    "year": {"": "YEAR(a)", "postgresql": "CAST(EXTRACT(YEAR FROM a) AS INTEGER)"},
+    "month": {"": "MONTH(a)", "postgresql": "CAST(EXTRACT(MONTH FROM a) AS INTEGER)"},
+    "day": {"": "DAY(a)", "postgresql": "CAST(EXTRACT(DAY FROM a) AS INTEGER)"},
+    "sha256": {
+        "": "SHA2(a, 256)",
+        "trino": "LOWER(TO_HEX(SHA256(TO_UTF8(a))))",
+        "postgresql": "ENCODE(SHA256(CONVERT_TO(a, 'UTF8')), 'hex')",
+        "mysql": "SHA2(CONVERT(a USING utf8mb4), 256)",
+        "duckdb": "SHA256(a)",
+    },
+    "year_start": {
+        "": "DATE_TRUNC('year', a)",
+        "spark": "DATE_TRUNC('YEAR', a)",
+        "postgresql": "DATE_TRUNC('year', CAST(a AS TIMESTAMP))",
+        "mysql": "MAKEDATE(YEAR(a), 1)",
+        "hive": "TRUNC(a, 'YYYY')",
+    },
+    "last": {"": "SUBSTR(a, LENGTH(a) - b + 1)", "mysql": "RIGHT(a, b)"},
+}
+"""The SQL of each function; "" is what all engines write that are not listed."""
+
+_COLLATED: Final = {"mysql": _BYTES, "postgresql": 'a COLLATE "C"'}
+"""How a string is written where it is compared, if its column may have another collation."""
+
+_COMPARES: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "is distinct from", "like"})
+
+_TYPES: Final = {
+    Type.STRING: exp.DType.TEXT,
+    Type.INTEGER: exp.DType.BIGINT,
+    Type.DOUBLE: exp.DType.DOUBLE,
+    Type.DATE: exp.DType.DATE,
+    Type.TIMESTAMP: exp.DType.TIMESTAMP,
+    Type.INSTANT: exp.DType.TIMESTAMPTZ,
+    Type.BOOLEAN: exp.DType.BOOLEAN,
+}
+_MOMENTS: Final = {
+    Type.DATE: {"": "CAST(a AS DATE)"},
+    Type.TIMESTAMP: {
+        "": "CAST(a AS TIMESTAMP)",
+        "trino": "CAST(a AS TIMESTAMP(6))",
+        "mysql": "CAST(a AS DATETIME(6))",
+        "spark": "CAST(a AS TIMESTAMP_NTZ)",
+    },
+    Type.INSTANT: {
+        "": "CAST(a AS TIMESTAMPTZ)",
+        "trino": "CAST(a AS TIMESTAMP(6) WITH TIME ZONE)",
+        "spark": "CAST(a AS TIMESTAMP)",
+    },
+}
+
+
+def render(
+    expression: Expression | Node,
+    engine: str,
+    table: Table,
+    user: User,
+    lookups: Mapping[str, Sequence[Values]] | None = None,
+) -> str:
+    """The SQL of the expression, as a value of the user's.
+
+    The expression has to be checked (`check_expression`) against the table and the engine. Raises
+    `LimitExceeded` for a lookup table with too many rows, `BadInput` for a text that no engine
+    takes.
+    """
+    root = expression.root if isinstance(expression, Expression) else expression
+    writer = _Writer(engine, table, user, lookups or {})
+    sql: str = writer.write(root).sql(dialect=DIALECTS[engine])
+    if engine in _SUBSTITUTING and _VARIABLE in sql:
+        raise BadInput(f"{engine} would take `{_VARIABLE}` in a name for one of its variables")
+    return sql
+
+
+@cache
+def _form(engine: str, sql: str) -> exp.Expr:
+    # In a query, for some functions are called as commands are.
+    query = parse_one(f"SELECT {sql}", dialect=DIALECTS[engine])
+    form: exp.Expr = query.expressions[0]
+    return form
+
+
+def _filled(engine: str, sql: str, arguments: Sequence[exp.Expr]) -> exp.Expr:
+    """The form with the arguments in the places of `a`, `b` and `c`."""
+    by_name = {name: _closed(argument) for name, argument in zip("abc", arguments, strict=False)}
+
+    def filled(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.name in by_name and not node.this.quoted:
+            return by_name[node.name].copy()
+        return node
+
+    return _form(engine, sql).copy().transform(filled)
+
+
+def _closed(node: exp.Expr) -> exp.Expr:
+    """The node, in parentheses where an operator beside it could take a part of it."""
+    if isinstance(node, exp.Binary | exp.Unary | exp.Between | exp.In | exp.Case):
+        return exp.Paren(this=node)
+    return node
+
+
+class _Writer:
+    """Writes the nodes of one expression."""
+
+    def __init__(
+        self, engine: str, table: Table, user: User, lookups: Mapping[str, Sequence[Values]]
+    ) -> None:
+        self._engine = engine
+        self._table = table
+        self._user = user
+        self._lookups = lookups
+        self._rewritten: dict[str, Callable[[tuple[Node, ...]], exp.Expr]] = {
+            "between": self._between,
+            "in": self._in,
+            "case": self._case,
+            "coalesce": self._coalesce,
+            "nullif": self._nullif,
+            "starts_with": self._starts_with,
+        }
+
+    def write(self, node: Node) -> exp.Expr:
+        match node:
+            case Column(name):
+                return exp.column(exp.to_identifier(name, quoted=True))
+            case UserValue(name):
+                return self._user_value(name)
+            case Literal():
+                return self._literal(node)
+            case Cast(argument, type):
+                return self._cast(argument, type)
+            case InGroups(argument):
+                groups = [Literal(group, Type.STRING) for group in sorted(self._user.groups)]
+                return self._in((argument, *groups))
+            case InLookup(arguments, lookup):
+                return self._in_lookup(arguments, lookup)
+            case Call(function, arguments):
+                return self._call(function, arguments)
+
+    def _form(self, forms: Mapping[str, str], *arguments: exp.Expr) -> exp.Expr:
+        return _filled(self._engine, forms.get(self._engine, forms[""]), arguments)
+
+    def _call(self, function: str, arguments: tuple[Node, ...]) -> exp.Expr:
+        if function in self._rewritten:
+            return self._rewritten[function](arguments)
+        written = [self.write(argument) for argument in arguments]
+        if function in _COMPARES and self._is_text(arguments):
+            written[0] = self._collated(written[0])
+        if function == "substr" and len(arguments) == 2:
+            function = "substr from"
+        return self._form(FORMS[function], *written)
+
+    def _is_text(self, arguments: Sequence[Node]) -> bool:
+        types = {type_of(argument, self._table) for argument in arguments}
+        return Type.STRING in types
+
+    def _collated(self, node: exp.Expr) -> exp.Expr:
+        form = _COLLATED.get(self._engine)
+        return node if form is None else exp.Paren(this=_filled(self._engine, form, [node]))
+
+    def _between(self, arguments: tuple[Node, ...]) -> exp.Expr:
+        value, low, high = arguments
+        return self._call("and", (Call(">=", (value, low)), Call("<=", (value, high))))
+
+    def _in(self, arguments: tuple[Node, ...]) -> exp.Expr:
+        if len(arguments) == 1:
+            return exp.false()
+        value, *others = arguments
+        written = _closed(self.write(value))
+        if self._is_text(arguments):
+            written = self._collated(written)
+        return exp.In(this=written, expressions=[self.write(other) for other in others])
+
+    def _in_lookup(self, arguments: tuple[Node, ...], lookup: str) -> exp.Expr:
+        rows = self._lookups.get(lookup, ())
+        if len(rows) > MAX_LOOKUP_ROWS:
+            raise LimitExceeded(f"`lookup.{lookup}` has more than {MAX_LOOKUP_ROWS} rows")
+        types = self._table.lookups[lookup]
+        found: exp.Expr = exp.false()
+        for place, row in enumerate(rows):
+            alike: Node | None = None
+            for argument, value, type in zip(arguments, row, types, strict=True):
+                literal = Literal(
+                    "" if value is None else str(value), Type.NULL if value is None else type
+                )
+                same = Call("=", (argument, literal))
+                alike = same if alike is None else Call("and", (alike, same))
+            if alike is not None:
+                written = _closed(self.write(alike))
+                found = exp.Or(this=found, expression=written) if place else written
+        return exp.Paren(this=found)
+
+    def _case(self, arguments: tuple[Node, ...]) -> exp.Expr:
+        branches = [
+            exp.If(this=self.write(condition), true=self.write(value))
+            for condition, value in zip(arguments[:-1:2], arguments[1:-1:2], strict=True)
+        ]
+        return exp.Case(ifs=branches, default=self.write(arguments[-1]))
+
+    def _coalesce(self, arguments: tuple[Node, ...]) -> exp.Expr:
+        first, *others = (self.write(argument) for argument in arguments)
+        return exp.Coalesce(this=first, expressions=others)
+
+    def _nullif(self, arguments: tuple[Node, ...]) -> exp.Expr:
+        value, other = arguments
+        return self._case((Call("=", (value, other)), Literal("", Type.NULL), value))
+
+    def _starts_with(self, arguments: tuple[Node, ...]) -> exp.Expr:
+        value, start = arguments
+        length = len(start.text) if isinstance(start, Literal) else 0
+        places = (Literal("1", Type.INTEGER), Literal(str(length), Type.INTEGER))
+        return self._call("=", (Call("substr", (value, *places)), start))
+
+    def _user_value(self, name: str) -> exp.Expr:
+        value = self._value_of_user(name)
+        if value is None:
+            return exp.cast(exp.null(), exp.DType.TEXT)
+        return self._literal(Literal(value, Type.STRING))
+
+    def _value_of_user(self, name: str) -> str | None:
+        return self._user.name if name == NAME else self._user.attributes.get(name)
+
+    def _literal(self, literal: Literal) -> exp.Expr:
+        match literal.type:
+            case Type.NULL:
+                return exp.null()
+            case Type.BOOLEAN:
+                return exp.true() if literal.text == "true" else exp.false()
+            case Type.INTEGER | Type.DECIMAL | Type.DOUBLE:
+                return exp.Literal.number(literal.text)
+            case Type.STRING:
+                return self._text(literal.text)
+            case type:
+                return self._form(_MOMENTS[type], exp.Literal.string(literal.text))
+
+    def _text(self, text: str) -> exp.Expr:
+        if "\0" in text or not (text.isprintable() or text.isascii()):
+            raise BadInput("a text with control characters cannot be compared on every engine")
+        if self._engine in _SUBSTITUTING and _VARIABLE in text:
+            # Apart, for it replaces variables before it reads the statement, in constants too.
+            first, *others = text.split(_VARIABLE)
+            parts = [f"{first}$", *(f"{{{part}$" for part in others[:-1]), f"{{{others[-1]}"]
+            return exp.func("CONCAT", *(exp.Literal.string(part) for part in parts))
+        return exp.Literal.string(text)
+
+    def _cast(self, argument: Node, type: Type) -> exp.Expr:
+        if isinstance(argument, UserValue | Literal) and type in (Type.INTEGER, Type.DATE):
+            text = (
+                argument.text
+                if isinstance(argument, Literal)
+                else self._value_of_user(argument.name)
+            )
+            return self._constant(text, type)
+        return self._form(_CAST_FORMS[type], self.write(argument))
+
+    def _constant(self, text: str | None, type: Type) -> exp.Expr:
+        """A text as an integer or a date; NULL where it is none."""
+        if text is not None and type is Type.INTEGER and re.fullmatch(r"-?\d{1,18}", text):
+            return self._literal(Literal(text, Type.INTEGER))
+        if text is not None and type is Type.DATE and _is_date(text):
+            return self._literal(Literal(text, Type.DATE))
+        return exp.cast(exp.null(), _TYPES[type])
+
+
+_CAST_FORMS: Final = {
+    Type.STRING: {
+        "": "CAST(a AS VARCHAR)",
+        "spark": "CAST(a AS STRING)",
+        "hive": "CAST(a AS STRING)",
+        "mysql": "CAST(a AS CHAR)",
+        "postgresql": "CAST(a AS TEXT)",
+    },
+    Type.INTEGER: {"": "CAST(a AS BIGINT)", "mysql": "CAST(a AS SIGNED)"},
+    Type.DOUBLE: {"": "CAST(a AS DOUBLE)", "postgresql": "CAST(a AS DOUBLE PRECISION)"},
+    **_MOMENTS,
+}
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return len(text) == 10

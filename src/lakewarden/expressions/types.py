@@ -1,0 +1,52 @@
+"""Types of columns, as far as expressions tell them apart."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final
+
+
+class Type(StrEnum):
+    """A type of values. Of `OTHER` an expression can say only whether it is NULL."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    DOUBLE = "double"
+    STRING = "string"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    INSTANT = "timestamp with time zone"
+    NULL = "null"
+    OTHER = "other"
+
+
+NUMBERS: Final = frozenset({Type.INTEGER, Type.DECIMAL, Type.DOUBLE})
+
+_NAMES: Final = {
+    Type.BOOLEAN: "boolean bool bit(1)",
+    Type.INTEGER: "byte tinyint short smallint int integer long bigint int2 int4 int8 mediumint",
+    Type.DECIMAL: "decimal numeric dec",
+    Type.DOUBLE: "float double real float4 float8 doubleprecision",
+    Type.STRING: "string varchar text charactervarying nvarchar",
+    Type.DATE: "date",
+    Type.TIMESTAMP: "timestamp timestampwithouttimezone timestamp_ntz datetime",
+    Type.INSTANT: "timestampwithtimezone timestamp_tz timestamptz",
+}
+_BY_NAME: Final = {name: type for type, names in _NAMES.items() for name in names.split()}
+_PARAMETERS: Final = re.compile(r"\([^()]*\)")
+
+
+def read_type(text: str) -> Type:
+    """The type that a catalog's type name means; `OTHER` for all that is not known for certain.
+
+    `char(n)` is one of these: engines do not agree on the blanks at its end.
+
+    >>> read_type("DECIMAL(10, 2)").value, read_type("varchar(20)").value
+    ('decimal', 'string')
+    >>> read_type("timestamp(6) with time zone").value, read_type("char(3)").value
+    ('timestamp with time zone', 'other')
+    """
+    plain = "".join(text.lower().split())
+    return _BY_NAME.get(plain) or _BY_NAME.get(_PARAMETERS.sub("", plain), Type.OTHER)

@@ -1,0 +1,173 @@
+"""The engines that tests start: each evaluates many expressions over one table at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from lakewarden.expressions.checker import Table
+from lakewarden.expressions.renderer import User, Values
+from lakewarden.expressions.types import Type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME: Final = "lw_expressions"
+
+TYPES: Final = {
+    "s": Type.STRING,
+    "t": Type.STRING,
+    "n": Type.INTEGER,
+    "m": Type.INTEGER,
+    "p": Type.DECIMAL,
+    "f": Type.DOUBLE,
+    "b": Type.BOOLEAN,
+    "d": Type.DATE,
+    "ts": Type.TIMESTAMP,
+    "z": Type.INSTANT,
+}
+TABLE: Final = Table(TYPES, {"pairs": (Type.STRING, Type.STRING), "numbers": (Type.INTEGER,)})
+USER: Final = User(
+    "eu",
+    frozenset({"eu", "o'hara", 'q"uote\\'}),
+    {"region": "EU", "level": "2", "since": "2024-01-01"},
+)
+LOOKUPS: Final[dict[str, list[Values]]] = {
+    "pairs": [("eu", "us"), ("EU", None), ("Zürich", "Zürich"), ("us", "eu")],
+    "numbers": [(1,), (None,), (7,)],
+}
+
+STRINGS: Final = [
+    *("eu", "EU", "us", "", " eu", "eu ", "Zürich", "ZÜRICH", "ß", "100%", "a_b", "ab", "o'hara"),
+    *("中文", "é", "é", "e!", "\\", "tab\there", "😀x", None, "Straße", "a#_c", "eu\n"),
+]
+NUMBERS: Final = [0, 1, -1, 7, 2, None, -3, 1_000_000_007, -2_147_483_649, 10]
+DECIMALS: Final = ["1.500", "-0.500", "2.250", "0.001", None, "999999999.999", "-7.000", "0.000"]
+DOUBLES: Final = [0.0, 1.5, -2.25, 7.0, None, 1024.0]
+BOOLEANS: Final = [True, False, None]
+DATES: Final = [
+    "2024-01-01",
+    "2023-12-31",
+    "2024-02-29",
+    "1999-12-31",
+    None,
+    "2000-01-01",
+    "1970-01-01",
+]
+TIMESTAMPS: Final = [
+    *("2024-01-01 00:00:00", "2023-12-31 23:59:59.999999", "1969-12-31 23:59:59.5", None),
+    *("2024-02-29 12:30:00", "2000-01-01 00:00:00"),
+]
+INSTANTS: Final = [
+    *("2024-01-01 00:00:00+00:00", "2024-01-01 00:00:00+02:00", "2023-12-31 19:00:00-05:00", None),
+    "2024-01-01 00:00:01+00:00",
+]
+
+
+def rows() -> list[tuple[Any, ...]]:
+    """Forty rows; every column goes through its values at a pace of its own."""
+
+    def at(values: Sequence[Any], place: int) -> Any:
+        return values[place % len(values)]
+
+    return [
+        (
+            id,
+            at(STRINGS, id),
+            at(STRINGS, id * 5 // 3),
+            at(NUMBERS, id),
+            at(NUMBERS, id * 3 // 2),
+            None if at(DECIMALS, id) is None else Decimal(at(DECIMALS, id)),
+            at(DOUBLES, id),
+            at(BOOLEANS, id),
+            None if at(DATES, id) is None else date.fromisoformat(at(DATES, id)),
+            None if at(TIMESTAMPS, id) is None else datetime.fromisoformat(at(TIMESTAMPS, id)),
+            None if at(INSTANTS, id) is None else datetime.fromisoformat(at(INSTANTS, id)),
+        )
+        for id in range(40)
+    ]
+
+
+Evaluate = Callable[[Sequence[str]], list[tuple[Any, ...]]]
+"""From expressions to rows of their values, in order of `id`."""
+
+
+def _query(expressions: Sequence[str]) -> str:
+    values = ", ".join(f"({text}) AS e{place}" for place, text in enumerate(expressions))
+    return f"SELECT {values} FROM {NAME} ORDER BY id"
+
+
+def duckdb_engine() -> Evaluate:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(
+        f"CREATE TABLE {NAME} (id INT, s VARCHAR, t VARCHAR, n BIGINT, m BIGINT, p DECIMAL(12, 3),"
+        " f DOUBLE, b BOOLEAN, d DATE, ts TIMESTAMP, z TIMESTAMPTZ)"
+    )
+    connection.executemany(f"INSERT INTO {NAME} VALUES ({', '.join('?' * 11)})", rows())
+    return lambda expressions: connection.execute(_query(expressions)).fetchall()
+
+
+def sql_engine(url: str, columns: str, lacks: int = 0) -> Iterator[Evaluate]:
+    """PostgreSQL or MariaDB; `lacks` columns at the end it does not have."""
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {NAME}")
+        connection.exec_driver_sql(f"CREATE TABLE {NAME} ({columns})")
+        given = [row[: len(row) - lacks] for row in rows()]
+        places = ", ".join(["%s"] * len(given[0]))
+        connection.exec_driver_sql(f"INSERT INTO {NAME} VALUES ({places})", given)
+
+        def evaluate(expressions: Sequence[str]) -> list[tuple[Any, ...]]:
+            text = _query(expressions).replace("%", "%%")
+            return [tuple(row) for row in connection.exec_driver_sql(text)]
+
+        yield evaluate
+        connection.exec_driver_sql(f"DROP TABLE {NAME}")
+    engine.dispose()
+
+
+POSTGRESQL: Final = (
+    "id int, s text, t varchar(40), n bigint, m bigint, p decimal(12, 3), f double precision,"
+    " b boolean, d date, ts timestamp, z timestamptz"
+)
+MARIADB: Final = (
+    "id int, s varchar(40) character set utf8mb4 collate utf8mb4_general_ci,"
+    " t text character set utf8mb4 collate utf8mb4_unicode_ci, n bigint, m bigint,"
+    " p decimal(12, 3), f double, b boolean, d date, ts datetime(6)"
+)
+
+
+def spark_engine(spark: SparkSession) -> Evaluate:
+    schema = (
+        "id int, s string, t string, n bigint, m bigint, p decimal(12, 3), f double, b boolean,"
+        " d date, ts timestamp_ntz, z timestamp"
+    )
+    spark.createDataFrame(rows(), schema).coalesce(1).createOrReplaceTempView(NAME)
+    return lambda expressions: [tuple(row) for row in spark.sql(_query(expressions)).collect()]
+
+
+def plain(value: Any, type: Type) -> Any:
+    """A value as all engines' drivers can be compared by."""
+    if value is None or type is Type.NULL:
+        return None
+    match type:
+        case Type.BOOLEAN:
+            return bool(value)
+        case Type.INTEGER | Type.DECIMAL:
+            return Decimal(str(value)).normalize()
+        case Type.DOUBLE:
+            return float(value)
+        case Type.INSTANT:
+            return value.astimezone(UTC)
+        case Type.DATE:
+            return value.isoformat()[:10]
+        case Type.TIMESTAMP:
+            return value.isoformat()
+        case _:
+            return str(value)

@@ -1,0 +1,134 @@
+"""The SQL of each engine: values of users are never anything but values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+import sqlalchemy as sa
+from sqlglot import exp, parse
+
+from lakewarden.expressions.checker import ENGINES, Table, check_expression
+from lakewarden.expressions.parser import parse_expression
+from lakewarden.expressions.renderer import DIALECTS, MAX_LOOKUP_ROWS, User, render
+from lakewarden.expressions.types import Type
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from tests.expressions.engines import LOOKUPS, TABLE, USER
+from tests.expressions.test_equal_results import CASES
+from tests.hostile_names import MARKUP, PIECES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HOSTILE = [
+    *PIECES,
+    *MARKUP,
+    "a\\'b",
+    "\\'; DROP TABLE x; --",
+    "$user.name",
+    "${x}",
+    "\n",
+    "%s",
+    ":x",
+]
+ONE = Table({"s": Type.STRING})
+
+
+def rendered(text: str, engine: str = "trino", user: User = USER) -> str:
+    expression = parse_expression(text)
+    check_expression(expression, TABLE, result=None, engines=[engine])
+    return render(expression, engine, TABLE, user, LOOKUPS)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_rendered_is_one_expression_of_the_same_columns(engine: str) -> None:
+    """Each of the 300 parses back to one expression that reads the columns of the original."""
+    for name, (root, _) in CASES.items():
+        text = render(root, engine, TABLE, USER, LOOKUPS)
+        statements = parse(f"SELECT {text}", dialect=DIALECTS[engine])
+        assert len(statements) == 1, name
+        query = statements[0]
+        assert isinstance(query, exp.Select), name
+        assert len(query.expressions) == 1, name
+        assert {key for key, value in query.args.items() if value} == {"expressions"}, name
+        assert all(column.this.quoted for column in query.find_all(exp.Column)), name
+
+
+def test_an_identifier_is_quoted_for_its_engine() -> None:
+    table = Table({'a"`b': Type.STRING})
+    expression = parse_expression('"a""`b" is null')
+    texts = {engine: render(expression, engine, table, USER) for engine in ENGINES}
+    assert texts["trino"] == texts["postgresql"] == texts["duckdb"] == '"a""`b" IS NULL'
+    assert texts["mysql"] == texts["spark"] == '`a"``b` IS NULL'
+
+
+def test_a_variable_of_spark_stays_text() -> None:
+    assert rendered("'a${b}${c}' = s", "spark") == "CONCAT('a$', '{b}$', '{c}') = `s`"
+    with pytest.raises(BadInput, match="one of its variables"):
+        render(parse_expression('"${x}" is null'), "spark", Table({"${x}": Type.STRING}), USER)
+
+
+def test_groups_and_attributes_that_are_missing_open_nothing() -> None:
+    nobody = User("x")
+    assert rendered("s in $user.groups", user=nobody) == "FALSE"
+    assert rendered("s = $user.region", user=nobody) == '"s" = CAST(NULL AS VARCHAR)'
+    assert rendered("cast($user.level as integer) = n", user=nobody) == 'CAST(NULL AS BIGINT) = "n"'
+    assert "NULL" in rendered(
+        "cast($user.region as date) = d", user=User("x", attributes={"region": "2024-02-30"})
+    )
+    assert (
+        render(
+            parse_expression("s in lookup.none"),
+            "trino",
+            Table({"s": Type.STRING}, {"none": (Type.STRING,)}),
+            USER,
+        )
+        == "(FALSE)"
+    )
+
+
+def test_a_lookup_table_is_bounded() -> None:
+    rows = [(str(place), None) for place in range(MAX_LOOKUP_ROWS + 1)]
+    expression = parse_expression("(s, t) in lookup.pairs")
+    with pytest.raises(LimitExceeded, match="more than 1000 rows"):
+        render(expression, "trino", TABLE, USER, {"pairs": rows})
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\u202eb"])
+def test_a_text_that_engines_do_not_take_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="control characters"):
+        rendered("s = $user.name", user=User(text))
+
+
+def values(engine: str, ask: Callable[[str], Any]) -> list[Any]:
+    """What the engine makes of `$user.name`, for each hostile name at once."""
+    expression = parse_expression("$user.name")
+    texts = [render(expression, engine, ONE, User(name)) for name in HOSTILE]
+    return list(ask(f"SELECT {', '.join(f'{text} AS c{at}' for at, text in enumerate(texts))}"))
+
+
+def test_names_stay_values_in_duckdb() -> None:
+    connection = duckdb.connect()
+    assert values("duckdb", lambda sql: connection.execute(sql).fetchall()[0]) == HOSTILE
+
+
+def test_names_stay_values_in_postgresql(postgres_url: str) -> None:
+    assert values("postgresql", lambda sql: _asked(postgres_url, sql)) == HOSTILE
+
+
+def test_names_stay_values_in_mariadb(mariadb_url: str) -> None:
+    assert values("mysql", lambda sql: _asked(mariadb_url, sql)) == HOSTILE
+
+
+def _asked(url: str, sql: str) -> Any:
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        row = connection.exec_driver_sql(sql.replace("%", "%%")).one()
+    engine.dispose()
+    return tuple(row)
+
+
+def test_names_stay_values_in_spark(spark: SparkSession) -> None:
+    assert values("spark", lambda sql: spark.sql(sql).collect()[0]) == HOSTILE

@@ -121,6 +121,7 @@ migrate-crash: setup ## Kill schema changes at random moments (N=500 on each eng
 docs: setup ## Write the generated pages anew
 	$(BIN)/python -m lakewarden.testing.pages docs/models
 	$(BIN)/python -m tests.analysis.lint.pages
+	$(BIN)/python -m tests.expressions.pages
 	$(BIN)/python scripts/draw-pictures.py docs/pictures
 
 golden: docs page-pictures ## Write the golden files anew; review the difference like code

@@ -15,6 +15,7 @@ GUARDED = {
     "explain": ("explain.ask", "explain.ask_own"),
     "access": ("entity.access",),
     "privileges": ("decision.ask", "decision.ask_own"),
+    "see": ("explain.ask", "explain.ask_own"),
     "operations": ("operation.list",),
     "load": ("realm.import", "link.put", "link.remove"),
     "import": ("realm.import",),

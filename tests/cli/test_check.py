@@ -151,6 +151,39 @@ def test_a_database_is_asked_as_a_directory_is(admin: Admin) -> None:
     assert "table.load" in admin.ask("operations", "--realm", "gravitino").out
 
 
+def test_what_limits_a_read_is_listed(admin: Admin) -> None:
+    admin("load", str(admin.cli.folders["gravitino"]), "--realm", "gravitino")
+    policy = admin.cli.folders["gravitino"].parent / "limits.toml"
+    policy.write_text(
+        """
+        [[filter]]
+        id = "rows"
+        on = "schema:lk:c.s"
+        where = "region = $user.name"
+        [[mask]]
+        id = "hidden"
+        on = "table:lk:c.s.t"
+        with = "null"
+        """
+    )
+    of = ("--realm", "gravitino", "--name", "limits")
+    planned = admin.ask("plan", str(policy), *of, "--out", str(policy.with_suffix(".json")))
+    assert planned.code == 1
+    assert "FILTER `region = $user.name` on schema:lk:c.s to everybody" in planned.out
+    assert admin.ask("apply", str(policy.with_suffix(".json"))).code == 0
+    where = ("table:lk:c.s.t", "--realm", "gravitino")
+    found = admin.ask("see", "ana", *where, "--format", "json")
+    assert (found.code, found.json["filters"]) == (
+        0,
+        [{"id": "rows", "expression": "region = $user.name"}],
+    )
+    assert "region = $user.name" in admin.ask("see", "ana", *where).out
+    denied = admin.ask("see", "ben", *where)
+    assert (denied.code, "it may not be read: table.load is denied" in denied.err) == (1, True)
+    unlimited = admin.cli("see", "ana", "table:lk:c.s.t", "@gravitino")
+    assert (unlimited.code, unlimited.err) == (0, "note: all rows and values are seen\n")
+
+
 def test_a_database_may_be_named_by_its_variable(
     admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,12 +64,20 @@ def test_an_engine_may_be_unable_to_say_it() -> None:
         check_expression(expression, TABLE, engines=["oracle"])
 
 
-def test_without_known_columns_only_the_form_is_checked() -> None:
+def test_columns_that_are_not_known_fit_and_all_else_is_checked() -> None:
     unknown = Table(None)
-    assert check_expression(parse_expression("some = thing"), unknown) is Type.OTHER
+    assert check_expression(parse_expression("some = thing"), unknown) is Type.BOOLEAN
     literal = parse_expression("a = timestamp with time zone '2024-01-01 00:00:00+00:00'")
     with pytest.raises(BadInput, match="mysql cannot say"):
         check_expression(literal, unknown, engines=["mysql"])
+    for text, problem in (
+        ("starts_with(a, b)", "takes a constant as argument 2"),
+        ("a = 1 and 'x'", "takes boolean, got string"),
+        ("a in lookup.b", "unknown lookup table"),
+        ("coalesce(a) = b", "got 1 arguments"),
+    ):
+        with pytest.raises(BadInput, match=problem):
+            check_expression(parse_expression(text), unknown)
 
 
 def test_null_fits_everywhere() -> None:

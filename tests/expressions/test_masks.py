@@ -62,6 +62,7 @@ def test_others_are_refused(text: str, problem: str) -> None:
         ("constant 'true'", {Type.STRING, Type.BOOLEAN}),
         ("constant '2024-01-01'", {Type.STRING, Type.DATE}),
         ("constant '2024-13-01'", {Type.STRING}),
+        ("constant '2023-02-29'", {Type.STRING}),
     ],
 )
 def test_what_does_not_fit_is_refused_and_hides_everything(text: str, fitting: set[Type]) -> None:

@@ -66,6 +66,11 @@ REFUSED = [
     ("(" * 41 + "a" + ")" * 41, "nested deeper"),
     ("a" + " and a" * 300, "parts"),
     ("not " * 900 + "a", "nested too deeply"),
+    ("a" + " and a" * 110, "nested deeper than 100"),
+    ("nullif(" * 39 + "a" + ", 1)" * 39, "too long when it is written out"),
+    ("(a in lookup.b) in lookup.c", "too long when it is written out"),
+    ("date '2024-13-01'", "`2024-13-01` is not a date"),
+    ("timestamp '2024-02-30 00:00:00'", "is not a timestamp"),
     ("a" * (MAX_LENGTH + 1), "at most 4000 characters"),
 ]
 

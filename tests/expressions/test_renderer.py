@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from sqlglot import exp, parse
 
 from lakewarden.expressions.checker import ENGINES, Table, check_expression
-from lakewarden.expressions.parser import parse_expression
-from lakewarden.expressions.renderer import DIALECTS, MAX_LOOKUP_ROWS, User, render
+from lakewarden.expressions.parser import LOOKUP_ROWS, parse_expression
+from lakewarden.expressions.renderer import DIALECTS, User, render
 from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from tests.expressions.engines import LOOKUPS, TABLE, USER
@@ -89,8 +89,30 @@ def test_groups_and_attributes_that_are_missing_open_nothing() -> None:
     )
 
 
+def test_what_is_long_is_written_within_the_depth_of_the_stack() -> None:
+    chain = " or ".join(f"n = {number}" for number in range(95))
+    nested = "coalesce(" * 39 + "s" + ", 's')" * 39
+    for text in (chain, f"{nested} = s"):
+        for engine in ENGINES:
+            assert rendered(text, engine)
+
+
+def test_without_the_types_of_columns_strings_cannot_be_compared_by_code_points() -> None:
+    for engine in ("mysql", "postgresql"):
+        with pytest.raises(BadInput, match="only with the types of the columns"):
+            render(parse_expression("a = b"), engine, Table(None), USER)
+    assert render(parse_expression("a = b"), "trino", Table(None), USER) == '"a" = "b"'
+
+
+def test_what_was_not_checked_is_refused() -> None:
+    with pytest.raises(BadInput, match="takes a constant"):
+        render(parse_expression("starts_with(a, b)"), "trino", Table(None), USER)
+    with pytest.raises(BadInput, match="unknown lookup table"):
+        render(parse_expression("a in lookup.x"), "trino", Table(None), USER)
+
+
 def test_a_lookup_table_is_bounded() -> None:
-    rows = [(str(place), None) for place in range(MAX_LOOKUP_ROWS + 1)]
+    rows = [(str(place), None) for place in range(LOOKUP_ROWS + 1)]
     expression = parse_expression("(s, t) in lookup.pairs")
     with pytest.raises(LimitExceeded, match="more than 1000 rows"):
         render(expression, "trino", TABLE, USER, {"pairs": rows})

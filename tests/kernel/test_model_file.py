@@ -12,6 +12,7 @@ from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.expression import And, Anyone, At, Every, Holds, May, Or, Owner
 from lakewarden.kernel.model import ANY, NONE, Attribute, Field, Model, Reach, Relation, Source
 from lakewarden.kernel.model_file import read
+from lakewarden.kernel.statement import Effect
 
 TEXT = """
 [model]
@@ -215,6 +216,18 @@ def test_what_the_head_leaves_out_has_a_default() -> None:
     assert bare.operations == {}
     assert bare.defaults == ()
     assert bare.membership_types == frozenset()
+
+
+def test_what_has_rows_or_is_a_column_decides_nothing() -> None:
+    """So it leaves the digest as it is, and what was made under it good."""
+    limited = TEXT.replace("[types.table]\n", "[types.table]\nfiltered = true\n")
+    limited = limited.replace("[types.column]\n", "[types.column]\nmasked = true\n")
+    model = read(tomllib.loads(limited), "tiny.toml")
+    assert model.digest == TINY.digest
+    assert [name for name, type in model.types.items() if type.filtered] == ["table"]
+    assert [name for name, type in model.types.items() if type.masked] == ["column"]
+    assert model.supports(Effect.FILTER)
+    assert not TINY.supports(Effect.FILTER)
 
 
 def test_types_are_read() -> None:

@@ -161,11 +161,11 @@ The rest of this page shows the defaults; what another value changes comes last.
 
 ## Types
 
-| type | what | inside | has owners | also a | name not stored | source |
-| --- | --- | --- | --- | --- | --- | --- |
-| `lake` | a lake |  | yes |  | denied |  |
-| `table` | table | `lake` |  |  | judged by its name | the shore |
-| `user` | user | `lake` |  | `user` | denied |  |
+| type | what | inside | has owners | limited are | also a | name not stored | source |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| `lake` | a lake |  | yes |  |  | denied |  |
+| `table` | table | `lake` |  |  |  | judged by its name | the shore |
+| `user` | user | `lake` |  |  | `user` | denied |  |
 
 ## Which privilege on which type
 

@@ -26,6 +26,7 @@ VERBS: Final = {
     "explain": "lakewarden.cli.explain:explain",
     "access": "lakewarden.cli.asset_access:access",
     "privileges": "lakewarden.cli.privileges:privileges",
+    "see": "lakewarden.cli.see:see",
     "operations": "lakewarden.cli.operations:operations",
     "demo": "lakewarden.cli.demo:demo",
     "serve": "lakewarden.cli.serve:serve",

@@ -44,6 +44,7 @@ def export(
     finally:
         unfinished.unlink(missing_ok=True)
     members = sum(map(len, table.get("members", {}).values()))
-    counts = len(table["statement"]), len(table.get("roles", ())), members
+    statements = sum(len(table.get(key, ())) for key in ("statement", "filter", "mask"))
+    counts = statements, len(table.get("roles", ())), members
     note("{}: {:,} statements, {:,} roles, {:,} memberships".format(out, *counts))
     return YES

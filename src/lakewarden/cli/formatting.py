@@ -164,8 +164,13 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
         types = statement.owners.types
         kinds = f" of type {some(sorted(types))}" if types else " of no type at all"
         actors.append("its owners" + ("" if types is None else kinds))
-    to = some(actors) or "nobody"
+    to = some(actors) or ("everybody" if statement.obliges else "nobody")
     privileges = _decided_first(sorted(statement.privileges), decided) or "nothing"
+    if statement.obliges:
+        privileges = f"`{statement.expression}`"
+        spared = [principal_name(principal) for principal in sorted(statement.exceptions)]
+        spared += [] if statement.except_owners is None else ["its owners"]
+        to += f" except {some(spared)}" if spared else ""
     # A title that the id repeats, a role's name, says nothing more.
     title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"

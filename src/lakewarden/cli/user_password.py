@@ -89,11 +89,11 @@ def _of_realm(
     from lakewarden.service.password import check_strength
 
     realm_state, passwords = _passwords(service, realm)
-    user = passwords.known(realm_state, name)
+    user = passwords.user_for_password(realm_state, name)
     if remove:
         removed = service.write(
             operator(service),
-            lambda transaction: passwords.forget(transaction, realm, user, "operator"),
+            lambda transaction: passwords.remove_password(transaction, realm, user, "operator"),
         )
         return YES if removed else NO
     text = _read(file)
@@ -101,7 +101,7 @@ def _of_realm(
     hashed = Passwords().hash(text)
     service.write(
         operator(service),
-        lambda transaction: passwords.put(transaction, realm, user, hashed, "operator"),
+        lambda transaction: passwords.set_password(transaction, realm, user, hashed, "operator"),
     )
     throttle.forget(service.store, realm, user)
     return YES

@@ -59,7 +59,7 @@ class Table:
     def column(self, name: str) -> Type:
         """The type of a column. Raises `BadInput` for one that does not exist."""
         if self.columns is None:
-            return Type.OTHER
+            return Type.NULL
         if name not in self.columns:
             near = get_close_matches(name, self.columns, 1)
             hint = f"; did you mean `{near[0]}`" if near else ""
@@ -78,11 +78,11 @@ def check_expression(
     """The type of the expression. `result` is the type that it must have, None for any.
 
     Raises `BadInput` where a column or lookup table does not exist, a type does not fit, or one of
-    the `engines` cannot say it. Where the columns are not known only the last is checked.
+    the `engines` cannot say it. Columns that are not known fit everywhere, as NULL does.
     """
     try:
-        type = Type.OTHER if table.columns is None else type_of(expression.root, table)
-        if table.columns is not None and result is not None and type not in (result, Type.NULL):
+        type = type_of(expression.root, table)
+        if result is not None and type not in (result, Type.NULL):
             raise BadInput(f"expected a value of type {result}, got {type}")
         for engine in engines:
             _check_engine(expression, table, engine)

@@ -22,7 +22,7 @@ from typing import Final
 
 from lakewarden.expressions.checker import Table, check_expression
 from lakewarden.expressions.nodes import Call, Cast, Column, Literal, Node
-from lakewarden.expressions.parser import Expression, parse_expression
+from lakewarden.expressions.parser import Expression, is_moment, parse_expression
 from lakewarden.expressions.types import NUMBERS, Type
 from lakewarden.kernel.errors import BadInput
 
@@ -160,8 +160,10 @@ def _constant(text: str, type: Type) -> Literal | None:
         Type.INTEGER: r"-?\d{1,18}",
         Type.DECIMAL: r"-?\d{1,28}(\.\d{1,10})?",
         Type.DOUBLE: r"-?\d{1,15}(\.\d{1,10})?",
-        Type.DATE: r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])",
+        Type.DATE: r"\d{4}-\d\d-\d\d",
         Type.BOOLEAN: r"true|false",
         Type.STRING: r"[^\0]*",
     }
-    return Literal(text, type) if type in forms and re.fullmatch(forms[type], text) else None
+    if type not in forms or not re.fullmatch(forms[type], text):
+        return None
+    return None if type is Type.DATE and not is_moment(text) else Literal(text, type)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlglot import exp, parse
@@ -24,6 +25,7 @@ from lakewarden.expressions.nodes import (
     Literal,
     Node,
     UserValue,
+    children,
     walk,
 )
 from lakewarden.expressions.types import Type
@@ -35,8 +37,17 @@ MAX_LENGTH: Final = 4_000
 MAX_NODES: Final = 500
 """Nodes of an expression."""
 
-MAX_DEPTH: Final = 40
-"""Parentheses within one another, and nodes."""
+MAX_NESTING: Final = 40
+"""Parentheses within one another."""
+
+MAX_DEPTH: Final = 100
+"""Nodes below one another."""
+
+MAX_WRITTEN: Final = 50_000
+"""Nodes that are written for an engine; some forms repeat an argument, a lookup for each row."""
+
+LOOKUP_ROWS: Final = 1_000
+"""Rows of a lookup table that are written into an expression."""
 
 NAME: Final = "name"
 GROUPS: Final = "groups"
@@ -83,18 +94,44 @@ def parse_expression(text: str, where: str = "") -> Expression:
     reader = _Reader(where)
     try:
         root = reader.read(_parsed(text, where))
-        nodes = sum(1 for _ in walk(root))
+        _check_size(root, where)
     except RecursionError:
         raise BadInput("the expression is nested too deeply", where=where) from None
+    return Expression(text, root)
+
+
+def _check_size(root: Node, where: str) -> None:
+    nodes = sum(1 for _ in walk(root))
     if nodes > MAX_NODES:
         raise BadInput(f"expected at most {MAX_NODES} parts, got {nodes}", where=where)
-    return Expression(text, root)
+    if _depth(root) > MAX_DEPTH:
+        raise BadInput(f"parts are nested deeper than {MAX_DEPTH}", where=where)
+    if _written(root) > MAX_WRITTEN:
+        raise BadInput("the expression becomes too long when it is written out", where=where)
+
+
+def _depth(node: Node) -> int:
+    return 1 + max(map(_depth, children(node)), default=0)
+
+
+_REPEATING: Final = frozenset({"nullif", "between"})
+"""Functions whose first argument is written twice."""
+
+
+def _written(node: Node) -> int:
+    """How many nodes are written for an engine."""
+    sizes = [_written(child) for child in children(node)]
+    if isinstance(node, InLookup):
+        return LOOKUP_ROWS * (1 + sum(sizes) + 2 * len(sizes))
+    if isinstance(node, Call) and node.function in _REPEATING:
+        return 1 + sum(sizes) + sizes[0]
+    return 1 + sum(sizes)
 
 
 def _parsed(text: str, where: str) -> exp.Expr:
     quoted = _with_quoted_user(text, where)
-    if _nesting(quoted) > MAX_DEPTH:
-        raise BadInput(f"parentheses are nested deeper than {MAX_DEPTH}", where=where)
+    if _nesting(quoted) > MAX_NESTING:
+        raise BadInput(f"parentheses are nested deeper than {MAX_NESTING}", where=where)
     try:
         statements = parse(quoted)
     except SqlglotError as error:
@@ -324,7 +361,7 @@ class _Reader:
             )
         argument = self.read(node.this)
         if type in _MOMENTS and isinstance(argument, Literal) and argument.type is Type.STRING:
-            if not _MOMENTS[type].fullmatch(argument.text):
+            if not (_MOMENTS[type].fullmatch(argument.text) and is_moment(argument.text)):
                 raise BadInput(f"`{argument.text[:60]}` is not a {type}", where=self._where)
             return Literal(argument.text, type)
         return Cast(argument, type)
@@ -354,6 +391,19 @@ class _Reader:
         if field not in ("year", "month", "day"):
             raise self._refused(node)
         return self._call(field, node.expression)
+
+
+def is_moment(text: str) -> bool:
+    """Whether there is such a day and time.
+
+    >>> is_moment("2024-02-29"), is_moment("2023-02-29")
+    (True, False)
+    """
+    try:
+        datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
+    except ValueError:
+        return False
+    return True
 
 
 def _canonical_pattern(pattern: str, escape: str) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
@@ -28,12 +27,9 @@ from lakewarden.expressions.nodes import (
     Node,
     UserValue,
 )
-from lakewarden.expressions.parser import NAME, Expression
+from lakewarden.expressions.parser import LOOKUP_ROWS, NAME, Expression, is_moment
 from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import BadInput, LimitExceeded
-
-MAX_LOOKUP_ROWS: Final = 1_000
-"""Rows of a lookup table that are written into an expression."""
 
 DIALECTS: Final = {
     "trino": "trino",
@@ -177,6 +173,8 @@ def render(
     takes.
     """
     root = expression.root if isinstance(expression, Expression) else expression
+    if table.columns is None and engine in _COLLATED:
+        raise BadInput(f"{engine} can be told only with the types of the columns")
     writer = _Writer(engine, table, user, lookups or {})
     sql: str = writer.write(root).sql(dialect=DIALECTS[engine])
     if engine in _SUBSTITUTING and _VARIABLE in sql:
@@ -262,6 +260,9 @@ class _Writer:
         return self._form(FORMS[function], *written)
 
     def _is_text(self, arguments: Sequence[Node]) -> bool:
+        """Whether strings are compared that may have a collation on this engine."""
+        if self._engine not in _COLLATED:
+            return False
         types = {type_of(argument, self._table) for argument in arguments}
         return Type.STRING in types
 
@@ -284,9 +285,11 @@ class _Writer:
 
     def _in_lookup(self, arguments: tuple[Node, ...], lookup: str) -> exp.Expr:
         rows = self._lookups.get(lookup, ())
-        if len(rows) > MAX_LOOKUP_ROWS:
-            raise LimitExceeded(f"`lookup.{lookup}` has more than {MAX_LOOKUP_ROWS} rows")
-        types = self._table.lookups[lookup]
+        if len(rows) > LOOKUP_ROWS:
+            raise LimitExceeded(f"`lookup.{lookup}` has more than {LOOKUP_ROWS} rows")
+        types = self._table.lookups.get(lookup)
+        if types is None:
+            raise BadInput(f"unknown lookup table `{lookup}`")
         found: exp.Expr = exp.false()
         for place, row in enumerate(rows):
             alike: Node | None = None
@@ -318,7 +321,9 @@ class _Writer:
 
     def _starts_with(self, arguments: tuple[Node, ...]) -> exp.Expr:
         value, start = arguments
-        length = len(start.text) if isinstance(start, Literal) else 0
+        if not isinstance(start, Literal):
+            raise BadInput("`starts_with` takes a constant as argument 2")
+        length = len(start.text)
         places = (Literal("1", Type.INTEGER), Literal(str(length), Type.INTEGER))
         return self._call("=", (Call("substr", (value, *places)), start))
 
@@ -368,7 +373,7 @@ class _Writer:
         """A text as an integer or a date; NULL where it is none."""
         if text is not None and type is Type.INTEGER and re.fullmatch(r"-?\d{1,18}", text):
             return self._literal(Literal(text, Type.INTEGER))
-        if text is not None and type is Type.DATE and _is_date(text):
+        if text is not None and type is Type.DATE and len(text) == 10 and is_moment(text):
             return self._literal(Literal(text, Type.DATE))
         return exp.cast(exp.null(), _TYPES[type])
 
@@ -385,11 +390,3 @@ _CAST_FORMS: Final = {
     Type.DOUBLE: {"": "CAST(a AS DOUBLE)", "postgresql": "CAST(a AS DOUBLE PRECISION)"},
     **_MOMENTS,
 }
-
-
-def _is_date(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return len(text) == 10

@@ -25,7 +25,7 @@ class Type(StrEnum):
 NUMBERS: Final = frozenset({Type.INTEGER, Type.DECIMAL, Type.DOUBLE})
 
 _NAMES: Final = {
-    Type.BOOLEAN: "boolean bool bit(1)",
+    Type.BOOLEAN: "boolean bool",
     Type.INTEGER: "byte tinyint short smallint int integer long bigint int2 int4 int8 mediumint",
     Type.DECIMAL: "decimal numeric dec",
     Type.DOUBLE: "float double real float4 float8 doubleprecision",

@@ -129,20 +129,20 @@ def _by_password(exchange: Exchange, proof: SignInCredentials) -> Issued:
     passwords = system.load(system.passwords)
     throttle = Throttle(exchange.service.store, proof.realm, proof.user, exchange.address)
     _wait(throttle.begin(exchange.now))
-    user = _stored_user(passwords.known, realm_state, proof.user)
+    user = _stored_user(passwords.user_for_password, realm_state, proof.user)
     with exchange.service.reading() as reading:
         hashed = passwords.password_of(reading, realm_state, user) if user else None
     # Of whoever has no password the work is done all the same.
     is_right = hashing.verify(hashed, proof.password[: LONGEST + 1])
     if not is_right or hashed is None:
         exchange.write(
-            lambda transaction: passwords.turn_down(
+            lambda transaction: passwords.record_refusal(
                 transaction, proof.realm, "user.log_in", user or proof.user
             )
         )
         raise InvalidCredentials("the user name or the password is incorrect")
     issued: Issued = exchange.write(
-        lambda transaction: passwords.enter(transaction, proof.realm, user, hashed)
+        lambda transaction: passwords.open_session(transaction, proof.realm, user, hashed)
     )
     throttle.succeed(exchange.now)
     return issued

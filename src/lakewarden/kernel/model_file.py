@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Set
 from dataclasses import replace
+from typing import Final, cast
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.expression import (
@@ -148,6 +149,8 @@ def _entity_type(name: str, section: Section, judged: bool) -> EntityType:
         principal=principal,
         principal_until=section.text("principal_until", ""),
         judged=section.flag("judged", judged),
+        filtered=section.flag("filtered"),
+        masked=section.flag("masked"),
         source=section.text("source", ""),
     )
     section.close()
@@ -438,6 +441,16 @@ def _unfolded(table: Table, sets: Mapping[str, tuple[str, ...]]) -> Table:
     return {**table, "privileges": [p for name in listed for p in sets.get(name, (name,))]}
 
 
+_LIMITED: Final = frozenset({"filtered", "masked"})
+
+
 def _digest(data: Table, chosen: Mapping[str, str]) -> str:
-    text = json.dumps([data, dict(chosen)], sort_keys=True, ensure_ascii=False, default=str)
+    """Identifies what decisions depend on, so not which types have rows or are columns."""
+    types = cast("Mapping[str, Table]", data.get("types", {}))
+    deciding = {
+        name: {key: value for key, value in declared.items() if key not in _LIMITED}
+        for name, declared in types.items()
+    }
+    kept = {**data, "types": deciding} if types else data
+    text = json.dumps([kept, dict(chosen)], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -35,7 +35,7 @@ class Effect(Enum):
 GRANTING: Final = (Effect.ALLOW, Effect.DENY)
 """The effects of grants: they open or close privileges."""
 
-OBLIGING: Final = frozenset({Effect.FILTER, Effect.MASK})
+OBLIGING: Final = (Effect.FILTER, Effect.MASK)
 """The effects of row filters and column masks: they open and close nothing."""
 
 

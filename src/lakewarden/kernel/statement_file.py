@@ -78,17 +78,19 @@ def read_statements(
     where: str,
     *,
     builtin: bool = False,
+    section: str = "statement",
 ) -> tuple[Statement, ...]:
     """The statements that `tables` spell, in order.
 
     `builtin`: they come from a model file, and may name privileges that nobody can grant.
+    `section` is what the file calls the list.
 
     Raises `BadInput` with `where`, the index and the field for the first one that is
     malformed, names an unknown word, or repeats an id; nothing is then returned.
     """
     by_id: dict[str, Statement] = {}
     for index, table in enumerate(tables):
-        at = f"{where}: statement[{index}]"
+        at = f"{where}: {section}[{index}]"
         statement = _statement(Section(table, at), model, spelling, builtin)
         if statement.id in by_id:
             raise BadInput(f"id `{statement.id}` is used twice", where=at)

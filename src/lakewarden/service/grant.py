@@ -57,7 +57,11 @@ def privileges_on(state: RealmState, to: Principal, on: Entity) -> frozenset[Gra
 def grantees(state: RealmState, on: Entity) -> frozenset[Principal]:
     """The principals of all statements on exactly this entity."""
     statements = state.matrix.snapshot.table.statements.values()
-    named = (statement.principals for statement in statements if statement.scope == On(on))
+    named = (
+        statement.principals
+        for statement in statements
+        if statement.scope == On(on) and not statement.obliges
+    )
     return frozenset[Principal]().union(*named)
 
 
@@ -114,14 +118,21 @@ def revoke_privileges(
 def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
     """The changes after which no statement names any of the principals any more."""
     statements = state.matrix.snapshot.table.statements
-    for id in sorted(
-        id for id, statement in statements.items() if not holders.isdisjoint(statement.principals)
-    ):
-        others = statements[id].principals - holders
-        if others or statements[id].owners is not None:
-            yield StatementAdded(replace(statements[id], principals=others))
-        else:
-            yield StatementRemoved(id)
+    for _, statement in sorted(statements.items()):
+        if not holders.isdisjoint(statement.named):
+            yield without_principals(statement, holders)
+
+
+def without_principals(statement: Statement, gone: frozenset[Principal]) -> Change:
+    """The change after which the statement names none of the principals, also not as an exception.
+
+    A statement about nobody else is removed; so is a filter or a mask, which would bind everybody.
+    """
+    others = statement.principals - gone
+    if statement.principals and not others and statement.owners is None:
+        return StatementRemoved(statement.id)
+    exceptions = statement.exceptions - gone
+    return StatementAdded(replace(statement, principals=others, exceptions=exceptions))
 
 
 def replace_grants(
@@ -182,7 +193,11 @@ def _in_force(state: RealmState, to: Principal) -> list[Statement]:
 def _naming(state: RealmState, to: Principal) -> list[Statement]:
     """All statements that name the principal, also those not in force, by id."""
     statements = state.matrix.snapshot.table.statements
-    naming = (statement for statement in statements.values() if to in statement.principals)
+    naming = (
+        statement
+        for statement in statements.values()
+        if to in statement.principals and not statement.obliges
+    )
     return sorted(naming, key=lambda statement: statement.id)
 
 

@@ -7,14 +7,11 @@ groups and memberships that its dialect set; they say nothing in any other realm
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from lakewarden.kernel.change import (
     MembershipChanged,
     OwnerChanged,
     PrincipalChanged,
-    StatementAdded,
-    StatementRemoved,
 )
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict
@@ -26,6 +23,7 @@ from lakewarden.service import control, directory_password
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Effect, TokenChanged
+from lakewarden.service.grant import without_principals
 from lakewarden.service.realm import CONTROL, check_realm_name, people_of
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -352,14 +350,9 @@ def _forget_credentials(
 
 
 def _statement_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:
-    for id, statement in sorted(realm_state.matrix.snapshot.table.statements.items()):
-        if person not in statement.principals:
-            continue
-        remaining = statement.principals - {person}
-        if remaining or statement.owners is not None:
-            yield StatementAdded(replace(statement, principals=remaining))
-        else:
-            yield StatementRemoved(id)
+    for _, statement in sorted(realm_state.matrix.snapshot.table.statements.items()):
+        if person in statement.named:
+            yield without_principals(statement, frozenset({person}))
 
 
 def _ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:

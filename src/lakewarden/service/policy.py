@@ -6,9 +6,19 @@
     [[statement]]
     id = "readers-read"
     …
+    [[filter]]
+    id = "own-region"
+    on = "table:lake:sales.eu.orders"
+    where = "region = $user.region"
+    [[mask]]
+    id = "hide-iban"
+    on = "column:lake:sales.eu.orders.iban"
+    except = ["role:lake:finance"]
+    with = "last4"
 
-Statements have the form of `lakewarden.kernel.statement_file`. What the system ships and nobody
-may change is no part of it, nor is whom the configuration makes an administrator.
+Statements have the form of `lakewarden.kernel.statement_file`, filters and masks too; the
+expression of a filter may be called `where`, that of a mask `with`. What the system ships and
+nobody may change is no part of it, nor is whom the configuration makes an administrator.
 """
 
 from __future__ import annotations
@@ -23,7 +33,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.principal import IMPLIED, MASTER, ROLE, SERVICE_ADMINS, Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement import OBLIGING, On, Statement
 from lakewarden.kernel.statement_file import (
     check_realm,
     principal_text,
@@ -37,6 +47,7 @@ from lakewarden.models.own import ModelText
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
+from lakewarden.service.obligation_check import check_obligation
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 from lakewarden.service.system import System
@@ -89,18 +100,68 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
         _check_model(section, about)
         roles |= {_role(section, text) for text in section.texts("roles")}
         members |= set(_members(section))
-        statement_tables = section.take("statement")
-        tables = [] if statement_tables is None else statement_tables
-        if not isinstance(tables, list):
-            raise BadInput("expected a list of tables", where=section.at("statement"))
-        for statement in read_statements(tables, system.model, system.spelling, where):
-            _check(statement, about, where)
-            if statement.id in statements:
-                other = places[statement.id]
-                raise BadInput(f"id `{statement.id}` is used in `{other}` too", where=where)
-            statements[statement.id], places[statement.id] = statement, where
+        for key in _SECTIONS:
+            tables = _tables(section, key)
+            for statement in read_statements(
+                tables, system.model, system.spelling, where, section=key
+            ):
+                _check(statement, about, where)
+                if statement.id in statements:
+                    other = places[statement.id]
+                    raise BadInput(f"id `{statement.id}` is used in `{other}` too", where=where)
+                statements[statement.id], places[statement.id] = statement, where
         section.close()
     return Policy(statements, frozenset(roles), frozenset(members))
+
+
+_SECTIONS: Final = ("statement", "filter", "mask")
+"""The lists of a policy file that state something; the last two are named after their effect."""
+
+
+def _tables(section: Section, key: str) -> list[object]:
+    """The tables of a list, in the form of statements."""
+    tables = section.take(key)
+    if tables is None:
+        return []
+    if not isinstance(tables, list):
+        raise BadInput("expected a list of tables", where=section.at(key))
+    if key == "statement":
+        return tables
+    return [_obligation(table, key, f"{section.at(key)}[{n}]") for n, table in enumerate(tables)]
+
+
+_EXPRESSIONS: Final = {"filter": "where", "mask": "with"}
+"""What files call the expression of a filter, and of a mask."""
+
+
+def _obligation(table: object, effect: str, where: str) -> object:
+    """A filter or a mask in the form of a statement."""
+    if not isinstance(table, Mapping):
+        raise BadInput("expected a table", where=where)
+    for key in ("effect", "privileges"):
+        if key in table:
+            raise BadInput(f"`{key}` does not belong in a {effect}", where=where)
+    statement = {"to": [], **table, "effect": effect}
+    name = _EXPRESSIONS[effect]
+    # A list under `where` chooses resources, as in other statements.
+    if name in statement and not (name == "where" and isinstance(statement[name], list)):
+        if "expression" in statement:
+            raise BadInput(f"expected either `{name}` or `expression`", where=where)
+        value = statement.pop(name)
+        # YAML's `with: null`.
+        statement["expression"] = "null" if value is None else value
+    return statement
+
+
+def _written_obligation(statement: Statement) -> dict[str, object]:
+    """The table of a filter or a mask that `_obligation` reads back."""
+    table = write_statement(statement)
+    name = _EXPRESSIONS[str(table.pop("effect"))]
+    if name not in table:
+        table[name] = table.pop("expression")
+    if not table["to"]:
+        del table["to"]
+    return table
 
 
 def _role(section: Section, text: str) -> Principal:
@@ -140,6 +201,7 @@ def _members(section: Section) -> Iterable[MembershipRow]:
 
 def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     id = statement.id
+    check_obligation(statement, f"{where}: `{id}`.expression")
     if id.startswith(IMPLIED_ID):
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
     if id in immutable_ids(about.system):
@@ -203,5 +265,10 @@ def written(policy: Policy, realm: str, text: ModelText | None = None) -> dict[s
         table["roles"] = [role.name for role in sorted(policy.roles)]
     if members:
         table["members"] = members
-    statements = [write_statement(policy.statements[id]) for id in sorted(policy.statements)]
-    return {**table, "statement": statements}
+    statements = [policy.statements[id] for id in sorted(policy.statements)]
+    table["statement"] = [write_statement(one) for one in statements if not one.obliges]
+    for effect in OBLIGING:
+        obligations = [_written_obligation(one) for one in statements if one.effect is effect]
+        if obligations:
+            table[effect.value] = obligations
+    return table

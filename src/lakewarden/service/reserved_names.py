@@ -99,7 +99,7 @@ def _referenced(realm_state: RealmState) -> Names:
 def _referenced_in(snapshot: Snapshot) -> Iterator[Principal]:
     memberships = snapshot.coded.memberships
     for statement in snapshot.table.statements.values():
-        yield from statement.principals
+        yield from statement.named
     yield from (memberships.principals[id] for id, owned in snapshot.owned_by.items() if owned)
     for id, groups in memberships.of.items():
         if groups:

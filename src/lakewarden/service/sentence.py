@@ -91,12 +91,36 @@ class Sentences:
         return _joined(phrases, len(ordered) - len(phrases))
 
     def statement(self, statement: Statement) -> list[Phrase]:
-        """Who may, or may not, do what on what."""
+        """Who may, or may not, do what on what; or which rows or values are seen."""
+        if statement.obliges:
+            return self._obligation(statement)
         effect = " may " if statement.effect is Effect.ALLOW else " may not "
         phrases = [*self._whom(statement), Phrase(effect), *self.privileges(statement.privileges)]
         phrases += self._on(statement)
         if statement.constraint is not None:
             phrases.append(Phrase(", within its sub-resource constraint"))
+        if not statement.active:
+            phrases.append(Phrase(" (inactive)"))
+        return phrases
+
+    def _obligation(self, statement: Statement) -> list[Phrase]:
+        """Who sees which rows only, or of which columns what; and for whom that is not so."""
+        is_bound = statement.principals or statement.owners is not None
+        phrases = self._whom(statement) if is_bound else [Phrase("everybody")]
+        is_filter = statement.effect is Effect.FILTER
+        phrases.append(Phrase(" may see only rows" if is_filter else " may see values"))
+        phrases += self._on(statement) or [Phrase(" on everything")]
+        phrases.append(Phrase(f"{' where' if is_filter else ' only as'} {statement.expression}"))
+        spared = Statement(
+            "",
+            Effect.ALLOW,
+            frozenset(),
+            statement.scope,
+            statement.exceptions,
+            statement.except_owners,
+        )
+        if statement.exceptions or statement.except_owners is not None:
+            phrases += [Phrase(", except "), *self._whom(spared)]
         if not statement.active:
             phrases.append(Phrase(" (inactive)"))
         return phrases

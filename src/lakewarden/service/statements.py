@@ -20,6 +20,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
+from lakewarden.service.obligation_check import check_obligation
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -62,6 +63,7 @@ def put(
     (statement,) = read_statements([table], system.model, system.spelling, "body")
     _check(statement)
     _check_default(realm_state, statement.id)
+    _check_kind(realm_state, statement)
     effects = _marked(transaction, realm, statement.id, mark)
     before = control.administrators(transaction.state, transaction.now)
     if stored(realm_state).get(statement.id) != statement:
@@ -106,17 +108,29 @@ def mark_of(transaction: WriteTransaction, realm: str, id: str) -> str:
     return str(document.get(MARK, ""))
 
 
+def _check_kind(realm_state: RealmState, statement: Statement) -> None:
+    """A grant does not become a filter or a mask: a DENY would be gone."""
+    existing = stored(realm_state).get(statement.id)
+    if existing is not None and existing.obliges != statement.obliges:
+        raise Conflict(f"`{statement.id}` is a statement with the effect {existing.effect.value}")
+
+
 def _check(statement: Statement) -> None:
     check_text(statement.id, "the id")
     if len(statement.id) > MAX_ID:
         raise LimitExceeded(f"the id has {len(statement.id)} characters, at most {MAX_ID}")
     if statement.id.startswith(IMPLIED_ID):
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`")
+    check_size(statement)
+    if statement.obliges:
+        if statement.id.startswith("urn:"):
+            raise BadInput("the id of a filter or a mask must not be a URN")
+        check_obligation(statement, "body.expression")
+        return
     if not statement.privileges:
         raise BadInput("expected at least one privilege", where="body.privileges")
     if not statement.principals and statement.owners is None:
         raise BadInput("expected at least one principal", where="body.to")
-    check_size(statement)
 
 
 def _check_default(realm_state: RealmState, id: str) -> None:

@@ -235,13 +235,23 @@ def _types(model: Model) -> _Part:
             _text(declared.title),
             _codes(declared.parents),
             _TRUE if declared.owned else "",
+            "rows" if declared.filtered else "values" if declared.masked else "",
             _code(declared.principal or ""),
             "judged by its name" if declared.judged else "denied",
             _text(declared.source),
         )
         for declared in model.types.values()
     }
-    columns = ("type", "what", "inside", "has owners", "also a", "name not stored", "source")
+    columns = (
+        "type",
+        "what",
+        "inside",
+        "has owners",
+        "limited are",
+        "also a",
+        "name not stored",
+        "source",
+    )
     return _Part("Types", "", columns, rows)
 
 

@@ -30,6 +30,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "PasswordRequest": {"password": "correct horse 7"},
     "NewToken": {"user": "guest", "title": "x"},
     "StatementRequest": {"privileges": ["MANAGE_USERS"], "to": ["user:guest"], "on": "metalake:lk"},
+    "ObligationRequest": {"expression": "null", "on": "table:lk:sales.raw.orders"},
     "PreviewRequest": {"members": {"add": [{"member": "user:guest", "of": "group:guests"}]}},
     "DismissalRequest": {
         "reason": "known",

@@ -134,7 +134,11 @@ def furnish(service: DecisionService) -> tuple[str, str, str]:
 
 @pytest.fixture(name="trino", scope="module")
 def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
-    folder = tmp_path_factory.mktemp("opa")
+    yield from served_realm(tmp_path_factory.mktemp("opa"))
+
+
+def served_realm(folder: Path) -> Iterator[Trino]:
+    """A server in the folder, for as long as it is iterated."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
         tokens = furnish(DecisionService(store))
     (folder / "lakewarden.toml").write_text(CONFIGURATION)

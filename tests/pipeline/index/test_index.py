@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import ALL_USERS, GROUP, USER, Principal
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import Snapshot, compile
@@ -33,6 +35,8 @@ from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
+from tests.agreement.test_obligations import drawn as with_obligations
+from tests.agreement.test_obligations import questions as obliging_questions
 from tests.pipeline.index import worlds
 
 seeds = st.integers(0, 2**32 - 1)
@@ -70,6 +74,28 @@ def test_a_snapshot_from_an_index_is_the_kernel_s_in_every_array(name: str, seed
             index, whole = written(Path(folder, "index"), system, facts)
             assert worlds.differences(snapshot(index), whole) == []
             assert snapshot(index, revision=7).revision == 7
+
+
+@pytest.mark.parametrize("name", ["gravitino", "datahub"])
+@few
+@given(seed=seeds)
+def test_filters_and_masks_bind_as_without_an_index(name: str, seed: int) -> None:
+    world, facts, draft = with_obligations(name, seed)
+    system = world.system
+    facts = worlds.kept(system, facts)
+    with TemporaryDirectory() as folder:
+        if worlds.is_plain(compiled(system, facts).coded):
+            index, whole = written(Path(folder, "index"), system, facts)
+            read = snapshot(index)
+            assert worlds.differences(read, whole) == []
+            for request, effect in obliging_questions(system, facts, draft):
+                moved = replace(request, now=whole.table.start)
+                bound = [
+                    obligations(Matrix(found), moved, effect)
+                    for found in (read, whole)
+                    if found.table.start <= moved.now < found.table.end
+                ]
+                assert len({tuple(one) for one in bound}) <= 1, (moved, effect)
 
 
 @pytest.mark.parametrize("name", ["gravitino", "datahub"])

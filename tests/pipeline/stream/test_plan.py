@@ -33,11 +33,13 @@ from lakewarden.pipeline.stream.events import Event, Stretch
 from lakewarden.pipeline.stream.plan import Plan, plan
 from lakewarden.pipeline.stream.policy import Policy, text_of
 from lakewarden.service.system import System
-from lakewarden.testing.changes import change
+from lakewarden.testing.changes import after, change
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
 from tests.agreement import harness
 from tests.agreement.conftest import a_share_of_the_examples
+from tests.agreement.test_obligations import drawn as with_obligations
+from tests.agreement.test_obligations import more as more_obligations
 from tests.pipeline.index.worlds import possible
 from tests.pipeline.stream import offline
 
@@ -134,6 +136,35 @@ def test_it_comes_to_what_compiling_everything_comes_to(name: str, seed: int, co
         expected = offline.indexed(Path(folder) / "after", system, later, at(count + 1), BITS)
         made = planned(index, events, count + 1)
         assert wrong(index, made, expected) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gravitino", "datahub"])
+@few
+@given(seed=seeds)
+def test_filters_and_masks_that_come_and_go_are_followed(name: str, seed: int) -> None:
+    system = harness.system(name)
+    _, drawn, draft = with_obligations(name, seed)
+    facts = possible(system, drawn)
+    old = [one.id for one in facts.statements if one.obliges]
+    new = [replace(one, id=f"new {one.id}") for one in more_obligations(draft, 6)]
+    changes: list[Change] = [*map(StatementAdded, new), *map(StatementRemoved, old[:2])]
+    later = facts
+    events: list[Event] = []
+    for step, made in enumerate(changes):
+        events.append(Event(step + 2, step, made, f"step {step}"))
+        later = after(system, later, made)
+    try:
+        offline.compiled(system, facts)
+        edges = {(row.member, row.of) for row in facts.memberships}
+        Policy(system, {}, set(facts.principals), edges, set()).closed_memberships(())
+    except WardenError:
+        return  # a world with a cycle
+    until = len(changes) + 1
+    with TemporaryDirectory() as folder:
+        index = offline.indexed(Path(folder) / "before", system, facts, at(1), BITS)
+        expected = offline.indexed(Path(folder) / "after", system, later, at(until), BITS)
+        assert wrong(index, planned(index, events, until), expected) == []
 
 
 def test_a_block_that_only_a_guest_reaches_must_not_be_forgotten(

@@ -325,6 +325,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/filters/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** store a row filter */
+        put: operations["put_realms_by_realm_filters_by_id"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/masks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** store a column mask */
+        put: operations["put_realms_by_realm_masks_by_id"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/statements": {
         parameters: {
             query?: never;
@@ -544,6 +578,23 @@ export interface paths {
         put?: never;
         /** list the privileges and operations of a user on an entity */
         post: operations["post_realms_by_realm_privileges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/see": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** list the row filters and column masks that bind a user on a table */
+        post: operations["post_realms_by_realm_see"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1645,6 +1696,9 @@ export interface components {
         /**
          * StatementResponse
          * @description A stored statement.
+         *
+         *         A filter or a mask has an `expression` and no privileges; `except` are those whom it does not
+         *         bind. Without `to` it binds everybody.
          */
         StatementResponse: {
             privileges: string[];
@@ -1653,7 +1707,7 @@ export interface components {
              * @default allow
              * @enum {unknown}
              */
-            effect?: "allow" | "deny";
+            effect?: "allow" | "deny" | "filter" | "mask";
             /** @default  */
             title?: string;
             /** @default null */
@@ -1671,6 +1725,10 @@ export interface components {
             /** @default true */
             active?: boolean;
             id: string;
+            /** @default [] */
+            except?: string[];
+            /** @default  */
+            expression?: string;
         };
         /**
          * Criterion
@@ -2523,6 +2581,34 @@ export interface components {
             engine?: boolean;
         };
         /**
+         * ObligationRequest
+         * @description A row filter or a column mask to store, with `on` or `where` for what it is about.
+         *
+         *         It binds whom `to` names, everybody if it names nobody, but not whom `except` names. An
+         *         exception counts for this filter or mask alone. `mark` names its keeper, as for statements.
+         */
+        ObligationRequest: {
+            expression: string;
+            /** @default [] */
+            to?: string[];
+            /** @default [] */
+            except?: string[];
+            /** @default  */
+            title?: string;
+            /** @default null */
+            on?: string | null;
+            /** @default null */
+            where?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            valid_from?: string | null;
+            /** @default null */
+            valid_until?: string | null;
+            /** @default true */
+            active?: boolean;
+            /** @default  */
+            mark?: string;
+        };
+        /**
          * PasswordRequest
          * @description A new password. Only its hash is stored.
          */
@@ -2552,6 +2638,10 @@ export interface components {
             } | null;
             /** @default [] */
             roles?: string[];
+            /** @default [] */
+            filter?: Record<string, never>[];
+            /** @default [] */
+            mask?: Record<string, never>[];
             /** @default {} */
             members?: {
                 [key: string]: string[];
@@ -2952,6 +3042,40 @@ export interface components {
             secret: boolean;
         };
         /**
+         * SightResponse
+         * @description What a principal sees of a table.
+         *
+         *         `operation` is what reading requires; empty if the model has no operation for it. Rows have to
+         *         meet all `filters`. `columns` are the masked ones, of `stored` columns.
+         */
+        SightResponse: {
+            may_read: boolean;
+            operation: string;
+            filters: components["schemas"]["BindingFilter"][];
+            columns: components["schemas"]["MaskedColumn"][];
+            stored: number;
+            notes: string[];
+        };
+        /**
+         * BindingFilter
+         * @description A row filter that binds; `words` is its sentence, empty if the caller reads no statements.
+         */
+        BindingFilter: {
+            id: string;
+            expression: string;
+            words: components["schemas"]["SentencePart"][];
+        };
+        /**
+         * MaskedColumn
+         * @description A masked column: `mask` is the one that counts, `masks` the ids of all that bind.
+         */
+        MaskedColumn: {
+            column: string;
+            mask: string;
+            expression: string;
+            masks: string[];
+        };
+        /**
          * SignIn
          * @description Credentials of a login; empty if the request header has them.
          *
@@ -3019,7 +3143,7 @@ export interface components {
              * @default allow
              * @enum {unknown}
              */
-            effect?: "allow" | "deny";
+            effect?: "allow" | "deny" | "filter" | "mask";
             /** @default  */
             title?: string;
             /** @default null */
@@ -3037,6 +3161,10 @@ export interface components {
             /** @default true */
             active?: boolean;
             id: string;
+            /** @default [] */
+            except?: string[];
+            /** @default  */
+            expression?: string;
             words: components["schemas"]["SentencePart"][];
             /** @default  */
             mark?: string;
@@ -4457,6 +4585,78 @@ export interface operations {
             };
         };
     };
+    put_realms_by_realm_filters_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObligationRequest"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatementResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_realms_by_realm_masks_by_id: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ObligationRequest"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatementResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_realms_by_realm_statements: {
         parameters: {
             query?: {
@@ -4472,8 +4672,8 @@ export interface operations {
                 scope?: "entities" | "system";
                 /** @description only statements on exactly this entity */
                 on?: string;
-                /** @description only ALLOWs, or only DENYs */
-                effect?: "allow" | "deny";
+                /** @description only statements of this effect */
+                effect?: "allow" | "deny" | "filter" | "mask";
                 /** @description only active statements, or inactive ones */
                 active?: "true" | "false";
                 /** @description only editable statements, or immutable ones */
@@ -5081,6 +5281,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HeldPrivileges"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_see: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PrincipalQuestion"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SightResponse"];
                 };
             };
             /** @description the request failed */

@@ -102,8 +102,10 @@ class LintContext:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
+        """The grants that people keep; filters and masks are not among them."""
         stored = sorted(self.table.statements.items())
-        return tuple(s for id, s in stored if id not in self.fixed and not is_implied(id))
+        kept = (s for id, s in stored if id not in self.fixed and not is_implied(id))
+        return tuple(s for s in kept if not s.obliges)
 
     @cached_property
     def in_force(self) -> tuple[Statement, ...]:

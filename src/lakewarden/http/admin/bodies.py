@@ -391,9 +391,35 @@ class SentencePart(ResponseBody, kw_only=True):
 
 
 class StatementResponse(StatementParts, ResponseBody, kw_only=True):
-    """A stored statement."""
+    """A stored statement.
+
+    A filter or a mask has an `expression` and no privileges; `except` are those whom it does not
+    bind. Without `to` it binds everybody.
+    """
 
     id: str
+    effect: Literal["allow", "deny", "filter", "mask"] = "allow"  # type: ignore[assignment]
+    excepted: list[PrincipalText] = field(default_factory=list, name="except")
+    expression: str = ""
+
+
+class ObligationRequest(RequestBody, kw_only=True, forbid_unknown_fields=True):
+    """A row filter or a column mask to store, with `on` or `where` for what it is about.
+
+    It binds whom `to` names, everybody if it names nobody, but not whom `except` names. An
+    exception counts for this filter or mask alone. `mark` names its keeper, as for statements.
+    """
+
+    expression: Annotated[str, described(minLength=1)]
+    to: list[PrincipalText] = []
+    excepted: list[PrincipalText] = field(default_factory=list, name="except")
+    title: str = ""
+    on: EntityText | None = None
+    where: Criteria | None = None
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
+    active: bool = True
+    mark: Annotated[str, Meta(max_length=MAX_KEEPER, pattern=READABLE)] = ""
 
 
 class StatementReachResponse(ResponseBody, kw_only=True):
@@ -636,6 +662,38 @@ class HeldPrivileges(ResponseBody, kw_only=True):
 
     privileges: list[str]
     operations: list[str]
+    notes: list[str]
+
+
+class BindingFilter(ResponseBody, kw_only=True):
+    """A row filter that binds; `words` is its sentence, empty if the caller reads no statements."""
+
+    id: str
+    expression: str
+    words: list[SentencePart]
+
+
+class MaskedColumn(ResponseBody, kw_only=True):
+    """A masked column: `mask` is the one that counts, `masks` the ids of all that bind."""
+
+    column: str
+    mask: str
+    expression: str
+    masks: list[str]
+
+
+class SightResponse(ResponseBody, kw_only=True):
+    """What a principal sees of a table.
+
+    `operation` is what reading requires; empty if the model has no operation for it. Rows have to
+    meet all `filters`. `columns` are the masked ones, of `stored` columns.
+    """
+
+    may_read: bool
+    operation: str
+    filters: list[BindingFilter]
+    columns: list[MaskedColumn]
+    stored: int
     notes: list[str]
 
 

@@ -39,6 +39,8 @@ class PolicyResponse(ResponseBody, kw_only=True, omit_defaults=True):
     realm: str
     model: dict[str, str] | None = None
     roles: list[str] = field(default_factory=list)
+    filter: list[Written] = field(default_factory=list)
+    mask: list[Written] = field(default_factory=list)
     members: dict[str, list[str]] = field(default_factory=dict)
     statement: list[Written]
 
@@ -209,7 +211,7 @@ def load(exchange: Exchange) -> HandlerResult:
     if isinstance(table, Denied):
         return table
     response = msgspec.convert(table, PolicyResponse)
-    _check_moments(response.statement)
+    _check_moments([*response.statement, *response.filter, *response.mask])
     return response
 
 

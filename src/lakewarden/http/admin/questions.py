@@ -12,6 +12,7 @@ from lakewarden.http.admin.bodies import (
     Answer,
     Batch,
     BatchRow,
+    BindingFilter,
     BlockingDenial,
     BlockingMembership,
     EntityName,
@@ -20,6 +21,7 @@ from lakewarden.http.admin.bodies import (
     HeldPrivileges,
     Listing,
     ListQuestion,
+    MaskedColumn,
     MissingGrant,
     ModelSettingResponse,
     OperationAccess,
@@ -29,6 +31,7 @@ from lakewarden.http.admin.bodies import (
     Question,
     Questions,
     RuleStep,
+    SightResponse,
     StatementPath,
     TargetQuestion,
     Users,
@@ -51,6 +54,8 @@ from lakewarden.service import control, questions, vocabulary
 from lakewarden.service.control import Denied
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Reasons
+from lakewarden.service.sentence import Sentences
+from lakewarden.service.sight import sight
 from lakewarden.service.who_reasons import WhoReason, who_reasons
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -174,6 +179,55 @@ def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
     return HeldPrivileges(
         privileges=list(privileges_held.privileges),
         operations=list(privileges_held.operations),
+        notes=list(question.notes),
+    )
+
+
+def see(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
+    """What a principal sees of a table: its rows, and the values of its columns."""
+    question = questions.ask(
+        exchange.state,
+        exchange.actor,
+        exchange.params["realm"],
+        question_text(body),
+        exchange.now,
+        own="explain.ask_own",
+        other="explain.ask",
+    )
+    if isinstance(question, Denied):
+        return question
+    seen = sight(question.realm.matrix, question.request)
+    if not (seen.may_read or question.sees):
+        # Nothing about a table that the caller may not know of.
+        seen = replace(seen, filters=(), columns=(), stored=0)
+    reads = control.may(
+        exchange.state,
+        exchange.actor,
+        *control.scoped("statement.list", exchange.params["realm"]),
+        exchange.now,
+    )
+    sentences = Sentences(question.realm)
+    return SightResponse(
+        may_read=seen.may_read,
+        operation=seen.operation,
+        filters=[
+            BindingFilter(
+                id=one.id,
+                expression=one.expression,
+                words=sentence_parts(sentences.statement(one)) if reads else [],
+            )
+            for one in seen.filters
+        ],
+        columns=[
+            MaskedColumn(
+                column=written(one.column),
+                mask=one.counting,
+                expression=next(m.expression for m in one.masks if m.id == one.counting),
+                masks=[mask.id for mask in one.masks],
+            )
+            for one in seen.columns
+        ],
+        stored=seen.stored,
         notes=list(question.notes),
     )
 
@@ -392,6 +446,15 @@ ENDPOINTS = (
         "list the privileges and operations of a user on an entity",
         request=PrincipalQuestion,
         response=HeldPrivileges,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/see",
+        "explain.ask_own",
+        see,
+        "list the row filters and column masks that bind a user on a table",
+        request=PrincipalQuestion,
+        response=SightResponse,
     ),
     Endpoint(
         "POST",

@@ -13,6 +13,7 @@ from msgspec import structs
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.http.admin.bodies import (
     LastChange,
+    ObligationRequest,
     ResponseBody,
     StatementReachResponse,
     StatementRequest,
@@ -37,7 +38,7 @@ from lakewarden.http.admin.problem import written
 from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.errors import Unknown
-from lakewarden.kernel.statement import On, Statement
+from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.kernel.statement_file import write_statement
 from lakewarden.registry import registry
 from lakewarden.service import history, statement_reach, statements
@@ -58,6 +59,7 @@ _PRIVILEGE = Parameter("privilege", "only statements of this privilege")
 _Q = Parameter(
     "q", "only statements whose title, id or description contains this text, case-insensitive"
 )
+EFFECTS = tuple(effect.value for effect in Effect)
 _FILTERS = (
     _TO,
     _PRIVILEGE,
@@ -69,7 +71,7 @@ _FILTERS = (
         choices=("entities", "system"),
     ),
     Parameter("on", "only statements on exactly this entity", pattern=ENTITY),
-    Parameter("effect", "only ALLOWs, or only DENYs", choices=("allow", "deny")),
+    Parameter("effect", "only statements of this effect", choices=EFFECTS),
     Parameter("active", "only active statements, or inactive ones", choices=("true", "false")),
     Parameter("editable", "only editable statements, or immutable ones", choices=("true", "false")),
     Parameter("ends_before", "only statements that expire before this time (RFC 3339)"),
@@ -218,7 +220,9 @@ def _containing(
 
 
 def _is_about_entities(statement: Statement, system: System) -> bool:
-    return any(system.model.privilege(name).on for name in statement.privileges)
+    return statement.obliges or any(
+        system.model.privilege(name).on for name in statement.privileges
+    )
 
 
 def _marks(exchange: Exchange, realm: str, ids: Sequence[str]) -> dict[str, str]:
@@ -249,7 +253,7 @@ def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
     return statement if isinstance(statement, Denied) else statement_response(statement)
 
 
-def statement_table(body: StatementRequest) -> dict[str, Any]:
+def statement_table(body: StatementRequest | ObligationRequest) -> dict[str, Any]:
     """The statement in the format of a statement file."""
     table: dict[str, Any] = msgspec.to_builtins(body, builtin_types=(type(body.valid_from),))
     table.pop("mark", None)
@@ -258,6 +262,25 @@ def statement_table(body: StatementRequest) -> dict[str, Any]:
         if table.get(key) is not None:
             table[key] = getattr(body, key).timestamp()
     return {key: value for key, value in table.items() if value is not None}
+
+
+def put_filter(exchange: Exchange, body: ObligationRequest) -> HandlerResult:
+    """Stores a row filter; replaces the statement with its id."""
+    return _put_obligation(exchange, body, Effect.FILTER)
+
+
+def put_mask(exchange: Exchange, body: ObligationRequest) -> HandlerResult:
+    """Stores a column mask; replaces the statement with its id."""
+    return _put_obligation(exchange, body, Effect.MASK)
+
+
+def _put_obligation(exchange: Exchange, body: ObligationRequest, effect: Effect) -> HandlerResult:
+    name, id = exchange.params["realm"], exchange.params["id"]
+    table = {"id": id, **statement_table(body), "effect": effect.value}
+    statement = exchange.write(
+        lambda transaction: statements.put(transaction, name, table, body.mark)
+    )
+    return statement if isinstance(statement, Denied) else statement_response(statement)
 
 
 def remove(exchange: Exchange) -> HandlerResult:
@@ -313,7 +336,7 @@ def _changed(exchange: Exchange, realm: str, on_page: Sequence[Statement]) -> di
 
 def statement_response(statement: Statement) -> StatementResponse:
     """The response body of a statement."""
-    table = write_statement(statement)
+    table = {"privileges": [], **write_statement(statement)}
     for key in ("valid_from", "valid_until"):
         if key in table:
             table[key] = moment_or_none(getattr(statement, key))
@@ -342,7 +365,22 @@ def _documents(realm_state: RealmState) -> StatementDocuments | None:
 
 _STATEMENT = "/realms/{realm}/statements/{id}"
 
+_STATES = (("filter", put_filter, "a row filter"), ("mask", put_mask, "a column mask"))
+
 ENDPOINTS = (
+    *(
+        Endpoint(
+            "PUT",
+            f"/realms/{{realm}}/{kind}s/{{id}}",
+            "statement.put",
+            handler,
+            f"store {what}",
+            request=ObligationRequest,
+            response=StatementResponse,
+            encoded_slash=True,
+        )
+        for kind, handler, what in _STATES
+    ),
     Endpoint(
         "GET",
         "/realms/{realm}/statements",

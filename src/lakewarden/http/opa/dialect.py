@@ -12,14 +12,13 @@ from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines.mapping import ON
 from lakewarden.http.exchange import BULK, READS, Exchange, Refused, Reply, Route
-from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.evaluator import ENGINE, Evaluator
 from lakewarden.http.opa.question import read
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.audit import AuditEvent
 
-ENGINE: Final = "trino"
 PATH: Final = "/opa/v1"
 BATCH_BYTES: Final = 32 * 1024 * 1024
 """Longest body of a list: a hundred thousand tables with long names."""
@@ -61,9 +60,11 @@ class Opa:
         return (
             self._route("allow", lambda evaluator: evaluator.allows()),
             self._route("batch", lambda evaluator: evaluator.allowed_indices(), large=True),
-            self._route("row-filters", lambda _: []),
-            self._route("column-masks", lambda _: None),
-            self._route("batch-column-masks", lambda _: [], large=True),
+            self._route("row-filters", lambda evaluator: evaluator.row_filters()),
+            self._route("column-masks", lambda evaluator: evaluator.column_mask()),
+            self._route(
+                "batch-column-masks", lambda evaluator: evaluator.column_masks(), large=True
+            ),
         )
 
     def _route(

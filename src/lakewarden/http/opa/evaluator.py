@@ -18,10 +18,12 @@ from lakewarden.kernel.model import NONE
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.tree import Index
+from lakewarden.service.read_limits import HIDDEN_ROWS, HIDDEN_VALUE, column_mask, row_filters
 from lakewarden.service.state import RealmState
 
+ENGINE = "trino"
 _Tables = Sequence[tuple[Index, str]]
-_ORDER = ("metalake", "catalog", "schema", "table", "function")
+_ORDER = ("metalake", "catalog", "schema", "table", "column", "function")
 """The parts of a name, from the outermost."""
 
 
@@ -74,6 +76,67 @@ class Evaluator:
         return [
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
+
+    def row_filters(self) -> Sequence[Mapping[str, str]]:
+        """The conditions that the rows of a table have to meet, all of them."""
+        resource = self._question.action.resource
+        if self.act is None or resource is None or resource.table is None:
+            return [{"expression": HIDDEN_ROWS}]
+        names = parts(resource)
+        if self._is_declared(names):
+            return ()
+        table = self._with_flag(names, "table")
+        if table is None:
+            return [{"expression": HIDDEN_ROWS}]
+        found = row_filters(self._realm.matrix, self._request("", table), ENGINE)
+        return [{"expression": sql} for _, sql in found]
+
+    def column_mask(self) -> Mapping[str, str] | None:
+        """The value to show instead of a column's; None: its own."""
+        resource = self._question.action.resource
+        return {"expression": HIDDEN_VALUE} if resource is None else self._column_mask(resource)
+
+    def column_masks(self) -> Sequence[Mapping[str, object]]:
+        """The masks of the columns that have one, each with the column's index."""
+        resources = self._question.action.filter_resources or []
+        masks = ((n, self._column_mask(resource)) for n, resource in enumerate(resources))
+        return [{"index": n, "viewExpression": mask} for n, mask in masks if mask is not None]
+
+    def _column_mask(self, resource: Resource) -> Mapping[str, str] | None:
+        column = resource.column
+        if self.act is None or column is None:
+            return {"expression": HIDDEN_VALUE}
+        names = parts(resource)
+        if self._is_declared(names):
+            return None
+        # A column that the realm cannot name has the masks of its table.
+        entity = self._with_flag({**names, "column": column.column_name}, "column")
+        entity = entity or self._with_flag(names, "table")
+        if entity is None:
+            return {"expression": HIDDEN_VALUE}
+        request = self._request("", entity)
+        matrix, name, type = self._realm.matrix, column.column_name, column.column_type
+        mask = column_mask(matrix, request, ENGINE, name, type)
+        return None if mask is None else {"expression": mask.sql}
+
+    def _is_declared(self, names: Mapping[str, str]) -> bool:
+        """Whether the engine declares what is read: no realm holds it."""
+        engine = self._mapping.engine
+        return names.get("catalog", "") in engine.catalogs or (
+            names.get("schema", "") in engine.schemas
+        )
+
+    def _with_flag(self, names: Mapping[str, str], kind: str) -> Entity | None:
+        """The table, or the column, that the names give: the stored one of several types."""
+        model, tree = self._realm.matrix.snapshot.model, self._realm.matrix.snapshot.coded.tree
+        types = {
+            name: declared
+            for name, declared in model.types.items()
+            if (declared.filtered if kind == "table" else declared.masked)
+        }
+        entities = list(self._entities(types, names))
+        stored = (entity for entity in entities if tree.find(entity) is not None)
+        return next(stored, entities[0] if entities else None)
 
     def _allowed_tables(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         """As for others, but each schema is looked at once: a list may have all tables there are.

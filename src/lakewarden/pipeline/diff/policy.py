@@ -59,7 +59,7 @@ def after(
     implied = [s for s in before.statements if s.id.startswith(IMPLIED_ID)]
     memberships = _acting(before.memberships, policy)
     for statement in statements_by_id.values():
-        for principal in sorted(statement.principals):
+        for principal in sorted(statement.named):
             memberships, _ = memberships.numbered(principal)
     statements = (*(statements_by_id[id] for id in sorted(statements_by_id)), *implied)
     return replace(before, statements=statements, memberships=memberships, key=uuid4().hex)

@@ -246,7 +246,7 @@ class _Indexing:
             for c in directory.rows_of(source, manifest, "memberships")
         ]
         mentioned = {SERVICE_ADMINS}
-        mentioned.update(p for statement in self.stated for p in statement.principals)
+        mentioned.update(p for statement in self.stated for p in statement.named)
         mentioned.update(members_of(entity.name) for entity in self.members)
         owners = pq.read_table(self.job.folder("read") / "owners")
         kinds, names, types = (c.to_pylist() for c in owners.columns)

@@ -71,7 +71,7 @@ def task_context_of(index: Index, statements: Iterable[Statement] | None = None)
     stated = tuple(index.statements() if statements is None else statements)
     memberships = index.memberships()
     for statement in stated:
-        for principal in sorted(statement.principals):
+        for principal in sorted(statement.named):
             memberships, _ = memberships.numbered(principal)
     implied = (membership(Entity(*cells)) for cells in facts["members"])
     return TaskContext(

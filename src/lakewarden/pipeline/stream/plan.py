@@ -324,8 +324,8 @@ def _translation(
 
 
 def _stating(table: Table, scopes: frozenset[int]) -> tuple[Statement, ...]:
-    """The statements that use one of these scopes."""
-    sides = (*table.allow.values(), *table.deny.values())
+    """The statements that use one of these scopes, filters and masks among them."""
+    sides = [grouped for side in table.sides.values() for grouped in side.values()]
     statement_ids = {g.statement.id for side in sides for g in side.every if g.scope in scopes}
     return tuple(table.statements[id] for id in table.statements if id in statement_ids)
 

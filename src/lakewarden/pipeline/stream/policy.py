@@ -98,7 +98,7 @@ class Policy:
     def table(self, now: float) -> Table:
         """What is in force: its scopes and their numbers; of principals only the names count."""
         statements = {statement.id: statement for statement in self.everything()}
-        named = {p for statement in statements.values() for p in statement.principals}
+        named = {p for statement in statements.values() for p in statement.named}
         return table(statements, self.system.model, Memberships.build((), (), named), now)
 
     def closed_memberships(self, owners: Iterable[Principal]) -> Memberships:
@@ -107,7 +107,7 @@ class Policy:
         Raises `BadInput` for memberships that lead back, which `ingest` would set aside.
         """
         mentioned = {SERVICE_ADMINS, *owners}
-        mentioned.update(p for statement in self.everything() for p in statement.principals)
+        mentioned.update(p for statement in self.everything() for p in statement.named)
         mentioned.update(members_of(entity.name) for entity in self.members)
         self._refuse_cycles()
         return Memberships.build(self.stored, self.memberships, mentioned)

@@ -57,9 +57,9 @@ export function StatementRows({
           cell: (one) => (
             <Link to="/r/$realm/statement" params={{ realm }} search={{ id: one.id }}>
               <Glyph
-                state={one.effect === "deny" ? "deny" : "allow"}
+                state={STATES[one.effect ?? "allow"]}
                 size={14}
-                label={one.effect === "deny" ? t("DENY") : t("ALLOW")}
+                label={(one.effect ?? "allow").toUpperCase()}
               />{" "}
               <Name text={one.title || one.id} />
               {one.words && <span className={styles.words}>{plain(one.words)}</span>}
@@ -72,9 +72,7 @@ export function StatementRows({
           title: t("Privileges"),
           minor: true,
           cell: (one) => (
-            <code>
-              <Several names={one.privileges} />
-            </code>
+            <code>{one.expression ?? <Several names={one.privileges} />}</code>
           ),
         },
         {
@@ -102,6 +100,9 @@ export function StatementRows({
     />
   );
 }
+
+/** How an effect is drawn: a filter or a mask leaves a part. */
+const STATES = { allow: "allow", deny: "deny", filter: "partial", mask: "partial" } as const;
 
 function Several({ names }: { names: string[] }) {
   const more = names.length - SHOWN;

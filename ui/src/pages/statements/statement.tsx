@@ -64,6 +64,7 @@ export default function StatementPage() {
               <dt>{t("Who")}</dt>
               <dd>
                 <ul>
+                  {one.expression && one.to.length === 0 && <li>{t("everybody")}</li>}
                   {one.to.map((who) => (
                     <li key={who}>
                       <Link to="/principal" search={{ realm, p: who }}>
@@ -73,9 +74,17 @@ export default function StatementPage() {
                   ))}
                 </ul>
               </dd>
+              {one.except && (
+                <>
+                  <dt>{t("Except")}</dt>
+                  <dd>
+                    <Name text={one.except.join(", ")} />
+                  </dd>
+                </>
+              )}
               <dt>{t("What")}</dt>
               <dd>
-                <code>{one.privileges.join(", ")}</code>
+                <code>{one.expression ?? one.privileges.join(", ")}</code>
               </dd>
               <dt>{t("Which")}</dt>
               <dd>

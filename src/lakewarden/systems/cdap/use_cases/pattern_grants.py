@@ -139,6 +139,8 @@ def _reduced(
 
 
 def _anchor(statement: Statement) -> Anchor | None:
+    if statement.obliges:
+        return None
     match statement.scope:
         case On(entity):
             return entity

@@ -146,7 +146,7 @@ def _find_container(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
 
 def _find_statement(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
     statement = snapshot.table.statements.get(entity.name)
-    if statement is not None:
+    if statement is not None and not statement.obliges:
         yield statement
 
 

@@ -80,7 +80,8 @@ def _statement(statement: Statement, old: str, new: str) -> Statement:
     if isinstance(scope, On):
         scope = On(Entity(scope.entity.type, _name(scope.entity.name, old, new)))
     principals = frozenset(_principal(principal, old, new) for principal in statement.principals)
-    return replace(statement, scope=scope, principals=principals)
+    exceptions = frozenset(_principal(principal, old, new) for principal in statement.exceptions)
+    return replace(statement, scope=scope, principals=principals, exceptions=exceptions)
 
 
 def _principal(principal: Principal, old: str, new: str) -> Principal:

@@ -144,7 +144,9 @@ def _fact_targets(call: Call, entity: Entity, type: str) -> Iterator[Entity]:
 
 def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
     statement = snapshot.table.statements.get(policy.name)
-    for principal in () if statement is None else statement.principals:
+    if statement is None or statement.obliges:
+        return
+    for principal in statement.principals:
         if principal.kind == ROLE:
             yield as_entity(principal)
 
@@ -194,7 +196,7 @@ def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:
     named = (
         Entity("dataHubPolicy", id)
         for id, statement in snapshot.table.statements.items()
-        if principal in statement.principals
+        if principal in statement.principals and not statement.obliges
     )
     ids = (snapshot.coded.tree.find(entity) for entity in named)
     return BitMap([id for id in ids if id is not None])

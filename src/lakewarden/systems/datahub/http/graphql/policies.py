@@ -34,7 +34,8 @@ _PREFIX: Final = "urn:li:dataHubPolicy:"
 def stored_policies(call: Call) -> list[Policy]:
     """All policies, by URN: written ones and shipped ones."""
     snapshot = call.state.matrix.snapshot
-    named = {id for id in snapshot.table.statements if id.startswith(_PREFIX)}
+    stated = snapshot.table.statements.items()
+    named = {id for id, one in stated if id.startswith(_PREFIX) and not one.obliges}
     named |= {snapshot.coded.tree.entity(id).name for id in snapshot.of_type(TYPE)} - {""}
     read = call.aspects(Entity(TYPE, name) for name in sorted(named))
     return [

@@ -1,0 +1,96 @@
+"""`lakewarden see`: which rows of a table somebody sees, and which values of its columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lakewarden.cli.formatting import entity_text
+from lakewarden.cli.outcome import NO, YES, show_json, show_table
+from lakewarden.cli.question import (
+    NO_CLAIMS,
+    NO_PARTS,
+    As,
+    Asker,
+    Claims,
+    On,
+    Parts,
+    ask,
+    open_realm,
+    question,
+    tell,
+)
+from lakewarden.cli.question_target import NOWHERE, Where
+from lakewarden.service.sight import Sight, sight
+
+
+def see(
+    principal: Asker,
+    table: On = None,
+    /,
+    *,
+    where: Where = NOWHERE,
+    parts: Parts = NO_PARTS,
+    claims: Claims = NO_CLAIMS,
+    format: As = "table",
+) -> int:
+    """Lists the row filters and column masks that bind PRINCIPAL on TABLE.
+
+    Rows have to meet all filters; of several masks on a column the strictest counts. Exit code 1
+    if PRINCIPAL may not read the table at all.
+
+    For example:
+
+        lakewarden see ana table:quillmere:lake.finance.invoices --from realm
+    """
+    remote = where.remote()
+    if remote is not None:
+        asking = question(remote.model, principal, None, table, parts, claims)
+        answer: Any = remote.ask("see", asking)
+    else:
+        parsed = ask(open_realm(where), principal, None, table, parts, claims)
+        answer = _answer(sight(parsed.realm.matrix, parsed.request), parsed.notes)
+    if format == "json":
+        show_json(answer)
+    else:
+        _show(answer)
+    return YES if answer["may_read"] else NO
+
+
+def _answer(seen: Sight, notes: tuple[str, ...]) -> dict[str, object]:
+    """The answer as the API has it."""
+    return {
+        "may_read": seen.may_read,
+        "operation": seen.operation,
+        "filters": [{"id": one.id, "expression": one.expression} for one in seen.filters],
+        "columns": [
+            {
+                "column": entity_text(one.column),
+                "mask": one.counting,
+                "expression": next(m.expression for m in one.masks if m.id == one.counting),
+                "masks": [mask.id for mask in one.masks],
+            }
+            for one in seen.columns
+        ],
+        "stored": seen.stored,
+        "notes": list(notes),
+    }
+
+
+def _show(answer: Any) -> None:
+    filters, columns = answer["filters"], answer["columns"]
+    rows = [("rows", one["expression"], one["id"]) for one in filters]
+    rows += [(one["column"], one["expression"], _ids(one)) for one in columns]
+    if rows:
+        show_table(("of", "shows", "because of"), rows)
+    notes = list(answer["notes"])
+    if not answer["may_read"]:
+        notes.append(f"it may not be read: {answer['operation'] or 'no operation'} is denied")
+    elif not rows:
+        notes.append("all rows and values are seen")
+    tell(notes)
+
+
+def _ids(column: Any) -> str:
+    """The mask that counts, and after it the others."""
+    others = [id for id in column["masks"] if id != column["mask"]]
+    return ", ".join([column["mask"], *others])

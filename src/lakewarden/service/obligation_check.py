@@ -1,0 +1,35 @@
+"""Filters and masks before they are stored: what they say has to be in the expression language.
+
+What a table's columns are is not known here: an engine that is asked about a column that does not
+exist denies the read.
+"""
+
+from __future__ import annotations
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.statement import Effect, Statement
+
+
+def check_obligation(statement: Statement, where: str) -> None:
+    """Refuses a filter or a mask whose expression cannot be read. Raises `BadInput`."""
+    if not statement.obliges:
+        return
+    if not statement.expression:
+        raise BadInput("expected an expression", where=where)
+    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    from lakewarden.expressions.masks import parse_mask
+    from lakewarden.expressions.parser import Expression, parse_expression
+
+    if statement.effect is Effect.FILTER:
+        expression: Expression | None = parse_expression(statement.expression, where)
+    else:
+        expression = parse_mask(statement.expression, where).expression
+    if expression is None:
+        return
+    if expression.lookups:
+        raise BadInput(f"no lookup table `{min(expression.lookups)}` is declared", where=where)
+    if expression.attributes:
+        name = min(expression.attributes)
+        raise BadInput(
+            f"`$user.{name}` is not known; expected `$user.name` or `$user.groups`", where=where
+        )

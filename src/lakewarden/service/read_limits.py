@@ -1,0 +1,139 @@
+"""What a read of a table has to keep to, in the SQL of the engine that asks.
+
+The kernel says which filters and masks bind (`kernel.obligations`). Here they become SQL with the
+values of the user. What cannot be said hides: a filter becomes FALSE, a mask NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lakewarden.expressions.checker import Table, check_expression
+from lakewarden.expressions.masks import Mask, parse_mask, strictest
+from lakewarden.expressions.nodes import InGroups, UserValue, walk
+from lakewarden.expressions.parser import Expression, parse_expression
+from lakewarden.expressions.renderer import User, render
+from lakewarden.expressions.types import Type, read_type
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.obligations import obligations
+from lakewarden.kernel.principal import GROUP, USER
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, Statement
+
+HIDDEN_ROWS = "FALSE"
+"""The condition of a filter that cannot be said."""
+
+HIDDEN_VALUE = "NULL"
+"""The value of a mask that cannot be said."""
+
+_REMEMBERED = 65_536
+_UNKNOWN = Table(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMask:
+    """What is shown instead of a column's values: the mask that counts, and all that bind."""
+
+    sql: str
+    counting: str
+    statements: tuple[str, ...]
+
+
+def row_filters(matrix: Matrix, request: Request, engine: str) -> list[tuple[str, str]]:
+    """The filters that bind who asks on the request's target, as pairs of id and SQL, by id.
+
+    All of them hold together. Raises as `obligations` does.
+    """
+    user = user_of(matrix, request)
+    binding = obligations(matrix, request, Effect.FILTER)
+    return [(statement.id, _condition(statement.expression, engine, user)) for statement in binding]
+
+
+def column_mask(
+    matrix: Matrix, request: Request, engine: str, column: str, type: str
+) -> ColumnMask | None:
+    """The mask that binds who asks on the column that the request is about; None if none does.
+
+    `column` is the name and `type` the type that the engine gives it. Raises as `obligations`.
+    """
+    binding = obligations(matrix, request, Effect.MASK)
+    if not binding:
+        return None
+    counting, mask = strictest((statement.id, _mask(statement)) for statement in binding)
+    ids = tuple(statement.id for statement in binding)
+    reads_user = mask.expression is not None and _reads_user(mask.expression)
+    user = user_of(matrix, request) if reads_user else None
+    return ColumnMask(_value(mask, engine, column, type, user), counting, ids)
+
+
+def counting_mask(masks: Iterable[Statement]) -> str:
+    """The id of the mask that counts of several on one column; there must be one."""
+    return strictest((statement.id, _mask(statement)) for statement in masks)[0]
+
+
+def user_of(matrix: Matrix, request: Request) -> User:
+    """Who asks, as expressions know the user: by name and by the groups that count."""
+    named = matrix.subject(request).named
+    groups = frozenset(principal.name for principal in named if principal.kind == GROUP)
+    name = request.principal.name if request.principal.kind == USER else ""
+    return User(name, groups)
+
+
+def _condition(text: str, engine: str, user: User) -> str:
+    try:
+        expression = _parsed(text)
+        check_expression(expression, _UNKNOWN, engines=[engine])
+        return render(expression, engine, _UNKNOWN, user)
+    except WardenError:
+        return HIDDEN_ROWS
+
+
+def _value(mask: Mask, engine: str, column: str, type: str, user: User | None) -> str:
+    if user is None:
+        return _constant_value(mask, engine, column, type)
+    return _rendered_value(mask, engine, column, type, user)
+
+
+@lru_cache(_REMEMBERED)
+def _constant_value(mask: Mask, engine: str, column: str, type: str) -> str:
+    """The value of a mask that is the same for every user."""
+    return _rendered_value(mask, engine, column, type, User(""))
+
+
+def _rendered_value(mask: Mask, engine: str, column: str, type: str, user: User) -> str:
+    kind = read_type(type)
+    # Of other columns the engine says no type.
+    is_known = mask.expression is None or mask.expression.columns <= {column}
+    table = Table({column: kind}) if is_known else _UNKNOWN
+    try:
+        if mask.expression is not None:
+            check_expression(mask.expression, table, result=kind, engines=[engine])
+        sql = render(mask.value(column, kind), engine, table, user)
+    except WardenError:
+        return HIDDEN_VALUE
+    # The engine takes no value of another type, such as a longer text.
+    return HIDDEN_VALUE if kind is Type.OTHER else f"CAST({sql} AS {type})"
+
+
+@lru_cache(_REMEMBERED)
+def _parsed(text: str) -> Expression:
+    return parse_expression(text)
+
+
+def _mask(statement: Statement) -> Mask:
+    try:
+        return _parsed_mask(statement.expression)
+    except WardenError:
+        return Mask("null")
+
+
+@lru_cache(_REMEMBERED)
+def _parsed_mask(text: str) -> Mask:
+    return parse_mask(text)
+
+
+def _reads_user(expression: Expression) -> bool:
+    return any(isinstance(node, UserValue | InGroups) for node in walk(expression.root))

@@ -1,0 +1,93 @@
+"""What somebody sees of a table: who may ask, what is answered, what stays hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.http.admin.api import Api
+from tests.http.admin.conftest import HIDDEN, TABLE
+
+SEE = "/realms/gravitino/see"
+COLUMN = "column:lk:sales.raw.orders.iban"
+
+
+@pytest.fixture
+def limited(lake: Api) -> Api:
+    """The lake with a filter and two masks."""
+    lake.must("PUT", "/realms/gravitino/entity", {"entity": COLUMN})
+    of = "/realms/gravitino"
+    rows = {"on": "schema:lk:sales.raw", "expression": "a = 1", "except": ["user:ben"]}
+    lake.must("PUT", f"{of}/filters/rows", rows)
+    lake.must("PUT", f"{of}/masks/last", {"on": COLUMN, "expression": "last4"})
+    lake.must("PUT", f"{of}/masks/strict", {"on": TABLE, "expression": "hash", "to": ["user:ana"]})
+    return lake
+
+
+def test_a_reader_learns_what_limits_the_own_reading(limited: Api) -> None:
+    found = limited.must("POST", SEE, {"entity": TABLE}, user="ana")
+    assert (found["may_read"], found["operation"]) == (True, "table.load")
+    assert found["filters"] == [{"id": "rows", "expression": "a = 1", "words": []}]
+    assert found["columns"] == [
+        {"column": COLUMN, "mask": "strict", "expression": "hash", "masks": ["last", "strict"]}
+    ]
+    assert found["stored"] == 1
+
+
+def test_an_administrator_asks_about_others_and_gets_sentences(limited: Api) -> None:
+    found = limited.must("POST", SEE, {"entity": TABLE, "principal": "user:ana"})
+    said = "".join(word["text"] for word in found["filters"][0]["words"])
+    assert said == "everybody may see only rows on schema sales.raw where a = 1, except ben"
+    spared = limited.must("POST", SEE, {"entity": TABLE, "principal": "user:ben"})
+    assert (spared["may_read"], spared["filters"]) == (False, [])
+    assert [one["mask"] for one in spared["columns"]] == ["last"]
+
+
+def test_what_may_not_be_read_is_hidden_with_its_columns(limited: Api) -> None:
+    nothing = {
+        "may_read": False,
+        "operation": "table.load",
+        "filters": [],
+        "columns": [],
+        "stored": 0,
+        "notes": [],
+    }
+    for user, table in (("ben", TABLE), ("ana", HIDDEN), ("ana", "table:lk:sales.raw.none")):
+        assert limited.must("POST", SEE, {"entity": table}, user=user) == nothing
+    other = limited.ask("POST", SEE, {"entity": TABLE, "principal": "user:ben"}, user="ana")
+    assert other.status == 403
+
+
+@pytest.mark.parametrize(
+    ("entity", "problem"),
+    [
+        ("schema:lk:sales.raw", "a schema has no rows; types that have: table, view"),
+        (COLUMN, "a column has no rows"),
+        (None, "has no rows"),
+    ],
+)
+def test_only_tables_have_rows(limited: Api, entity: str | None, problem: str) -> None:
+    answer = limited.ask("POST", SEE, {"entity": entity})
+    assert answer.status == 400
+    assert problem in answer.body["detail"]
+
+
+def test_the_policy_of_the_realm_has_them(limited: Api) -> None:
+    policy = limited.must("GET", "/realms/gravitino/policy")
+    assert [one["id"] for one in policy["filter"]] == ["rows"]
+    assert [(one["id"], one["with"]) for one in policy["mask"]] == [
+        ("last", "last4"),
+        ("strict", "hash"),
+    ]
+    files = {"files": [{"name": "policy.json", "policy": policy}], "adopts": True}
+    planned = limited.must("POST", "/realms/gravitino/plan", files)
+    assert [one for one in planned["statements"] if one["was"] != one["now"]] == []
+
+
+def test_a_statement_keeps_its_kind(limited: Api) -> None:
+    path = "/realms/gravitino"
+    grant = {"privileges": ["USE_CATALOG"], "to": ["user:ana"], "on": "catalog:lk:sales"}
+    assert limited.ask("PUT", f"{path}/statements/rows", grant).status == 409
+    limited.must("PUT", f"{path}/statements/grant", grant)
+    mask = {"on": COLUMN, "expression": "null"}
+    assert limited.ask("PUT", f"{path}/masks/grant", mask).status == 409
+    assert limited.ask("PUT", f"{path}/masks/mine", mask, user="ana").status == 403

@@ -1,0 +1,213 @@
+"""Row filters and column masks: stored over the API, answered to Trino as SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.http.opa.test_served import ROOT, Trino, served_realm, table
+
+COLUMN_TYPES = {"id": "integer", "region": "varchar(20)", "iban": "varchar", "day": "date"}
+
+
+@pytest.fixture(scope="module")
+def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
+    yield from served_realm(tmp_path_factory.mktemp("limits"))
+
+
+def put(trino: Trino, kind: str, id: str, **body: Any) -> Any:
+    path = f"/api/v1/realms/gravitino/{kind}s/{id}"
+    return trino.served.ask("PUT", path, body, token=ROOT)
+
+
+def filters(trino: Trino, user: str, name: str = "sales.orders", catalog: str = "memory") -> Any:
+    action = {"operation": "GetRowFilters", "resource": {"table": table(name, catalog)}}
+    found = trino.result("row-filters", user, action)
+    return [one["expression"] for one in found]
+
+
+def column(name: str, of: str = "sales.orders", catalog: str = "memory") -> dict[str, Any]:
+    return {
+        "column": table(of, catalog, columnName=name, columnType=COLUMN_TYPES.get(name, "varchar"))
+    }
+
+
+def mask(trino: Trino, user: str, name: str, of: str = "sales.orders") -> Any:
+    action = {"operation": "GetColumnMask", "resource": column(name, of)}
+    found = trino.result("column-masks", user, action)
+    return None if found is None else found["expression"]
+
+
+@pytest.fixture
+def furnished(trino: Trino) -> Iterator[Trino]:
+    """The realm with filters and masks, which are gone afterwards."""
+    made: list[str] = []
+
+    def state(kind: str, id: str, **body: Any) -> None:
+        answer = put(trino, kind, id, **body)
+        assert answer.status == 200, answer.body
+        made.append(id)
+
+    state(
+        "filter",
+        "own-region",
+        on="table:lk:lake.sales.orders",
+        expression="region = $user.name",
+        **{"except": ["role:lk:writer"]},
+    )
+    state(
+        "filter",
+        "recent",
+        on="schema:lk:lake.sales",
+        expression="day >= date '2024-01-01'",
+        to=["role:lk:reader"],
+    )
+    state(
+        "mask",
+        "iban",
+        on="column:lk:lake.sales.orders.iban",
+        expression="last4",
+        **{"except": ["owners"]},
+    )
+    state(
+        "mask", "hidden", on="column:lk:lake.sales.orders.iban", expression="null", to=["user:bo"]
+    )
+    state("mask", "years", on="schema:lk:lake.sales", expression="year", to=["user:ana"])
+    yield trino
+    for id in made:
+        path = f"/api/v1/realms/gravitino/statements/{id}"
+        assert trino.served.ask("DELETE", path, token=ROOT).status < 300
+
+
+def test_every_filter_that_binds_is_answered(furnished: Trino) -> None:
+    recent = "\"day\" >= CAST('2024-01-01' AS DATE)"
+    assert filters(furnished, "ana") == ["\"region\" = 'ana'", recent]
+    assert filters(furnished, "bo") == [recent]
+    assert filters(furnished, "olga") == ["\"region\" = 'olga'"]
+    assert filters(furnished, "o'hara") == ["\"region\" = 'o''hara'"]
+    assert filters(furnished, "ana", "hr.people") == []
+    assert filters(furnished, "ana", "sales.totals") == [recent]
+    assert filters(furnished, "ana", "sales.not_stored") == [recent]
+
+
+def test_of_several_masks_the_strictest_counts(furnished: Trino) -> None:
+    assert mask(furnished, "bo", "iban") == "CAST(NULL AS varchar)"
+    assert mask(furnished, "eve", "iban").endswith(" AS varchar)")
+    assert mask(furnished, "eve", "id") is None
+    assert "DATE_TRUNC" in mask(furnished, "ana", "day")
+
+
+def test_a_mask_that_does_not_fit_a_column_hides_it(furnished: Trino) -> None:
+    assert mask(furnished, "ana", "id") == "CAST(NULL AS integer)"
+    assert mask(furnished, "ana", "region") == "CAST(NULL AS varchar(20))"
+
+
+def test_the_owner_of_the_table_is_excepted(furnished: Trino) -> None:
+    owned = {"entity": "table:lk:lake.sales.orders", "owners": [{"principal": "user:olga"}]}
+    path = "/api/v1/realms/gravitino/entity"
+    assert furnished.served.ask("PUT", path, owned, token=ROOT).status < 300
+    assert mask(furnished, "olga", "iban") is None
+    assert mask(furnished, "eve", "iban") is not None
+    owned["owners"] = []
+    assert furnished.served.ask("PUT", path, owned, token=ROOT).status < 300
+    assert mask(furnished, "olga", "iban") is not None
+
+
+def test_masks_of_many_columns_are_answered_by_index(furnished: Trino) -> None:
+    names = ["id", "region", "iban", "day"]
+    resources = [column(name) for name in names]
+    action = {"operation": "GetColumnMask", "filterResources": resources}
+    found = furnished.result("batch-column-masks", "bo", action)
+    assert [(one["index"], one["viewExpression"]["expression"]) for one in found] == [
+        (2, "CAST(NULL AS varchar)")
+    ]
+    every = furnished.result("batch-column-masks", "ana", action)
+    assert [one["index"] for one in every] == [0, 1, 2, 3]
+
+
+def test_what_the_engine_declares_is_not_limited(furnished: Trino) -> None:
+    for name, catalog in (("information_schema.tables", "memory"), ("jdbc.tables", "system")):
+        assert filters(furnished, "ana", name, catalog) == []
+        action = {"operation": "GetColumnMask", "resource": column("id", name, catalog)}
+        assert furnished.result("column-masks", "ana", action) is None
+
+
+def test_a_question_that_names_nothing_shows_nothing(furnished: Trino) -> None:
+    for path, operation, nothing in (
+        ("row-filters", "GetRowFilters", [{"expression": "FALSE"}]),
+        ("column-masks", "GetColumnMask", {"expression": "NULL"}),
+    ):
+        assert furnished.result(path, "ana", {"operation": operation}) == nothing
+        schema = {"catalogName": "memory", "schemaName": "sales"}
+        action = {"operation": operation, "resource": {"schema": schema}}
+        assert furnished.result(path, "ana", action) == nothing
+        assert furnished.result(path, "ana", {**action, "operation": "Unheard"}) == nothing
+    hostile = column("id", "sales.orders.x")
+    action = {"operation": "GetColumnMask", "resource": hostile}
+    assert furnished.result("column-masks", "ana", action) == {"expression": "NULL"}
+    assert filters(furnished, "ana", "sales.orders.x") == ["FALSE"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "problem"),
+    [
+        ("filter", {"expression": ""}, "expression: expected a non-empty string"),
+        ("filter", {"expression": "now() > day"}, "body.expression: `NOW()`: expected one of"),
+        ("filter", {"expression": "a in (select 1)"}, "not part of expressions"),
+        ("filter", {"expression": "$user.region = a"}, "`$user.region` is not known"),
+        ("filter", {"expression": "a in lookup.b"}, "no lookup table `b` is declared"),
+        ("mask", {"expression": "hide"}, "body.expression: `hide`: expected null, redact"),
+        ("mask", {"expression": "sql 'rand()'"}, "body.expression: `RAND()`: expected one of"),
+        ("filter", {"expression": "a = 1", "on": "role:lk:reader"}, ""),
+        ("filter", {"expression": "a = 1", "privileges": ["SELECT_TABLE"]}, "unknown field"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(
+    trino: Trino, kind: str, body: dict[str, Any], problem: str
+) -> None:
+    answer = put(trino, kind, "refused", **{"on": "table:lk:lake.sales.orders", **body})
+    assert answer.status == 400, answer.body
+    assert problem in answer.json()["detail"] or problem in str(answer.json()["errors"])
+
+
+def test_a_grant_does_not_become_a_filter(trino: Trino) -> None:
+    body = {"on": "table:lk:lake.sales.orders", "expression": "a = 1"}
+    assert put(trino, "filter", "USE_CATALOG", **body).status == 409
+    answer = put(trino, "filter", "urn:li:dataHubPolicy:x", **body)
+    assert answer.status == 400
+    assert "must not be a URN" in answer.json()["detail"]
+
+
+def test_they_are_listed_with_their_sentences(furnished: Trino) -> None:
+    path = "/api/v1/realms/gravitino/statements?effect=mask"
+    answer: Any = furnished.served.ask("GET", path, token=ROOT).json()
+    rows = {row["id"]: row for row in answer["statements"]}
+    assert set(rows) == {"iban", "hidden", "years"}
+    assert rows["iban"]["except"] == ["owners"]
+    said = "".join(word["text"] for word in rows["iban"]["words"])
+    assert (
+        said
+        == (
+            "everybody may see values on column lk:lake.sales.orders.iban only as last4,"
+            " except owners of the resource"
+        )
+        or "only as last4, except owners of the resource" in said
+    )
+    path = "/api/v1/realms/gravitino/statements/recent"
+    one: Any = furnished.served.ask("GET", path, token=ROOT).json()
+    assert one["expression"] == "day >= date '2024-01-01'"
+
+
+def test_whoever_is_removed_is_no_longer_an_exception(trino: Trino) -> None:
+    served = trino.served
+    path = "/api/v1/directories/main/users/zoe"
+    assert served.ask("PUT", path, token=ROOT).status < 300
+    body = {"on": "table:lk:lake.sales.orders", "expression": "a = 1", "except": ["user:zoe"]}
+    assert put(trino, "filter", "spares-zoe", **body).status == 200
+    assert filters(trino, "zoe") == []
+    assert served.ask("DELETE", path, token=ROOT).status < 300
+    assert filters(trino, "zoe") == ['"a" = 1']
+    statement = "/api/v1/realms/gravitino/statements/spares-zoe"
+    assert served.ask("DELETE", statement, token=ROOT).status < 300

@@ -1,0 +1,119 @@
+"""Filters and masks in policy files: read, planned, applied, written and read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.relations import EntityRow, Facts
+from lakewarden.kernel.statement import Effect
+from lakewarden.service.policy import PolicyContext, read_policy, written
+from lakewarden.service.sight import sight
+from lakewarden.service.system import load_system
+from lakewarden.service.warden import Warden
+
+SYSTEM = load_system("gravitino")
+ABOUT = PolicyContext("lake", SYSTEM, lambda _: True)
+FILTER = {
+    "id": "own",
+    "on": "table:lk:c.s.orders",
+    "except": ["role:lk:auditors"],
+    "where": "region = $user.name",
+}
+MASK = {"id": "iban", "on": "column:lk:c.s.orders.iban", "with": "last4", "to": ["group:sales"]}
+
+
+def test_policy_files_have_filters_and_masks() -> None:
+    policy = read_policy([("a.toml", {"filter": [FILTER], "mask": [MASK]})], ABOUT)
+    own, iban = policy.statements["own"], policy.statements["iban"]
+    assert (own.effect, own.expression, own.principals) == (
+        Effect.FILTER,
+        "region = $user.name",
+        frozenset(),
+    )
+    assert (iban.effect, iban.expression) == (Effect.MASK, "last4")
+    table = written(policy, "lake")
+    assert table["filter"] == [FILTER]
+    assert table["mask"] == [MASK]
+    assert read_policy([("b.toml", table)], ABOUT) == policy
+
+
+def test_resources_may_be_chosen_by_criteria() -> None:
+    hub = load_system("datahub")
+    criteria = [{"field": "TAG", "condition": "EQUALS", "values": ["urn:li:tag:pii"]}]
+    tables: dict[str, Any] = {
+        "filter": [{"id": "f", "where": criteria, "expression": "a = 1"}],
+        "mask": [{"id": "m", "where": criteria, "with": "hash"}],
+    }
+    about = PolicyContext("hub", hub, lambda _: True)
+    policy = read_policy([("a.toml", tables)], about)
+    table = written(policy, "hub")
+    assert table["filter"] == tables["filter"]
+    assert table["mask"] == tables["mask"]
+    assert read_policy([("b.toml", table)], about) == policy
+
+
+@pytest.mark.parametrize(
+    ("section", "table", "problem"),
+    [
+        ("filter", {**FILTER, "effect": "allow"}, "`effect` does not belong in a filter"),
+        ("mask", {**MASK, "privileges": ["X"]}, "`privileges` does not belong in a mask"),
+        ("filter", {**FILTER, "expression": "a = 1"}, "expected either `where` or `expression`"),
+        ("filter", {**FILTER, "where": "now() = a"}, "expected one of the functions"),
+        ("mask", {**MASK, "with": "hide"}, "expected null, redact"),
+        ("mask", {**MASK, "with": 5}, "mask[0].expression: expected a non-empty string"),
+        ("mask", "text", "expected a table"),
+        ("filter", {"id": "x", "on": FILTER["on"]}, "expression"),
+    ],
+)
+def test_what_is_malformed_is_refused(section: str, table: object, problem: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read_policy([("a.toml", {section: [table]})], ABOUT)
+    assert problem in str(refused.value)
+    assert "a.toml" in str(refused.value)
+
+
+def test_null_of_yaml_is_the_mask() -> None:
+    policy = read_policy([("a.yaml", {"mask": [{**MASK, "with": None}]})], ABOUT)
+    assert policy.statements["iban"].expression == "null"
+
+
+def test_the_lists_have_to_be_lists() -> None:
+    with pytest.raises(BadInput, match="expected a list of tables"):
+        read_policy([("a.toml", {"mask": MASK})], ABOUT)
+
+
+def test_a_system_without_rows_has_neither() -> None:
+    about = PolicyContext("c", load_system("cdap"), lambda _: True)
+    with pytest.raises(BadInput, match="has no rows to filter"):
+        read_policy([("a.toml", {"filter": [{**FILTER, "on": "dataset:n.d"}]})], about)
+
+
+def lake() -> Warden:
+    entities = ["metalake:lk", "catalog:lk:c", "schema:lk:c.s", "table:lk:c.s.orders"]
+    entities += ["column:lk:c.s.orders.iban", "column:lk:c.s.orders.id"]
+    stored = [SYSTEM.entity(text) for text in entities]
+    files = [("a.toml", {"filter": [FILTER], "mask": [{**MASK, "to": []}]})]
+    policy = read_policy(files, ABOUT)
+    facts = Facts(
+        entities=[EntityRow(one, SYSTEM.spelling.parent(one)) for one in stored],
+        statements=[*policy.statements.values()],
+    )
+    return Warden("gravitino", facts)
+
+
+def test_sight_says_what_binds() -> None:
+    matrix = lake().matrix
+    request = lake().request("ana", "", "table:lk:c.s.orders")
+    seen = sight(matrix, request)
+    assert not seen.may_read
+    assert seen.operation == "table.load"
+    assert [one.id for one in seen.filters] == ["own"]
+    assert [(one.column.name, one.counting) for one in seen.columns] == [
+        ("lk:c.s.orders.iban", "iban")
+    ]
+    assert seen.stored == 2
+    with pytest.raises(BadInput, match="a schema has no rows; types that have: table, view"):
+        sight(matrix, lake().request("ana", "", "schema:lk:c.s"))

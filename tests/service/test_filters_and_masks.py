@@ -64,6 +64,7 @@ def test_resources_may_be_chosen_by_criteria() -> None:
         ("filter", {**FILTER, "where": "now() = a"}, "expected one of the functions"),
         ("mask", {**MASK, "with": "hide"}, "expected null, redact"),
         ("mask", {**MASK, "with": 5}, "mask[0].expression: expected a non-empty string"),
+        ("mask", {**MASK, "id": "urn:li:dataHubPolicy:x"}, "must not be a URN"),
         ("mask", "text", "expected a table"),
         ("filter", {"id": "x", "on": FILTER["on"]}, "expression"),
     ],
@@ -111,7 +112,7 @@ def test_sight_says_what_binds() -> None:
     assert not seen.may_read
     assert seen.operation == "table.load"
     assert [one.id for one in seen.filters] == ["own"]
-    assert [(one.column.name, one.counting) for one in seen.columns] == [
+    assert [(one.column.name, one.counting.id) for one in seen.columns] == [
         ("lk:c.s.orders.iban", "iban")
     ]
     assert seen.stored == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,16 @@ from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Reason, Request
-from lakewarden.kernel.statement import Anything, Criterion, Matching, On, Scope, Statement, Where
+from lakewarden.kernel.statement import (
+    Anything,
+    Criterion,
+    Matching,
+    On,
+    Owners,
+    Scope,
+    Statement,
+    Where,
+)
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service.question_text import membership_path
 
@@ -159,22 +168,25 @@ def statement_text(statement: Statement, decided: Sequence[str] = ()) -> str:
     >>> statement_text(*read_statements([table], system.model, system.spelling, ""))
     'ALLOW READ on dataset:a.* to ana'
     """
-    actors = [principal_name(p) for p in sorted(statement.principals)]
-    if statement.owners is not None:
-        types = statement.owners.types
-        kinds = f" of type {some(sorted(types))}" if types else " of no type at all"
-        actors.append("its owners" + ("" if types is None else kinds))
+    actors = _actors(statement.principals, statement.owners)
     to = some(actors) or ("everybody" if statement.obliges else "nobody")
     privileges = _decided_first(sorted(statement.privileges), decided) or "nothing"
     if statement.obliges:
         privileges = f"`{statement.expression}`"
-        spared = [principal_name(principal) for principal in sorted(statement.exceptions)]
-        spared += [] if statement.except_owners is None else ["its owners"]
+        spared = _actors(statement.exceptions, statement.except_owners)
         to += f" except {some(spared)}" if spared else ""
     # A title that the id repeats, a role's name, says nothing more.
     title = f" ({statement.title})" if statement.title not in statement.id else ""
     off = "" if statement.active else ", not active"
     return f"{statement.effect.name} {privileges}{_scope(statement)} to {to}{off}{title}"
+
+
+def _actors(principals: Iterable[Principal], owners: Owners | None) -> list[str]:
+    actors = [principal_name(principal) for principal in sorted(principals)]
+    if owners is not None:
+        kinds = f" of type {some(sorted(owners.types))}" if owners.types else " of no type at all"
+        actors.append("its owners" + ("" if owners.types is None else kinds))
+    return actors
 
 
 def _decided_first(privileges: Sequence[str], decided: Sequence[str]) -> str:

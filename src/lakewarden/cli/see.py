@@ -65,8 +65,8 @@ def _answer(seen: Sight, notes: tuple[str, ...]) -> dict[str, object]:
         "columns": [
             {
                 "column": entity_text(one.column),
-                "mask": one.counting,
-                "expression": next(m.expression for m in one.masks if m.id == one.counting),
+                "mask": one.counting.id,
+                "expression": one.counting.expression,
                 "masks": [mask.id for mask in one.masks],
             }
             for one in seen.columns

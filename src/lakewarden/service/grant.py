@@ -118,12 +118,12 @@ def revoke_privileges(
 def removal_changes(state: RealmState, holders: frozenset[Principal]) -> Iterator[Change]:
     """The changes after which no statement names any of the principals any more."""
     statements = state.matrix.snapshot.table.statements
-    for _, statement in sorted(statements.items()):
-        if not holders.isdisjoint(statement.named):
-            yield without_principals(statement, holders)
+    naming = [one for one in statements.values() if not holders.isdisjoint(one.named)]
+    for statement in sorted(naming, key=lambda statement: statement.id):
+        yield _without_principals(statement, holders)
 
 
-def without_principals(statement: Statement, gone: frozenset[Principal]) -> Change:
+def _without_principals(statement: Statement, gone: frozenset[Principal]) -> Change:
     """The change after which the statement names none of the principals, also not as an exception.
 
     A statement about nobody else is removed; so is a filter or a mask, which would bind everybody.

@@ -11,9 +11,18 @@ from lakewarden.kernel.statement import Effect, Statement
 
 
 def check_obligation(statement: Statement, where: str) -> None:
-    """Refuses a filter or a mask whose expression cannot be read. Raises `BadInput`."""
+    """Refuses a filter or a mask whose expression cannot be read. Raises `BadInput`.
+
+    `where` is the place of the statement. An id must not be a URN: systems that keep policies
+    under their URNs would take it for a policy.
+    """
     if not statement.obliges:
         return
+    if statement.id.startswith("urn:"):
+        raise BadInput(
+            f"the id `{statement.id}` of a filter or a mask must not be a URN", where=where
+        )
+    where = f"{where}.expression"
     if not statement.expression:
         raise BadInput("expected an expression", where=where)
     # Here, because the library that reads SQL takes a while to load, and few processes need it.

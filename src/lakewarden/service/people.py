@@ -23,7 +23,7 @@ from lakewarden.service import control, directory_password
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Effect, TokenChanged
-from lakewarden.service.grant import without_principals
+from lakewarden.service.grant import removal_changes
 from lakewarden.service.realm import CONTROL, check_realm_name, people_of
 from lakewarden.service.state import People, RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -335,7 +335,7 @@ def _removal_effects(
         return effects
     return [
         *_ownership_removals(realm_state, person),
-        *_statement_removals(realm_state, person),
+        *removal_changes(realm_state, frozenset({person})),
         *effects,
     ]
 
@@ -347,12 +347,6 @@ def _forget_credentials(
     for name, type in sorted(realm_state.system.model.types.items()):
         if person.kind == USER and type.principal == USER:
             transaction.store.drop_credentials(realm_state.realm.name, Entity(name, person.name))
-
-
-def _statement_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:
-    for _, statement in sorted(realm_state.matrix.snapshot.table.statements.items()):
-        if person in statement.named:
-            yield without_principals(statement, frozenset({person}))
 
 
 def _ownership_removals(realm_state: RealmState, person: Principal) -> Iterator[Effect]:

@@ -201,7 +201,7 @@ def _members(section: Section) -> Iterable[MembershipRow]:
 
 def _check(statement: Statement, about: PolicyContext, where: str) -> None:
     id = statement.id
-    check_obligation(statement, f"{where}: `{id}`.expression")
+    check_obligation(statement, f"{where}: `{id}`")
     if id.startswith(IMPLIED_ID):
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`", where=where)
     if id in immutable_ids(about.system):

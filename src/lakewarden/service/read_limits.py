@@ -6,8 +6,7 @@ values of the user. What cannot be said hides: a filter becomes FALSE, a mask NU
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 
 from lakewarden.expressions.checker import Table, check_expression
@@ -33,45 +32,37 @@ _REMEMBERED = 65_536
 _UNKNOWN = Table(None)
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnMask:
-    """What is shown instead of a column's values: the mask that counts, and all that bind."""
-
-    sql: str
-    counting: str
-    statements: tuple[str, ...]
-
-
-def row_filters(matrix: Matrix, request: Request, engine: str) -> list[tuple[str, str]]:
-    """The filters that bind who asks on the request's target, as pairs of id and SQL, by id.
+def row_filters(matrix: Matrix, request: Request, engine: str) -> list[str]:
+    """The filters that bind who asks on the request's target, as SQL, in order of their ids.
 
     All of them hold together. Raises as `obligations` does.
     """
     user = user_of(matrix, request)
     binding = obligations(matrix, request, Effect.FILTER)
-    return [(statement.id, _condition(statement.expression, engine, user)) for statement in binding]
+    return [_condition(statement.expression, engine, user) for statement in binding]
 
 
 def column_mask(
     matrix: Matrix, request: Request, engine: str, column: str, type: str
-) -> ColumnMask | None:
-    """The mask that binds who asks on the column that the request is about; None if none does.
+) -> str | None:
+    """The SQL that is shown instead of the column that the request is about; None: its values.
 
     `column` is the name and `type` the type that the engine gives it. Raises as `obligations`.
     """
     binding = obligations(matrix, request, Effect.MASK)
     if not binding:
         return None
-    counting, mask = strictest((statement.id, _mask(statement)) for statement in binding)
-    ids = tuple(statement.id for statement in binding)
+    mask = _mask(counting_mask(binding))
     reads_user = mask.expression is not None and _reads_user(mask.expression)
-    user = user_of(matrix, request) if reads_user else None
-    return ColumnMask(_value(mask, engine, column, type, user), counting, ids)
+    if reads_user:
+        return _rendered_value(mask, engine, column, type, user_of(matrix, request))
+    return _constant_value(mask, engine, column, type)
 
 
-def counting_mask(masks: Iterable[Statement]) -> str:
-    """The id of the mask that counts of several on one column; there must be one."""
-    return strictest((statement.id, _mask(statement)) for statement in masks)[0]
+def counting_mask(masks: Sequence[Statement]) -> Statement:
+    """The mask that counts of several on one column; there must be one."""
+    counting, _ = strictest((statement.id, _mask(statement)) for statement in masks)
+    return next(statement for statement in masks if statement.id == counting)
 
 
 def user_of(matrix: Matrix, request: Request) -> User:
@@ -89,12 +80,6 @@ def _condition(text: str, engine: str, user: User) -> str:
         return render(expression, engine, _UNKNOWN, user)
     except WardenError:
         return HIDDEN_ROWS
-
-
-def _value(mask: Mask, engine: str, column: str, type: str, user: User | None) -> str:
-    if user is None:
-        return _constant_value(mask, engine, column, type)
-    return _rendered_value(mask, engine, column, type, user)
 
 
 @lru_cache(_REMEMBERED)

@@ -111,25 +111,23 @@ class Sentences:
         phrases.append(Phrase(" may see only rows" if is_filter else " may see values"))
         phrases += self._on(statement) or [Phrase(" on everything")]
         phrases.append(Phrase(f"{' where' if is_filter else ' only as'} {statement.expression}"))
-        spared = Statement(
-            "",
-            Effect.ALLOW,
-            frozenset(),
-            statement.scope,
-            statement.exceptions,
-            statement.except_owners,
-        )
         if statement.exceptions or statement.except_owners is not None:
-            phrases += [Phrase(", except "), *self._whom(spared)]
+            phrases += [
+                Phrase(", except "),
+                *self._actors(statement.exceptions, statement.except_owners),
+            ]
         if not statement.active:
             phrases.append(Phrase(" (inactive)"))
         return phrases
 
     def _whom(self, statement: Statement) -> list[Phrase]:
-        named = sorted(statement.principals)
+        return self._actors(statement.principals, statement.owners)
+
+    def _actors(self, principals: Iterable[Principal], owners: Owners | None) -> list[Phrase]:
+        named = sorted(principals)
         phrases = [self.principal(principal) for principal in named[:_LISTED]]
-        if statement.owners is not None:
-            phrases.append(Phrase(_owners(statement.owners)))
+        if owners is not None:
+            phrases.append(Phrase(_owners(owners)))
         if not phrases:
             return [Phrase("nobody")]
         return _joined(phrases, len(named) - min(len(named), _LISTED))

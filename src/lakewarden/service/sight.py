@@ -23,7 +23,7 @@ class ColumnSight:
 
     column: Entity
     masks: tuple[Statement, ...]
-    counting: str
+    counting: Statement
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,14 +69,12 @@ def described_ids(
     realm_state: RealmState,
     ids: Iterable[str],
     fragment: str,
-    documents: StatementDocuments | None,
+    documents: StatementDocuments,
 ) -> frozenset[str]:
     """The statements whose description contains the fragment, case-insensitive.
 
     For readers of the realm's statements only.
     """
-    if documents is None:
-        return frozenset()
     named = {entity: id for id in ids if (entity := _entity(realm_state, id)) is not None}
     descriptions = documents.descriptions(reading, realm_state, list(named))
     wanted = fragment.casefold()

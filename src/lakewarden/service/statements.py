@@ -123,9 +123,7 @@ def _check(statement: Statement) -> None:
         raise BadInput(f"an id must not start with `{IMPLIED_ID}`")
     check_size(statement)
     if statement.obliges:
-        if statement.id.startswith("urn:"):
-            raise BadInput("the id of a filter or a mask must not be a URN")
-        check_obligation(statement, "body.expression")
+        check_obligation(statement, "body")
         return
     if not statement.privileges:
         raise BadInput("expected at least one privilege", where="body.privileges")

@@ -1703,11 +1703,6 @@ export interface components {
         StatementResponse: {
             privileges: string[];
             to: string[];
-            /**
-             * @default allow
-             * @enum {unknown}
-             */
-            effect?: "allow" | "deny" | "filter" | "mask";
             /** @default  */
             title?: string;
             /** @default null */
@@ -1725,6 +1720,11 @@ export interface components {
             /** @default true */
             active?: boolean;
             id: string;
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny" | "filter" | "mask";
             /** @default [] */
             except?: string[];
             /** @default  */
@@ -2364,11 +2364,6 @@ export interface components {
         StatementDraft: {
             privileges: string[];
             to: string[];
-            /**
-             * @default allow
-             * @enum {unknown}
-             */
-            effect?: "allow" | "deny";
             /** @default  */
             title?: string;
             /** @default null */
@@ -2385,6 +2380,11 @@ export interface components {
             valid_until?: string | null;
             /** @default true */
             active?: boolean;
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny";
             /** @default  */
             mark?: string;
             id: string;
@@ -3102,11 +3102,6 @@ export interface components {
         StatementRequest: {
             privileges: string[];
             to: string[];
-            /**
-             * @default allow
-             * @enum {unknown}
-             */
-            effect?: "allow" | "deny";
             /** @default  */
             title?: string;
             /** @default null */
@@ -3123,6 +3118,11 @@ export interface components {
             valid_until?: string | null;
             /** @default true */
             active?: boolean;
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny";
             /** @default  */
             mark?: string;
         };
@@ -3130,20 +3130,16 @@ export interface components {
          * StatementRow
          * @description A stored statement, and its sentence in `words`.
          *
-         *         `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; `changed`
-         *         is absent if the change feed no longer has the change. With the filter `reaching`, `source` is
-         *         the entity that is the statement's scope, `direct` whether it is the requested entity, and
-         *         `beaten_by` are the DENYs that override the statement there. `immutable_because` is the reason
-         *         why a statement is not `editable`. Members with their default value are omitted.
+         *         `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; filters and
+         *         masks have no `reach`, and `changed` is absent if the change feed no longer has the change. With
+         *         the filter `reaching`, `source` is the entity that is the statement's scope, `direct` whether it
+         *         is the requested entity, and `beaten_by` are the DENYs that override the statement there.
+         *         `immutable_because` is the reason why a statement is not `editable`. Members with their default
+         *         value are omitted.
          */
         StatementRow: {
             privileges: string[];
             to: string[];
-            /**
-             * @default allow
-             * @enum {unknown}
-             */
-            effect?: "allow" | "deny" | "filter" | "mask";
             /** @default  */
             title?: string;
             /** @default null */
@@ -3161,6 +3157,11 @@ export interface components {
             /** @default true */
             active?: boolean;
             id: string;
+            /**
+             * @default allow
+             * @enum {unknown}
+             */
+            effect?: "allow" | "deny" | "filter" | "mask";
             /** @default [] */
             except?: string[];
             /** @default  */

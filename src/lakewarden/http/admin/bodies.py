@@ -346,14 +346,13 @@ Criteria = Annotated[list[Criterion], described(maxItems=MAX_CRITERIA)]
 
 
 class StatementParts(Struct, kw_only=True, omit_defaults=True):
-    """The members of a statement: principals, effect, privileges and scope.
+    """The members of a statement: principals, privileges and scope.
 
     One of `on`, `matching` and `where` is the scope; without any, the scope is everything.
     """
 
     privileges: list[ActionName]
     to: list[PrincipalText]
-    effect: Literal["allow", "deny"] = "allow"
     title: str = ""
     on: EntityText | None = None
     matching: EntityText | None = None
@@ -372,6 +371,7 @@ class StatementRequest(StatementParts, RequestBody, kw_only=True, forbid_unknown
 
     privileges: Annotated[list[ActionName], described(minItems=1)]
     to: Annotated[list[PrincipalText], described(minItems=1)]
+    effect: Literal["allow", "deny"] = "allow"
     mark: Annotated[str, Meta(max_length=MAX_KEEPER, pattern=READABLE)] = ""
 
 
@@ -398,7 +398,7 @@ class StatementResponse(StatementParts, ResponseBody, kw_only=True):
     """
 
     id: str
-    effect: Literal["allow", "deny", "filter", "mask"] = "allow"  # type: ignore[assignment]
+    effect: Literal["allow", "deny", "filter", "mask"] = "allow"
     excepted: list[PrincipalText] = field(default_factory=list, name="except")
     expression: str = ""
 
@@ -440,11 +440,12 @@ class LastChange(ResponseBody, kw_only=True):
 class StatementRow(StatementResponse, kw_only=True):
     """A stored statement, and its sentence in `words`.
 
-    `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; `changed`
-    is absent if the change feed no longer has the change. With the filter `reaching`, `source` is
-    the entity that is the statement's scope, `direct` whether it is the requested entity, and
-    `beaten_by` are the DENYs that override the statement there. `immutable_because` is the reason
-    why a statement is not `editable`. Members with their default value are omitted.
+    `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; filters and
+    masks have no `reach`, and `changed` is absent if the change feed no longer has the change. With
+    the filter `reaching`, `source` is the entity that is the statement's scope, `direct` whether it
+    is the requested entity, and `beaten_by` are the DENYs that override the statement there.
+    `immutable_because` is the reason why a statement is not `editable`. Members with their default
+    value are omitted.
     """
 
     words: list[SentencePart]

@@ -221,8 +221,8 @@ def see(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
         columns=[
             MaskedColumn(
                 column=written(one.column),
-                mask=one.counting,
-                expression=next(m.expression for m in one.masks if m.id == one.counting),
+                mask=one.counting.id,
+                expression=one.counting.expression,
                 masks=[mask.id for mask in one.masks],
             )
             for one in seen.columns

@@ -245,10 +245,13 @@ def load(exchange: Exchange) -> HandlerResult:
 
 def put(exchange: Exchange, body: StatementRequest) -> HandlerResult:
     """Stores a statement; replaces the one with its id."""
+    return _put(exchange, statement_table(body), body.mark)
+
+
+def _put(exchange: Exchange, table: Mapping[str, Any], mark: str) -> HandlerResult:
     name, id = exchange.params["realm"], exchange.params["id"]
-    table = {"id": id, **statement_table(body)}
     statement = exchange.write(
-        lambda transaction: statements.put(transaction, name, table, body.mark)
+        lambda transaction: statements.put(transaction, name, {**table, "id": id}, mark)
     )
     return statement if isinstance(statement, Denied) else statement_response(statement)
 
@@ -265,22 +268,13 @@ def statement_table(body: StatementRequest | ObligationRequest) -> dict[str, Any
 
 
 def put_filter(exchange: Exchange, body: ObligationRequest) -> HandlerResult:
-    """Stores a row filter; replaces the statement with its id."""
-    return _put_obligation(exchange, body, Effect.FILTER)
+    """Stores a row filter; replaces the one with its id."""
+    return _put(exchange, {**statement_table(body), "effect": Effect.FILTER.value}, body.mark)
 
 
 def put_mask(exchange: Exchange, body: ObligationRequest) -> HandlerResult:
-    """Stores a column mask; replaces the statement with its id."""
-    return _put_obligation(exchange, body, Effect.MASK)
-
-
-def _put_obligation(exchange: Exchange, body: ObligationRequest, effect: Effect) -> HandlerResult:
-    name, id = exchange.params["realm"], exchange.params["id"]
-    table = {"id": id, **statement_table(body), "effect": effect.value}
-    statement = exchange.write(
-        lambda transaction: statements.put(transaction, name, table, body.mark)
-    )
-    return statement if isinstance(statement, Denied) else statement_response(statement)
+    """Stores a column mask; replaces the one with its id."""
+    return _put(exchange, {**statement_table(body), "effect": Effect.MASK.value}, body.mark)
 
 
 def remove(exchange: Exchange) -> HandlerResult:
@@ -314,7 +308,10 @@ def _rows(
             mark=marks.get(statement.id, ""),
             editable=statement.id not in unchangeable,
             immutable_because=IMMUTABLE_BECAUSE if statement.id in unchangeable else "",
-            reach=None if reach is None else StatementReachResponse(**asdict(reach.of(statement))),
+            # What grants reach is worked out by privilege, which filters and masks have none of.
+            reach=None
+            if reach is None or statement.obliges
+            else StatementReachResponse(**asdict(reach.of(statement))),
             changed=changed.get(statement.id),
         )
         bearing = near.get(statement.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Final
 
 from pyroaring import BitMap
 
@@ -21,7 +22,7 @@ from lakewarden.kernel.tree import Index
 from lakewarden.service.read_limits import HIDDEN_ROWS, HIDDEN_VALUE, column_mask, row_filters
 from lakewarden.service.state import RealmState
 
-ENGINE = "trino"
+ENGINE: Final = "trino"
 _Tables = Sequence[tuple[Index, str]]
 _ORDER = ("metalake", "catalog", "schema", "table", "column", "function")
 """The parts of a name, from the outermost."""
@@ -85,11 +86,11 @@ class Evaluator:
         names = parts(resource)
         if self._is_declared(names):
             return ()
-        table = self._with_flag(names, "table")
+        table = self._named_entity(names, self._types_with_rows)
         if table is None:
             return [{"expression": HIDDEN_ROWS}]
         found = row_filters(self._realm.matrix, self._request("", table), ENGINE)
-        return [{"expression": sql} for _, sql in found]
+        return [{"expression": sql} for sql in found]
 
     def column_mask(self) -> Mapping[str, str] | None:
         """The value to show instead of a column's; None: its own."""
@@ -110,31 +111,38 @@ class Evaluator:
         if self._is_declared(names):
             return None
         # A column that the realm cannot name has the masks of its table.
-        entity = self._with_flag({**names, "column": column.column_name}, "column")
-        entity = entity or self._with_flag(names, "table")
+        named = {**names, "column": column.column_name}
+        entity = self._named_entity(named, self._column_types) or self._named_entity(
+            names, self._types_with_rows
+        )
         if entity is None:
             return {"expression": HIDDEN_VALUE}
         request = self._request("", entity)
         matrix, name, type = self._realm.matrix, column.column_name, column.column_type
         mask = column_mask(matrix, request, ENGINE, name, type)
-        return None if mask is None else {"expression": mask.sql}
+        return None if mask is None else {"expression": mask}
 
     def _is_declared(self, names: Mapping[str, str]) -> bool:
         """Whether the engine declares what is read: no realm holds it."""
         engine = self._mapping.engine
-        return names.get("catalog", "") in engine.catalogs or (
-            names.get("schema", "") in engine.schemas
+        return (
+            names.get("catalog", "") in engine.catalogs or names.get("schema", "") in engine.schemas
         )
 
-    def _with_flag(self, names: Mapping[str, str], kind: str) -> Entity | None:
-        """The table, or the column, that the names give: the stored one of several types."""
-        model, tree = self._realm.matrix.snapshot.model, self._realm.matrix.snapshot.coded.tree
-        types = {
-            name: declared
-            for name, declared in model.types.items()
-            if (declared.filtered if kind == "table" else declared.masked)
-        }
+    @cached_property
+    def _types_with_rows(self) -> Mapping[str, object]:
+        types = self._realm.matrix.snapshot.model.types
+        return {name: type for name, type in types.items() if type.filtered}
+
+    @cached_property
+    def _column_types(self) -> Mapping[str, object]:
+        types = self._realm.matrix.snapshot.model.types
+        return {name: type for name, type in types.items() if type.masked}
+
+    def _named_entity(self, names: Mapping[str, str], types: Mapping[str, object]) -> Entity | None:
+        """The entity that the names give: of those of the types the stored one, else the first."""
         entities = list(self._entities(types, names))
+        tree = self._realm.matrix.snapshot.coded.tree
         stored = (entity for entity in entities if tree.find(entity) is not None)
         return next(stored, entities[0] if entities else None)
 
@@ -278,10 +286,7 @@ class Evaluator:
     def _entity(self, act: Act, names: Mapping[str, str]) -> Entity | None:
         """The entity that decides: of the types of the act's rules the one that is stored."""
         operation = self._realm.matrix.snapshot.model.operations[self._operation(act)]
-        tree = self._realm.matrix.snapshot.coded.tree
-        entities = list(self._entities(operation.rules, names))
-        stored = (entity for entity in entities if tree.find(entity) is not None)
-        return next(stored, entities[0] if entities else None)
+        return self._named_entity(names, operation.rules)
 
     def _entities(self, types: Mapping[str, object], names: Mapping[str, str]) -> Iterator[Entity]:
         for type in types:

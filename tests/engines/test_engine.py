@@ -18,6 +18,7 @@ name = "small"
 title = "Small"
 version = "1"
 source = "none"
+resources = ["table"]
 [acts.Read]
 resource = "table"
 title = "read"
@@ -49,7 +50,7 @@ def test_every_recorded_operation_is_declared_with_its_resource() -> None:
     ("old", "new", "message"),
     [
         ('title = "read"', "", r"small.acts.\"Read\".title: expected a non-empty string"),
-        ('"table"', '"row"', r"small.acts.\"Read\".resource: unknown `row`"),
+        ('resource = "table"', 'resource = "row"', r"small.acts.\"Read\".resource: unknown `row`"),
         ('title = "read"', 'title = "read"\nown = 1', "expected true or false"),
         ("[acts.Read]", "[other]\n[acts.Read]", "unknown key `other`"),
         ("[engine]", "[engine", "small: "),
@@ -63,5 +64,5 @@ def test_a_malformed_file_is_refused_with_its_field(old: str, new: str, message:
 
 
 def test_there_is_no_other_engine() -> None:
-    with pytest.raises(Unknown, match="expected one of: trino"):
+    with pytest.raises(Unknown, match="expected one of: polaris, trino"):
         engine.load("presto")

@@ -14,11 +14,11 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.obligations import obligations
+from lakewarden.kernel.obligations import is_limited, obligations
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.statement import Effect, Matching, Statement
 from lakewarden.kernel.statement_file import read_statements
 from tests.kernel.small import CATALOG_SYSTEM, LAKE, binding, matrix, system, user, world
 
@@ -188,3 +188,64 @@ def test_a_question_that_makes_no_sense_is_refused() -> None:
         bound(m, "ana", ORDERS, now=11.0)
     with pytest.raises(Unknown):
         obligations(m, Request(user("ana"), "", Entity("no", "m")), Effect.MASK)
+
+
+def limited(m: Matrix, who: str, on: str = ORDERS) -> bool:
+    return is_limited(m, Request(user(who), "", SYSTEM.entity(on)))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        filtering(),
+        filtering("schema:m:c.s"),
+        masking(),
+        masking("column:m:c.s.orders.not_stored"),
+        masking("schema:m:c.s"),
+    ],
+)
+def test_a_table_is_limited_by_what_lies_on_it_above_it_and_inside_it(
+    table: dict[str, Any],
+) -> None:
+    m = made({**table, "to": ["user:ana"]})
+    assert limited(m, "ana")
+    assert not limited(m, "ben")
+    assert not limited(m, "ana", "table:m:c.t.orders")
+
+
+@pytest.mark.parametrize("on", ["table:m:c.s.other", "column:m:c.s.others.iban", "schema:m:c.t"])
+def test_a_table_is_not_limited_by_what_lies_beside_it(on: str) -> None:
+    effect = "mask" if on.startswith("column") else "filter"
+    assert not limited(made({"effect": effect, "on": on}), "ana")
+
+
+def test_a_table_that_is_not_stored_is_limited_by_its_name() -> None:
+    assert limited(made(filtering("schema:m:c.s")), "ana", "table:m:c.s.new")
+    assert not limited(made(filtering("schema:m:c.t")), "ana", "table:m:c.s.new")
+
+
+def test_owners_whom_a_mask_spares_are_not_limited_by_it() -> None:
+    for on in (IBAN, "column:m:c.s.orders.not_stored"):
+        m = made({**masking(on), "except": ["owners"]})
+        assert limited(m, "ana")
+        assert not limited(m, "olga")
+
+
+@pytest.mark.parametrize(
+    ("type", "pattern", "expected"),
+    [
+        ("column", "m:c.s.*.phone", True),
+        ("column", "m:c.*.ord?rs.*", True),
+        ("column", "m:c.s.others*.phone", False),
+        ("table", "m:c.s.o*", True),
+        ("table", "m:c.s.x*", False),
+    ],
+)
+def test_wildcards_limit_a_table_in_which_something_could_match(
+    type: str, pattern: str, expected: bool
+) -> None:
+    parts = tuple(pattern.replace(":", ".").split("."))
+    (one,) = statements({**masking(), "except": ["user:ben"]})
+    m = matrix(SYSTEM, replace(FACTS, statements=(replace(one, scope=Matching(type, parts)),)))
+    assert limited(m, "ana") is expected
+    assert not limited(m, "ben")

@@ -129,3 +129,24 @@ def test_whatever_nobody_took_is_refused() -> None:
     with pytest.raises(BadInput) as refusal:
         read.close()
     assert str(refusal.value) == "tiny.toml: unknown key `also`, `misspelt`"
+
+
+def test_choices_are_one_or_several_of_the_options() -> None:
+    read = section(one="low", many=["low", "high"])
+    assert read.choices("one", OPTIONS) == ("low",)
+    assert read.choices("many", OPTIONS) == ("low", "high")
+    assert read.choices("absent", OPTIONS, required=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "expected a string or a list of strings"),
+        ([], "expected a string or a list of strings"),
+        (["low", "mid"], "unknown `mid`; expected one of: high, low"),
+    ],
+)
+def test_choices_that_are_none_are_refused(value: object, message: str) -> None:
+    with pytest.raises(BadInput, match=message) as refusal:
+        section(level=value).choices("level", OPTIONS)
+    assert str(refusal.value).startswith("tiny.toml.level: ")

@@ -30,7 +30,7 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
         for system, dialect in systems_registry.having("dialect")
     ]
     own = [dialect for system, dialect in spoken if system.is_own]
-    dialects: list[Dialect] = [*own, Opa(server.trino), AuthZen(), Admin()]
+    dialects: list[Dialect] = [*own, Opa(server.trino, server.polaris), AuthZen(), Admin()]
     if server.ui.enabled:
         dialects.append(Pages())
     for system, dialect in spoken:

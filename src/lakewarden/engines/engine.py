@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -13,35 +13,38 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 
-NAMES: Final = ("trino",)
+NAMES: Final = ("polaris", "trino")
 """The engines there are."""
 
 _SUFFIX: Final = ".toml"
-_RESOURCES: Final = frozenset(
-    {
-        *("none", "user", "systemSessionProperty", "catalogSessionProperty"),
-        *("catalog", "schema", "table", "column", "function"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
     """One operation of an engine.
 
-    `resource` is the member of a request that says what it is about, or `none`. `enters` is the
-    act that has to be allowed where the resource comes to lie, of an act that moves it. One that is
-    `own` is allowed to everybody on themselves. `declared`: it may be done to what the engine
-    declares. `recorded`: it was seen in requests of a real engine.
+    `resources` are what it may be about, in the engine's own words, and `second` what a request
+    names beside that. `enters` is the act that has to be allowed there: where a thing that moves
+    comes to lie, or to what it is attached; without it, the act itself. One that is `own` is
+    allowed to everybody on themselves. `files`: it hands out the files of a table, with all rows
+    and values. `declared`: it may be done to what the engine declares. `recorded`: it was seen in
+    requests of a real engine.
     """
 
     name: str
     title: str
-    resource: str
+    resources: tuple[str, ...]
+    second: tuple[str, ...] = ()
     own: bool = False
+    files: bool = False
     declared: bool = False
     recorded: bool = True
     enters: str = ""
+
+    @property
+    def resource(self) -> str:
+        """What it is about, of an act that is about one thing."""
+        return self.resources[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,14 @@ class Engine:
 
     These are schemas (`schemas`) of every catalog, readable for whoever may use the catalog, and
     tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for everybody.
+    `recorded`: its acts were seen in requests of a real engine, but for those that say otherwise.
     """
 
     name: str
     title: str
     version: str
     source: str
+    recorded: bool
     acts: Mapping[str, Act]
     schemas: frozenset[str]
     catalogs: Mapping[str, tuple[str, ...]]
@@ -94,12 +99,18 @@ def read(text: str, where: str) -> Engine:
     head = Section(file.take("engine"), file.at("engine"))
     declared = Section(file.take("declared") or {}, file.at("declared"))
     catalogs = Section(declared.take("catalogs") or {}, declared.at("catalogs"))
+    resources = frozenset(head.texts("resources"))
+    recorded = head.flag("recorded", default=True)
     engine = Engine(
         name=head.text("name"),
         title=head.text("title"),
         version=head.text("version"),
         source=head.text("source"),
-        acts={name: _act(name, section) for name, section in file.named("acts").items()},
+        recorded=recorded,
+        acts={
+            name: _act(name, section, resources, recorded)
+            for name, section in file.named("acts").items()
+        },
         schemas=frozenset(declared.texts("schemas")),
         catalogs={name: catalogs.texts(name) for name in catalogs.names()},
     )
@@ -112,14 +123,16 @@ def read(text: str, where: str) -> Engine:
     return engine
 
 
-def _act(name: str, section: Section) -> Act:
+def _act(name: str, section: Section, resources: Collection[str], recorded: bool) -> Act:
     act = Act(
         name=name,
         title=section.text("title"),
-        resource=section.choice("resource", dict.fromkeys(_RESOURCES)),
+        resources=section.choices("resource", resources),
+        second=section.choices("second", resources, required=False),
         own=section.flag("own"),
+        files=section.flag("files"),
         declared=section.flag("declared"),
-        recorded=section.flag("recorded", default=True),
+        recorded=section.flag("recorded", default=recorded),
         enters=section.text("enters", ""),
     )
     section.close()

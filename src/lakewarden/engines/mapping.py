@@ -85,9 +85,18 @@ def read(text: str, where: str) -> EngineMapping:
     return EngineMapping(engine, model, operations, templates)
 
 
+def placeholders(template: str) -> frozenset[str]:
+    """What a template of a name has in braces.
+
+    >>> sorted(placeholders("{metalake}:{catalog}"))
+    ['catalog', 'metalake']
+    """
+    return frozenset(_PLACEHOLDER.findall(template))
+
+
 def _template(names: Section, type: str) -> str:
     template = names.text(type)
-    for part in _PLACEHOLDER.findall(template):
+    for part in sorted(placeholders(template)):
         if part not in PARTS:
             expected = ", ".join(sorted(PARTS))
             message = f"unknown `{{{part}}}`; expected one of: {expected}"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lakewarden.kernel.blocks import named_like
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.grants import Grant, Grants
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.named_place import NamedPlace
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.statement import Effect, Owners, Statement
+from lakewarden.kernel.statement import OBLIGING, Effect, Matching, On, Owners, Statement
 from lakewarden.kernel.subject import Subject
 from lakewarden.kernel.tree import Tree
 
@@ -36,6 +37,45 @@ def obligations(matrix: Matrix, request: Request, effect: Effect) -> tuple[State
     reaching = _reaching(snapshot, subject, effect, place)
     binding = [grant.statement for grant in reaching if _binds(snapshot, subject, grant, place)]
     return tuple(sorted(binding, key=lambda statement: statement.id))
+
+
+def is_limited(matrix: Matrix, request: Request) -> bool:
+    """Whether any filter or mask binds who asks on the target or on anything inside it.
+
+    Then what has all of the target's rows and values, such as its files, is not for them. A mask on
+    a column that is not stored counts by its name. Raises as `obligations` does.
+    """
+    matrix.require(request.now)
+    snapshot = matrix.snapshot
+    snapshot.model.check_type(request.target.type)
+    subject = matrix.subject(request)
+    return any(
+        _binds(snapshot, subject, grant, place)
+        for effect in OBLIGING
+        for grant in _of_role_set(snapshot, subject, effect)
+        for place in _touched(snapshot, grant, request.target)
+    )
+
+
+def _touched(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
+    """The places at the target or inside it that the grant's scope contains."""
+    place, scope = snapshot.place(target), grant.statement.scope
+    if isinstance(place, NamedPlace):
+        if place.lies_in(grant.scope):
+            yield place
+    else:
+        yield from snapshot.bitmaps[grant.scope] & snapshot.coded.tree.subtree(place)
+    if isinstance(scope, On) and target in snapshot.coded.ancestors(scope.entity):
+        yield snapshot.place(scope.entity)
+    if isinstance(scope, Matching) and _may_match_inside(snapshot, scope, target):
+        yield place
+
+
+def _may_match_inside(snapshot: Snapshot, scope: Matching, target: Entity) -> bool:
+    """Whether something inside the target could have a name that the wildcards match."""
+    spelling = snapshot.coded.spelling
+    inside = len(scope.parts) > len(spelling.parts(target))
+    return inside and named_like(spelling, target, scope.type, scope.parts)
 
 
 def _reaching(

@@ -5,7 +5,7 @@ Every refusal names the file and the path of the field, and says what was expect
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from lakewarden.kernel.errors import BadInput
 
@@ -75,6 +75,20 @@ class Section:
             expected = ", ".join(sorted(options))
             raise BadInput(f"unknown `{value}`; expected one of: {expected}", where=self.at(key))
         return value
+
+    def choices(
+        self, key: str, options: Collection[str], *, required: bool = True
+    ) -> tuple[str, ...]:
+        """A string or a list of strings, each one of `options`; at least one if `required`."""
+        values = self.texts(key)
+        if required and not values:
+            raise BadInput("expected a string or a list of strings", where=self.at(key))
+        for value in values:
+            if value not in options:
+                expected = ", ".join(sorted(options))
+                message = f"unknown `{value}`; expected one of: {expected}"
+                raise BadInput(message, where=self.at(key))
+        return values
 
     def tables(self, key: str) -> list[Section]:
         """A list of tables; empty when the key is absent."""

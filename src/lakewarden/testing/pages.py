@@ -23,7 +23,7 @@ from pathlib import Path
 
 from lakewarden import models
 from lakewarden.engines import mapping
-from lakewarden.engines.engine import Act
+from lakewarden.engines.engine import Act, Engine
 from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.kernel.model import ANY, NONE, Model, Operation, Privilege, Table
 from lakewarden.kernel.model_file import EFFECTS
@@ -86,7 +86,7 @@ def _of_engine(name: str, answered: EngineMapping) -> str:
             _code(act.name),
             _text(act.title),
             _rules(model.operations[answered.operation(act.name)]),
-            _join(_act_remarks(act, model.operations[answered.operation(act.name)])),
+            _join(_act_remarks(engine, act, model.operations[answered.operation(act.name)])),
         )
         for act in engine.acts.values()
     }
@@ -97,19 +97,27 @@ def _of_engine(name: str, answered: EngineMapping) -> str:
     names = {type: (_code(type), _code(one)) for type, one in answered.names.items()}
     blocks = [f"# {engine.title} on {_text(model.title)}", MARK]
     blocks += [f"{engine.title} {_text(engine.version)}. Source: {_text(engine.source)}."]
+    if not engine.recorded:
+        blocks.append(
+            "The operations were read from the sources; none was recorded from an engine."
+        )
     blocks += _table(_Part("Operations", intro, columns, rows))
     blocks += _table(_Part("Names", "", ("type", "name"), names))
     return "\n\n".join(blocks) + "\n"
 
 
-def _act_remarks(act: Act, operation: Operation) -> Iterator[str]:
+def _act_remarks(engine: Engine, act: Act, operation: Operation) -> Iterator[str]:
     if operation.note:
         yield _text(operation.note)
     if act.own:
         yield "always allowed on oneself"
     if act.declared:
         yield "allowed on what every client reads"
-    if not act.recorded:
+    if act.files:
+        yield "denied to whom a row filter or a column mask binds"
+    if act.enters:
+        yield f"and {_code(act.enters)} where it comes to lie, or on what it is put"
+    if engine.recorded and not act.recorded:
         yield "not recorded from a running engine"
 
 

@@ -26,11 +26,15 @@ from tests.app.serving import Answer, Served, server
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
 RECORDED = Path(__file__).parents[4] / "shared/data/trino-opa"
-SETTINGS = {"trino": "on"}
+SETTINGS = {"trino": "on", "polaris": "on"}
 CONFIGURATION = """
 [trino.gravitino]
 metalake = "lk"
 catalogs = { memory = "lake" }
+
+[polaris.gravitino]
+metalake = "lk"
+catalogs = { prod = "lake" }
 """
 ENTITIES = (
     *("metalake:lk", "catalog:lk:lake", "catalog:lk:other"),
@@ -86,6 +90,7 @@ def table(name: str, catalog: str = "memory", **more: object) -> dict[str, objec
 
 
 def _facts() -> Facts:
+    """Of the tests of Trino."""
     system = load_system("gravitino", SETTINGS)
     entities = [system.entity(text) for text in ENTITIES]
     users = {name: system.principal(name) for name in ("ana", "bo", "olga", "gone")}
@@ -103,7 +108,8 @@ def _facts() -> Facts:
     )
 
 
-def furnish(service: DecisionService) -> tuple[str, str, str]:
+def furnish(service: DecisionService, facts: Facts | None = None) -> tuple[str, str, str]:
+    """Fills a store; the tokens of an engine, of its account for all paths, and of a stranger."""
     service.open()
     service.write(SYSTEM, realms.establish_control)
     service.write(SYSTEM, lambda d: people.make_administrator(d, "root", DIRECTORY))
@@ -121,7 +127,9 @@ def furnish(service: DecisionService) -> tuple[str, str, str]:
     service.write(SYSTEM, lambda d: d.change(CONTROL, *(StatementAdded(one) for one in statements)))
     root = Actor("root", credential="test")
     assert isinstance(
-        load_rows(service, root, "gravitino", load_system("gravitino", SETTINGS), _facts()),
+        load_rows(
+            service, root, "gravitino", load_system("gravitino", SETTINGS), facts or _facts()
+        ),
         LoadResult,
     )
     texts = []
@@ -137,10 +145,10 @@ def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     yield from served_realm(tmp_path_factory.mktemp("opa"))
 
 
-def served_realm(folder: Path) -> Iterator[Trino]:
+def served_realm(folder: Path, facts: Facts | None = None) -> Iterator[Trino]:
     """A server in the folder, for as long as it is iterated."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
-        tokens = furnish(DecisionService(store))
+        tokens = furnish(DecisionService(store), facts)
     (folder / "lakewarden.toml").write_text(CONFIGURATION)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
     with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:

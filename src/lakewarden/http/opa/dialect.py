@@ -1,4 +1,7 @@
-"""The five addresses that Trino's OPA access control asks, below `/opa/v1` of a realm."""
+"""The addresses that engines ask by OPA's protocol, below `/opa/v1` of a realm.
+
+Trino has five; Polaris has one, `polaris`.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,17 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.config.engines import TrinoRealm
+from lakewarden.config.engines import PolarisRealm, TrinoRealm
+from lakewarden.engines import engine as engines
 from lakewarden.engines import mapping as mappings
-from lakewarden.engines.mapping import ON
-from lakewarden.http.exchange import BULK, READS, Exchange, Refused, Reply, Route
-from lakewarden.http.opa.evaluator import ENGINE, Evaluator
+from lakewarden.engines.mapping import ON, EngineMapping
+from lakewarden.http.engine_access import EngineAccess
+from lakewarden.http.exchange import BULK, READS, Exchange, Handler, Refused, Reply, Route
+from lakewarden.http.opa import polaris_question
+from lakewarden.http.opa.evaluator import ENGINE as TRINO
+from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.polaris_evaluator import ENGINE as POLARIS
+from lakewarden.http.opa.polaris_evaluator import PolarisEvaluator
 from lakewarden.http.opa.question import read
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.registry import registry
@@ -22,8 +31,6 @@ from lakewarden.service.audit import AuditEvent
 PATH: Final = "/opa/v1"
 BATCH_BYTES: Final = 32 * 1024 * 1024
 """Longest body of a list: a hundred thousand tables with long names."""
-
-_NOT_SERVED: Final = "does not answer Trino: set `trino` to `on` for it"
 
 
 class NotPermitted(WardenError):
@@ -39,19 +46,21 @@ _STATUSES: Final[tuple[tuple[type[WardenError], HTTPStatus], ...]] = (
 
 
 class Opa:
-    """The OPA dialect of Trino, for realms whose model has a mapping."""
+    """The OPA dialect of Trino and Polaris, for realms whose model has a mapping."""
 
     name = "opa"
     anonymous: str | None = None
 
-    def __init__(self, realms: Mapping[str, TrinoRealm]) -> None:
-        self._realms = realms
+    def __init__(
+        self, trino: Mapping[str, TrinoRealm], polaris: Mapping[str, PolarisRealm]
+    ) -> None:
+        self._trino, self._polaris = trino, polaris
         self.models = tuple(
             sorted(
                 model
                 for system in registry().systems.values()
                 for model in system.models
-                if ENGINE in mappings.of_model(model)
+                if {TRINO, POLARIS} & mappings.of_model(model).keys()
             )
         )
 
@@ -65,41 +74,40 @@ class Opa:
             self._route(
                 "batch-column-masks", lambda evaluator: evaluator.column_masks(), large=True
             ),
+            _route(POLARIS, self._answer_polaris),
         )
 
     def _route(
         self, name: str, result: Callable[[Evaluator], object], *, large: bool = False
     ) -> Route:
         def handler(exchange: Exchange) -> Reply:
-            evaluator = self._evaluator(exchange)
+            mapping = _mapping(exchange, TRINO)
+            settings = self._trino.get(exchange.realm, TrinoRealm())
+            question = read(exchange.body)
+            evaluator = Evaluator(exchange.realm_state, mapping, settings, question, exchange.now)
             if evaluator.act is None:
-                exchange.denied(_unknown(exchange, evaluator.operation))
+                why = "this operation of Trino is not known"
+                exchange.denied(_unknown(exchange, TRINO, evaluator.operation, why))
             return _reply(HTTPStatus.OK, {"result": result(evaluator)})
 
-        return Route(
-            "POST",
-            f"{PATH}/{name}",
-            "decision.ask",
-            handler,
-            engine=True,
-            body_limit=BATCH_BYTES if large else None,
-            rate_class=BULK if large else READS,
-        )
+        return _route(name, handler, large=large)
 
-    def _evaluator(self, exchange: Exchange) -> Evaluator:
-        realm = exchange.realm_state
-        if not control.may(
-            exchange.state,
-            exchange.actor,
-            *control.scoped("decision.ask", exchange.realm),
-            exchange.now,
-        ):
-            raise NotPermitted("asking for others takes the role of an enforcement point")
-        if realm.system.model.settings.get(ENGINE) != ON:
-            raise Unknown("realm", exchange.realm, _NOT_SERVED)
-        settings = self._realms.get(exchange.realm, TrinoRealm())
-        mapping = mappings.of_model(realm.realm.model)[ENGINE]
-        return Evaluator(realm, mapping, settings, read(exchange.body), exchange.now)
+    def _answer_polaris(self, exchange: Exchange) -> Reply:
+        mapping = _mapping(exchange, POLARIS)
+        settings = self._polaris.get(exchange.realm, PolarisRealm())
+        try:
+            question = polaris_question.read(exchange.body)
+        except BadInput as error:
+            exchange.denied(_unknown(exchange, POLARIS, "", str(error)))
+            raise
+        user = question.actor.principal
+        roles = question.actor.roles if settings.groups == POLARIS else ()
+        access = EngineAccess(exchange.realm_state, mapping, settings, user, roles, exchange.now)
+        evaluator = PolarisEvaluator(access, question)
+        why = evaluator.not_understood()
+        if why:
+            exchange.denied(_unknown(exchange, POLARIS, question.action, why))
+        return _reply(HTTPStatus.OK, {"result": {"allow": evaluator.allows()}})
 
     def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
         """An error as OPA has it: a code and a message."""
@@ -136,15 +144,41 @@ _CODES: Final = {
 }
 
 
-def _unknown(exchange: Exchange, operation: str) -> AuditEvent:
-    """A question with an operation that Trino is not known to have."""
+def _route(name: str, handler: Handler, *, large: bool = False) -> Route:
+    return Route(
+        "POST",
+        f"{PATH}/{name}",
+        "decision.ask",
+        handler,
+        engine=True,
+        body_limit=BATCH_BYTES if large else None,
+        rate_class=BULK if large else READS,
+    )
+
+
+def _mapping(exchange: Exchange, engine: str) -> EngineMapping:
+    """What the engine's acts require in the realm; refuses who may not ask, and other realms."""
+    realm = exchange.realm_state
+    scope = control.scoped("decision.ask", exchange.realm)
+    if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
+        raise NotPermitted("asking for others takes the role of an enforcement point")
+    mapping = mappings.of_model(realm.realm.model).get(engine)
+    if mapping is None or realm.system.model.settings.get(engine) != ON:
+        title = engines.load(engine).title
+        message = f"does not answer {title}: set `{engine}` to `on` for it"
+        raise Unknown("realm", exchange.realm, message)
+    return mapping
+
+
+def _unknown(exchange: Exchange, engine: str, operation: str, why: str) -> AuditEvent:
+    """A question that the engine is not known to ask."""
     return AuditEvent(
         exchange.now,
         exchange.actor.user,
-        f"{ENGINE}.unknown",
+        f"{engine}.unknown",
         "",
         "deny",
-        "this operation of Trino is not known",
+        why,
         realm=exchange.realm,
         wire=Opa.name,
         request_id=exchange.actor.request_id,

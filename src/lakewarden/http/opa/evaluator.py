@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final
-
-from pyroaring import BitMap
 
 from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import EngineMapping
+from lakewarden.http.engine_access import EngineAccess
 from lakewarden.http.opa.question import Question, Resource, member, parts
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
-from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.listing import listing
+from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.model import NONE
-from lakewarden.kernel.principal import GROUP, Principal
-from lakewarden.kernel.request import Request
 from lakewarden.kernel.tree import Index
 from lakewarden.service.read_limits import HIDDEN_ROWS, HIDDEN_VALUE, column_mask, row_filters
 from lakewarden.service.state import RealmState
 
 ENGINE: Final = "trino"
 _Tables = Sequence[tuple[Index, str]]
-_ORDER = ("metalake", "catalog", "schema", "table", "column", "function")
-"""The parts of a name, from the outermost."""
 
 
 class Evaluator:
@@ -39,11 +32,12 @@ class Evaluator:
         question: Question,
         now: float,
     ) -> None:
+        identity = question.context.identity
+        groups = identity.groups if settings.groups == ENGINE else ()
+        self._access = EngineAccess(realm, mapping, settings, identity.user, groups, now)
         self._realm = realm
-        self._mapping = mapping
-        self._settings = settings
+        self._engine = mapping.engine
         self._question = question
-        self._now = now
         self.act = mapping.engine.acts.get(self.operation)
 
     @property
@@ -86,10 +80,10 @@ class Evaluator:
         names = parts(resource)
         if self._is_declared(names):
             return ()
-        table = self._named_entity(names, self._types_with_rows)
+        table = self._access.stored(self._types_with_rows, names)
         if table is None:
             return [{"expression": HIDDEN_ROWS}]
-        found = row_filters(self._realm.matrix, self._request("", table), ENGINE)
+        found = row_filters(self._realm.matrix, self._access.request("", table), ENGINE)
         return [{"expression": sql} for sql in found]
 
     def column_mask(self) -> Mapping[str, str] | None:
@@ -112,19 +106,19 @@ class Evaluator:
             return None
         # A column that the realm cannot name has the masks of its table.
         named = {**names, "column": column.column_name}
-        entity = self._named_entity(named, self._column_types) or self._named_entity(
-            names, self._types_with_rows
+        entity = self._access.stored(self._column_types, named) or self._access.stored(
+            self._types_with_rows, names
         )
         if entity is None:
             return {"expression": HIDDEN_VALUE}
-        request = self._request("", entity)
+        request = self._access.request("", entity)
         matrix, name, type = self._realm.matrix, column.column_name, column.column_type
         mask = column_mask(matrix, request, ENGINE, name, type)
         return None if mask is None else {"expression": mask}
 
     def _is_declared(self, names: Mapping[str, str]) -> bool:
         """Whether the engine declares what is read: no realm holds it."""
-        engine = self._mapping.engine
+        engine = self._engine
         return (
             names.get("catalog", "") in engine.catalogs or names.get("schema", "") in engine.schemas
         )
@@ -138,13 +132,6 @@ class Evaluator:
     def _column_types(self) -> Mapping[str, object]:
         types = self._realm.matrix.snapshot.model.types
         return {name: type for name, type in types.items() if type.masked}
-
-    def _named_entity(self, names: Mapping[str, str], types: Mapping[str, object]) -> Entity | None:
-        """The entity that the names give: of those of the types the stored one, else the first."""
-        entities = list(self._entities(types, names))
-        tree = self._realm.matrix.snapshot.coded.tree
-        stored = (entity for entity in entities if tree.find(entity) is not None)
-        return next(stored, entities[0] if entities else None)
 
     def _allowed_tables(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         """As for others, but each schema is looked at once: a list may have all tables there are.
@@ -173,25 +160,11 @@ class Evaluator:
         return allowed
 
     def _tables(self, act: Act, catalog: str, schema: str) -> _Tables | None:
-        """What stored tables of a schema are called: by type an index of names, and their start.
-
-        None for a schema that the engine declares. Stored names have a fixed number of parts, so
-        behind the start of a schema there is one part, whatever the request says.
-        """
-        engine = self._mapping.engine
+        """What stored tables of a schema are called; None for a schema that the engine declares."""
+        engine = self._engine
         if catalog in engine.catalogs or schema in engine.schemas:
             return None
-        named = self._realm.matrix.snapshot.coded.tree.named
-        container = self._named("schema", {"catalog": catalog, "schema": schema})
-        if container is None:
-            return ()
-        types = self._realm.matrix.snapshot.model.operations[self._operation(act)].rules
-        templates = {type: self._mapping.names.get(type, "") for type in types if type in named}
-        return [
-            (named[type], self._filled(template.removesuffix("{table}"), catalog, schema))
-            for type, template in templates.items()
-            if template.endswith("{table}")
-        ]
+        return self._access.indexes(act, catalog, schema)
 
     def _allowed_columns(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         if len(resources) != 1 or resources[0].table is None:
@@ -208,31 +181,25 @@ class Evaluator:
         declared = self._declared(act, names)
         if declared is not None:
             return declared
-        rules = self._realm.matrix.snapshot.model.operations[self._operation(act)].rules
-        if NONE in rules:
-            return self._decides(self._operation(act), NO_RESOURCE)
-        entity = self._entity(act, names)
+        types = self._access.types(act)
+        if NONE in types:
+            return self._access.decides_on(act, NO_RESOURCE)
+        entity = self._access.stored(types, names)
         if entity is None:
             return False
         if listed:
-            id = self._realm.matrix.snapshot.coded.tree.find(entity)
-            return id is not None and id in self._listed
-        return self._decides(self._operation(act), entity)
+            return self._access.lists(act, entity)
+        return self._access.decides_on(act, entity)
 
     def _declared(self, act: Act, names: Mapping[str, str]) -> bool | None:
         """Whether what the engine declares may be read; None: the realm decides."""
-        engine, catalog = self._mapping.engine, names.get("catalog", "")
+        engine, catalog = self._engine, names.get("catalog", "")
         schema, table = names.get("schema", ""), names.get("table", "")
         if catalog in engine.catalogs:
             return act.declared and engine.declares(catalog, schema, table)
         if schema in engine.schemas:
             access = engine.acts["AccessCatalog"]
-            entity = self._entity(access, {"catalog": catalog})
-            return (
-                act.declared
-                and entity is not None
-                and self._decides(self._operation(access), entity)
-            )
+            return act.declared and self._access.decides(access, {"catalog": catalog})
         return None
 
     def _enters(self, act: Act, resource: Resource, target: Resource) -> bool:
@@ -242,84 +209,12 @@ class Evaluator:
             return False
         if all(source.get(part) == new.get(part) for part in ("catalog", "schema")):
             return True
-        entering = self._mapping.engine.acts.get(act.enters)
+        entering = self._engine.acts.get(act.enters)
         return entering is not None and self._allows(entering, target)
-
-    def _operation(self, act: Act) -> str:
-        return self._mapping.operation(act.name)
-
-    def _decides(self, operation: str, entity: Entity) -> bool:
-        return self._realm.matrix.decide(self._request(operation, entity)).allow
-
-    def _request(self, operation: str, entity: Entity = NO_RESOURCE) -> Request:
-        return Request(self.principal, operation, entity, self._now, groups=self._groups)
 
     @cached_property
     def _listed_ids(self) -> frozenset[int | None]:
-        return frozenset(self._listed)
-
-    @cached_property
-    def _listed(self) -> BitMap:
-        """The ids of the entities on which the operation is allowed."""
-        if self.act is None:
-            return BitMap()
-        return listing(self._realm.matrix, self._request(self._operation(self.act)))
-
-    @cached_property
-    def principal(self) -> Principal:
-        """Who asks, as the realm spells users."""
-        return self._realm.system.identities.user(self._question.context.identity.user)
-
-    @cached_property
-    def _groups(self) -> tuple[Principal, ...]:
-        if self._settings.groups != "trino":
-            return ()
-        system = self._realm.system
-        return tuple(
-            system.spelled(Principal(GROUP, name))
-            for name in self._question.context.identity.groups
-        )
+        return frozenset(self._access.listed(self.act) if self.act else ())
 
     def _is_asker(self, user: str) -> bool:
         return user == self._question.context.identity.user
-
-    def _entity(self, act: Act, names: Mapping[str, str]) -> Entity | None:
-        """The entity that decides: of the types of the act's rules the one that is stored."""
-        operation = self._realm.matrix.snapshot.model.operations[self._operation(act)]
-        return self._named_entity(names, operation.rules)
-
-    def _entities(self, types: Mapping[str, object], names: Mapping[str, str]) -> Iterator[Entity]:
-        for type in types:
-            entity = self._named(type, names)
-            if entity is not None:
-                yield entity
-
-    def _named(self, type: str, names: Mapping[str, str]) -> Entity | None:
-        """The entity of a type that the names give; None where they cannot name one."""
-        template = self._mapping.names.get(type)
-        if template is None:
-            return None
-        values = self._template_values(names)
-        try:
-            text = template.format_map(values)
-            entity = self._realm.system.spelling.parse(type, text)
-        except (KeyError, WardenError):
-            return None
-        return entity if self._is_exact(type, values, entity) else None
-
-    def _template_values(self, names: Mapping[str, str]) -> dict[str, str]:
-        """The names of a request, with the catalog as the realm calls it, and the metalake."""
-        values = {**names, "metalake": self._settings.metalake}
-        if "catalog" in names:
-            values["catalog"] = self._settings.catalogs.get(names["catalog"], names["catalog"])
-        return values
-
-    def _filled(self, template: str, catalog: str, schema: str) -> str:
-        return template.format_map(self._template_values({"catalog": catalog, "schema": schema}))
-
-    def _is_exact(self, type: str, values: Mapping[str, str], entity: Entity) -> bool:
-        """Whether each name is one part of the entity's: no name may reach into another."""
-        own = self._realm.system.spelling.parts(entity)
-        template = self._mapping.names[type]
-        expected = tuple(values[name] for name in _ORDER if f"{{{name}}}" in template)
-        return tuple(own) == expected

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from lakewarden.http.opa.body import decoded
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import check_text
 
@@ -131,13 +132,7 @@ _DECODER: Final = msgspec.json.Decoder(_Body)
 
 def read(body: bytes) -> Question:
     """The question of a body; raises `BadInput` that names the member."""
-    try:
-        question = _DECODER.decode(body).input
-    except msgspec.ValidationError as error:
-        reason, _, where = str(error).partition(" - at `$")
-        raise BadInput(reason[:1].lower() + reason[1:], where=where.strip("`.") or "body") from None
-    except (msgspec.DecodeError, RecursionError):
-        raise BadInput("expected a JSON object", where="body") from None
+    question = decoded(_DECODER, body).input
     check_text(question.context.identity.user, "the user name")
     resources = question.action.filter_resources or ()
     if len(resources) > MOST_RESOURCES:

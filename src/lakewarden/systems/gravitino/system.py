@@ -23,7 +23,7 @@ SYSTEM: Final = SystemDefinition(
         "ranger-file": "ingest.ranger_file:SOURCE",
         "sql": "ingest.sql:SOURCE",
     },
-    engines={"trino": "engines/trino.toml"},
+    engines={"polaris": "engines/polaris.toml", "trino": "engines/trino.toml"},
     single_headers=("x-gravitino-active-roles",),
     precedence=1,
 )

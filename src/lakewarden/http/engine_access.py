@@ -1,0 +1,181 @@
+"""What one user may do in a realm, asked by the acts of an engine on the names that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.config.engines import EngineRealm
+from lakewarden.engines.engine import Act
+from lakewarden.engines.mapping import EngineMapping, placeholders
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.model import NONE
+from lakewarden.kernel.obligations import is_limited
+from lakewarden.kernel.principal import GROUP, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.tree import Index
+from lakewarden.service.state import RealmState
+
+Names = Mapping[str, str]
+"""The names of a request by what they name: `catalog`, `schema`, `table` and so on."""
+
+_ORDER: Final = ("metalake", "catalog", "schema", "table", "column", "function")
+"""The parts of a name, from the outermost."""
+
+
+class EngineAccess:
+    """The answers of a realm about one user at one moment.
+
+    `groups` are the names of groups that count beside those stored.
+    """
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        settings: EngineRealm,
+        user: str,
+        groups: Sequence[str],
+        now: float,
+    ) -> None:
+        self.realm = realm
+        self.mapping = mapping
+        self._settings = settings
+        self._user = user
+        self._group_names = groups
+        self._now = now
+        self._listed: dict[str, BitMap] = {}
+
+    def decides(self, act: Act, names: Names) -> bool:
+        """Whether the act is allowed on what the names name most exactly.
+
+        Of an act with rules for several types, the one with the most names decides; one that
+        cannot be named denies, whatever contains it. An act that hands out files is denied to whom
+        a row filter or a column mask binds, because files have all rows and values.
+        """
+        entity = self.target(act, names)
+        if entity is None or not self.decides_on(act, entity):
+            return False
+        return not (act.files and self.is_limited(entity))
+
+    def target(self, act: Act, names: Names) -> Entity | None:
+        """The entity that decides about the act; None where the names cannot name one."""
+        types = self.types(act)
+        if NONE in types:
+            return NO_RESOURCE
+        return self.stored(self._most_exact(types, names), names)
+
+    def decides_on(self, act: Act, entity: Entity) -> bool:
+        """Whether the act is allowed on the entity."""
+        return self.realm.matrix.decide(self.request(self._operation(act), entity)).allow
+
+    def is_limited(self, entity: Entity) -> bool:
+        """Whether a row filter or a column mask binds the user on the entity or inside it."""
+        return is_limited(self.realm.matrix, self.request("", entity))
+
+    def types(self, act: Act) -> Iterable[str]:
+        """The types of the model on which the act has a rule."""
+        return self.realm.matrix.snapshot.model.operations[self._operation(act)].rules
+
+    def listed(self, act: Act) -> BitMap:
+        """The ids of the entities on which the act is allowed; remembered."""
+        found = self._listed.get(act.name)
+        if found is None:
+            found = listing(self.realm.matrix, self.request(self._operation(act)))
+            self._listed[act.name] = found
+        return found
+
+    def lists(self, act: Act, entity: Entity) -> bool:
+        """Whether the act is allowed on the entity, which has to be stored."""
+        id = self.realm.matrix.snapshot.coded.tree.find(entity)
+        return id is not None and id in self.listed(act)
+
+    def stored(self, types: Iterable[str], names: Names) -> Entity | None:
+        """The entity that the names give: of those of the types the stored one, else the first."""
+        entities = list(self._entities(types, names))
+        tree = self.realm.matrix.snapshot.coded.tree
+        found = (entity for entity in entities if tree.find(entity) is not None)
+        return next(found, entities[0] if entities else None)
+
+    def entity(self, type: str, names: Names) -> Entity | None:
+        """The entity of a type that the names give; None where they cannot name one."""
+        template = self.mapping.names.get(type)
+        if template is None:
+            return None
+        values = self._values(names)
+        try:
+            entity = self.realm.system.spelling.parse(type, template.format_map(values))
+        except (KeyError, WardenError):
+            return None
+        return entity if self._is_exact(template, values, entity) else None
+
+    def indexes(self, act: Act, catalog: str, schema: str) -> Sequence[tuple[Index, str]]:
+        """What stored tables of a schema are called: by type an index of names, and their start.
+
+        Stored names have a fixed number of parts, so behind the start of a schema there is one
+        part, whatever the request says.
+        """
+        names = {"catalog": catalog, "schema": schema}
+        if self.entity("schema", names) is None:
+            return ()
+        named = self.realm.matrix.snapshot.coded.tree.named
+        values = self._values(names)
+        templates = {type: self.mapping.names.get(type, "") for type in self.types(act)}
+        return [
+            (named[type], template.removesuffix("{table}").format_map(values))
+            for type, template in templates.items()
+            if type in named and template.endswith("{table}")
+        ]
+
+    def request(self, operation: str, entity: Entity = NO_RESOURCE) -> Request:
+        """The user's request for an operation of the model."""
+        return Request(self._principal, operation, entity, self._now, groups=self._groups)
+
+    def _operation(self, act: Act) -> str:
+        return self.mapping.operation(act.name)
+
+    def _most_exact(self, types: Iterable[str], names: Names) -> list[str]:
+        """Of the types that have enough names, those that take the most of them."""
+        given = {*names, "metalake"}
+        taken = {
+            type: placeholders(self.mapping.names[type])
+            for type in types
+            if type in self.mapping.names
+        }
+        enough = {type: parts for type, parts in taken.items() if parts <= given}
+        most = max((len(parts) for parts in enough.values()), default=0)
+        return [type for type, parts in enough.items() if len(parts) == most]
+
+    def _entities(self, types: Iterable[str], names: Names) -> Iterator[Entity]:
+        for type in types:
+            entity = self.entity(type, names)
+            if entity is not None:
+                yield entity
+
+    def _values(self, names: Names) -> dict[str, str]:
+        """The names of a request, with the catalog as the realm calls it, and the metalake."""
+        values = {**names, "metalake": self._settings.metalake}
+        if "catalog" in names:
+            values["catalog"] = self._settings.catalogs.get(names["catalog"], names["catalog"])
+        return values
+
+    def _is_exact(self, template: str, values: Names, entity: Entity) -> bool:
+        """Whether each name is one part of the entity's: no name may reach into another."""
+        own = self.realm.system.spelling.parts(entity)
+        expected = tuple(values[name] for name in _ORDER if f"{{{name}}}" in template)
+        return tuple(own) == expected
+
+    @cached_property
+    def _principal(self) -> Principal:
+        """Who asks, as the realm spells users."""
+        return self.realm.system.identities.user(self._user)
+
+    @cached_property
+    def _groups(self) -> tuple[Principal, ...]:
+        system = self.realm.system
+        return tuple(system.spelled(Principal(GROUP, name)) for name in self._group_names)

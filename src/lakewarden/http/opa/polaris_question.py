@@ -1,0 +1,116 @@
+"""A request of Polaris as it is read: who asks, for which operation, on which securables.
+
+Members that are not known are ignored, as newer releases send more; what is read has to be there
+and to have its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from lakewarden.http.opa.body import decoded
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import check_text
+
+ROOT: Final = "ROOT"
+PRINCIPAL: Final = "PRINCIPAL"
+NAMESPACE: Final = "NAMESPACE"
+
+MOST_SECURABLES: Final = 10_000
+"""How many securables one question may have."""
+
+_CONTAINERS: Final = {
+    ROOT: (),
+    PRINCIPAL: (),
+    "PRINCIPAL_ROLE": (),
+    "CATALOG": (),
+    "CATALOG_ROLE": ("CATALOG",),
+    NAMESPACE: ("CATALOG",),
+    "TABLE_LIKE": ("CATALOG", NAMESPACE),
+    "POLICY": ("CATALOG", NAMESPACE),
+    "SEMANTIC_MODEL": ("CATALOG", NAMESPACE),
+}
+"""The types above a securable of each type, outermost first."""
+
+_PARTS: Final = {"CATALOG": "catalog", NAMESPACE: "schema", "TABLE_LIKE": "table"}
+"""What the names of securables are called in templates of names."""
+
+
+class Parent(Struct, gc=False):
+    """What a securable lies in."""
+
+    type: str
+    name: str
+
+
+class Securable(Struct, gc=False):
+    """What an operation is about; `parents` are the outermost first."""
+
+    type: str
+    name: str
+    parents: list[Parent] = []
+
+
+class Actor(Struct, gc=False):
+    """Who asks, and the principal roles that Polaris knows of."""
+
+    principal: str
+    roles: list[str] = []
+
+
+class Resource(Struct, gc=False):
+    """`targets` is what the operation is about, `secondaries` what the request names beside it."""
+
+    targets: list[Securable]
+    secondaries: list[Securable]
+
+
+class Question(Struct, gc=False):
+    """One question."""
+
+    actor: Actor
+    action: str
+    resource: Resource
+
+
+class _Body(Struct, gc=False):
+    input: Question
+
+
+_DECODER: Final = msgspec.json.Decoder(_Body)
+
+
+def read(body: bytes) -> Question:
+    """The question of a body; raises `BadInput` that names the member."""
+    question = decoded(_DECODER, body).input
+    check_text(question.actor.principal, "the name of the principal")
+    for member in ("targets", "secondaries"):
+        count = len(getattr(question.resource, member))
+        if count > MOST_SECURABLES:
+            message = f"{count:,} securables, at most {MOST_SECURABLES:,} are allowed"
+            raise BadInput(message, where=f"input.resource.{member}")
+    return question
+
+
+def names(securable: Securable) -> Mapping[str, str] | None:
+    """The names that a securable gives: `catalog`, `schema`, `table`.
+
+    None where they do not make one place: a type that is not known, parents that do not fit it, or
+    a namespace inside another, which no realm has a name for.
+    """
+    containers = _CONTAINERS.get(securable.type)
+    # Polaris has the root as a parent of all in some requests, and leaves it out of others.
+    parents = securable.parents[1:] if _begins_at_root(securable) else securable.parents
+    if containers is None or tuple(parent.type for parent in parents) != containers:
+        return None
+    path = [(parent.type, parent.name) for parent in parents]
+    path.append((securable.type, securable.name))
+    return {_PARTS[type]: name for type, name in path if type in _PARTS}
+
+
+def _begins_at_root(securable: Securable) -> bool:
+    return bool(securable.parents) and securable.parents[0].type == ROOT

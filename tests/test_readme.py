@@ -142,6 +142,10 @@ def test_every_example_runs(
         monkeypatch.setenv("LAKEWARDEN_PORT", "0")
         _serves(rest)
         return
+    if rest[0] == "iceberg-guard":
+        Path(rest[rest.index("--config") + 1]).write_text(GUARD, "utf-8")
+        _serves([*rest, "--port", "0"])
+        return
     monkeypatch.setattr("sys.stdin", io.StringIO("a password from a pipe\n"))
     code = main(rest)
     assert code in (0, 1), capsys.readouterr().err
@@ -247,6 +251,9 @@ def _serves(rest: list[str]) -> None:
             running.wait(30)
     assert running.returncode == 0
 
+
+GUARD: Final = '[iceberg.gravitino]\nuri = "http://127.0.0.1:9"\nprefixes = { shop = "" }\n'
+"""A configuration of a guard, which starts whether its catalog is there or not."""
 
 ELSEWHERE: Final = ("host/", "https://lakewarden.example")
 """The machines in examples that nobody can run here."""

@@ -151,6 +151,7 @@ def server(
     ready: bool = True,
     database: str | None = None,
     port: int = 0,
+    verb: str = "serve",
 ) -> Iterator[Served]:
     """A server over a fresh SQLite file in the folder, unless another database is given.
 
@@ -160,7 +161,7 @@ def server(
     log = folder / "log"
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LAKEWARDEN_")}
     store = database or f"sqlite:///{folder}/store.db"
-    command = [sys.executable, "-m", "lakewarden.cli", "serve", "--database", store]
+    command = [sys.executable, "-m", "lakewarden.cli", verb, "--database", store]
     with log.open("w") as errors:
         process = subprocess.Popen(
             [*command, "--port", str(port), *arguments],

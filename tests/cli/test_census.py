@@ -46,6 +46,7 @@ GUARDED = {
 LOCAL = {
     "demo": "makes a store of its own",
     "serve": "is the server",
+    "iceberg-guard": "is a server, whose realms decide",
     "init": "whoever may open the database owns everything in it",
     "user password": "whoever may open the database owns everything in it",
     "backup": "whoever may open the database owns everything in it",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from lakewarden.app import log
@@ -14,6 +14,9 @@ from lakewarden.http.exchange import Dialect
 from lakewarden.http.opa.dialect import Opa
 from lakewarden.registry import SystemDefinition, registry
 from lakewarden.ui.pages import Pages
+
+Dialects = Callable[[Settings], tuple[Dialect, ...]]
+"""What makes the dialects that a server has."""
 
 _PARAMETER: Final = re.compile(r"\{[^}]*\}")
 
@@ -43,6 +46,14 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
     for name, why in systems_registry.problems.items():
         log.get().error("system not loaded", system=name, why=why)
     return tuple(dialects)
+
+
+def iceberg_guard(settings: Settings) -> tuple[Dialect, ...]:
+    """The dialect of a guard in front of Iceberg REST catalogs, which has no other."""
+    # Here, because no other server needs the client of its catalogs.
+    from lakewarden.http.iceberg.dialect import Iceberg
+
+    return (Iceberg(settings.iceberg),)
 
 
 def _clash(system: SystemDefinition, dialect: Dialect, others: Iterable[Dialect]) -> str:

@@ -26,6 +26,7 @@ import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from lakewarden.app import log
+from lakewarden.app.dialects import Dialects, all_dialects
 from lakewarden.app.open_files import raise_limit
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
@@ -63,10 +64,16 @@ def _set_reusable(sock: socket.socket, value: bool) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, value)
 
 
-def run(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> None:
+def run(
+    settings: Settings,
+    sock: socket.socket,
+    ready: Callable[[], None],
+    dialects: Dialects = all_dialects,
+) -> None:
     """Serves on the bound socket until a signal; pending requests are finished.
 
     `ready` is called once, when all workers have loaded their state and listen; in a thread.
+    `dialects` makes what is served, in each worker.
     """
     raise_limit(settings.limits.connections)
     counts = Path(tempfile.mkdtemp(prefix="lakewarden-metrics-"))
@@ -76,7 +83,7 @@ def run(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> N
     waiting = Thread(target=_when_ready, args=(settings, sock, workers, done, ready), daemon=True)
     waiting.start()
     try:
-        _run(_config(settings, workers), sock)
+        _run(_config(settings, workers, dialects), sock)
     finally:
         done.set()
         waiting.join()
@@ -110,10 +117,10 @@ def _run(config: uvicorn.Config, sock: socket.socket) -> None:
         uvicorn.Server(config).run(sockets=[sock])
 
 
-def _config(settings: Settings, workers: Path) -> uvicorn.Config:
+def _config(settings: Settings, workers: Path, dialects: Dialects = all_dialects) -> uvicorn.Config:
     from lakewarden.app.protocol import GuardedProtocol
 
-    application: Callable[[], object] = partial(make, settings, os.getpid(), workers)
+    application: Callable[[], object] = partial(make, settings, os.getpid(), workers, dialects)
     return uvicorn.Config(
         app=application,
         factory=True,
@@ -148,7 +155,9 @@ def _has_uvloop() -> bool:
     return False
 
 
-def make(settings: Settings, starter: int, workers: Path) -> object:
+def make(
+    settings: Settings, starter: int, workers: Path, dialects: Dialects = all_dialects
+) -> object:
     """The application of one worker, in its process. `starter` started the server.
 
     The worker cannot ask who that was: it may be dead before the worker has come so far. In the
@@ -161,4 +170,5 @@ def make(settings: Settings, starter: int, workers: Path) -> object:
     for warning in settings.weakened:
         log.get().warning("security is weakened", what=warning)
     parent = starter if settings.workers > 1 else None
-    return Application(settings, parent=parent, readiness=Readiness(workers))
+    readiness = Readiness(workers)
+    return Application(settings, dialects(settings), parent=parent, readiness=readiness)

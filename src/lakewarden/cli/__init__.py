@@ -30,6 +30,7 @@ VERBS: Final = {
     "operations": "lakewarden.cli.operations:operations",
     "demo": "lakewarden.cli.demo:demo",
     "serve": "lakewarden.cli.serve:serve",
+    "iceberg-guard": "lakewarden.cli.iceberg_guard:iceberg_guard",
     "load": "lakewarden.cli.load:load",
     "import": "lakewarden.cli.importing:import_",
     "export": "lakewarden.cli.export:export",

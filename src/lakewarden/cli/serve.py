@@ -17,32 +17,38 @@ UNSAID: Final = "\0"
 """A text that was not given. Not None: the parser would read the word `none` as that."""
 
 
+Host = Annotated[str, Parameter(help=f"Address to listen on ({defaults.HOST}).")]
+Workers = Annotated[int | None, Parameter(help=f"Number of processes ({defaults.WORKERS}).")]
+PublicUrl = Annotated[str, Parameter(help="URL that clients use, if it differs.")]
+Certificate = Annotated[
+    Path | None, Parameter(help="PEM file with the server's certificate; enables HTTPS.")
+]
+CertificateKey = Annotated[
+    Path | None, Parameter(help="PEM file with its key, if it is in another file.")
+]
+ClientAuthorities = Annotated[
+    Path | None,
+    Parameter(
+        help="PEM file with the certificate authorities for client certificates; the setting"
+        " `tls_principals` maps them to users."
+    ),
+]
+
+
 @Parameter("*", show_default=False)
 @dataclass(frozen=True)
 class Listening:
     """Where the server listens, and with how many processes."""
 
-    host: Annotated[str, Parameter(help=f"Address to listen on ({defaults.HOST}).")] = UNSAID
+    host: Host = UNSAID
     port: Annotated[
         int | None, Parameter(help=f"Port ({defaults.PORT}); 0 selects a free one.")
     ] = None
-    workers: Annotated[int | None, Parameter(help=f"Number of processes ({defaults.WORKERS}).")] = (
-        None
-    )
-    public_url: Annotated[str, Parameter(help="URL that clients use, if it differs.")] = UNSAID
-    tls_cert: Annotated[
-        Path | None, Parameter(help="PEM file with the server's certificate; enables HTTPS.")
-    ] = None
-    tls_key: Annotated[
-        Path | None, Parameter(help="PEM file with its key, if it is in another file.")
-    ] = None
-    tls_client_ca: Annotated[
-        Path | None,
-        Parameter(
-            help="PEM file with the certificate authorities for client certificates; the setting"
-            " `tls_principals` maps them to users."
-        ),
-    ] = None
+    workers: Workers = None
+    public_url: PublicUrl = UNSAID
+    tls_cert: Certificate = None
+    tls_key: CertificateKey = None
+    tls_client_ca: ClientAuthorities = None
     no_ui: Annotated[bool, Parameter(help="Do not serve the web pages.", negative="")] = False
 
 
@@ -145,10 +151,11 @@ def serve(
     where = address_of(settings)
     for remark in (*settings.weakened, *remarks, f"starting on {where}"):
         note(remark)
-    server.run(settings, sock, partial(_listens, where))
+    server.run(settings, sock, partial(listens, where))
     return YES
 
 
-def _listens(where: str) -> None:
+def listens(where: str) -> None:
+    """Says on the standard output that the server is there."""
     show(f"lakewarden listens on {where}")
     sys.stdout.flush()

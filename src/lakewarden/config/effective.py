@@ -71,6 +71,8 @@ def _masked(value: object) -> object:
             return masked_address(value)
         case Path():
             return str(value)
+        case BaseModel():
+            return {name: _masked(getattr(value, name)) for name in type(value).model_fields}
         case Mapping():
             return {str(key): _masked(item) for key, item in value.items()}
         case tuple() | list():

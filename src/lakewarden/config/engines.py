@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -40,4 +41,41 @@ class PolarisRealm(EngineRealm):
         default="directory",
         description="`directory`: the groups stored here count; `polaris`: also, as groups, the"
         " principal roles it sends.",
+    )
+
+
+class IcebergRealm(EngineRealm):
+    """The Iceberg REST catalog that the guard stands in front of: `[iceberg.REALM]`.
+
+    `prefixes` has each catalog by the name that clients use as `warehouse`, with the prefix that
+    the catalog server uses for it, `""` for none. `token_file` and `reader_token_file` are read
+    anew when they change.
+    """
+
+    uri: str = Field(default="", description="The address of the catalog, up to `/v1`.")
+    prefixes: dict[str, str] = Field(
+        default={}, description="The catalog's prefix for each warehouse that clients name."
+    )
+    token_file: Path | None = Field(
+        default=None, description="File with the bearer token that the guard sends to the catalog."
+    )
+    reader_token_file: Path | None = Field(
+        default=None,
+        description="File with the token of an account that may only read: its credentials for"
+        " files go to users who may read and not write. Without it they get none.",
+    )
+    locations: Literal["owners", "catalog"] = Field(
+        default="owners",
+        description="Who decides where files lie: `owners` of the catalog in the realm, or the"
+        " guarded `catalog`, which has to refuse what overlaps.",
+    )
+    lower_case: bool = Field(
+        default=False,
+        description="Whether the catalog folds names to lower case; others are then refused.",
+    )
+    timeout_seconds: float = Field(
+        default=8.0, gt=0.0, le=300.0, description="How long the catalog may take to answer."
+    )
+    response_bytes: int = Field(
+        default=64 * 1024 * 1024, ge=1_024, description="Largest answer of the catalog."
     )

@@ -13,7 +13,7 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 
-NAMES: Final = ("polaris", "trino")
+NAMES: Final = ("iceberg", "polaris", "trino")
 """The engines there are."""
 
 _SUFFIX: Final = ".toml"
@@ -26,9 +26,13 @@ class Act:
     `resources` are what it may be about, in the engine's own words, and `second` what a request
     names beside that. `enters` is the act that has to be allowed there: where a thing that moves
     comes to lie, or to what it is attached; without it, the act itself. One that is `own` is
-    allowed to everybody on themselves. `files`: it hands out the files of a table, with all rows
-    and values. `declared`: it may be done to what the engine declares. `recorded`: it was seen in
-    requests of a real engine.
+    allowed to everybody on themselves. `whole`: it takes all rows and values of a table, as handing
+    out its files does, or changing what its columns are called. `declared`: it may be done to what
+    the engine declares. `recorded`: it was seen in requests of a real engine.
+
+    Of a protocol that is guarded, `endpoint` is the method and path of its requests, `lists` the
+    act that is asked about each entry of the list that it answers, `makes` what it creates, and
+    `does` what it does to what is there: `drop` or `rename`.
     """
 
     name: str
@@ -36,10 +40,14 @@ class Act:
     resources: tuple[str, ...]
     second: tuple[str, ...] = ()
     own: bool = False
-    files: bool = False
+    whole: bool = False
     declared: bool = False
     recorded: bool = True
     enters: str = ""
+    endpoint: str = ""
+    lists: str = ""
+    makes: str = ""
+    does: str = ""
 
     @property
     def resource(self) -> str:
@@ -54,6 +62,7 @@ class Engine:
     These are schemas (`schemas`) of every catalog, readable for whoever may use the catalog, and
     tables of certain catalogs (`catalogs`: wildcards of `schema.table`), readable for everybody.
     `recorded`: its acts were seen in requests of a real engine, but for those that say otherwise.
+    `config` are wildcards of keys of a guarded protocol, by what they are.
     """
 
     name: str
@@ -64,6 +73,15 @@ class Engine:
     acts: Mapping[str, Act]
     schemas: frozenset[str]
     catalogs: Mapping[str, tuple[str, ...]]
+    config: Mapping[str, tuple[str, ...]]
+
+    def matches(self, kind: str, key: str) -> bool:
+        """Whether the key is one of that kind.
+
+        >>> load("iceberg").matches("credentials", "s3.session-token")
+        True
+        """
+        return any(fnmatchcase(key, pattern) for pattern in self.config.get(kind, ()))
 
     def declares(self, catalog: str, schema: str = "", table: str = "") -> bool:
         """Whether the catalog, the schema in it or the table is one that everybody may read.
@@ -99,6 +117,7 @@ def read(text: str, where: str) -> Engine:
     head = Section(file.take("engine"), file.at("engine"))
     declared = Section(file.take("declared") or {}, file.at("declared"))
     catalogs = Section(declared.take("catalogs") or {}, declared.at("catalogs"))
+    config = Section(file.take("config") or {}, file.at("config"))
     resources = frozenset(head.texts("resources"))
     recorded = head.flag("recorded", default=True)
     engine = Engine(
@@ -113,13 +132,15 @@ def read(text: str, where: str) -> Engine:
         },
         schemas=frozenset(declared.texts("schemas")),
         catalogs={name: catalogs.texts(name) for name in catalogs.names()},
+        config={name: config.texts(name) for name in config.names()},
     )
     for section in (head, declared, file):
         section.close()
     for act in engine.acts.values():
-        if act.enters and act.enters not in engine.acts:
-            at = f'{where}.acts."{act.name}".enters'
-            raise BadInput(f"unknown operation `{act.enters}`", where=at)
+        for key, other in (("enters", act.enters), ("lists", act.lists)):
+            if other and other not in engine.acts:
+                at = f'{where}.acts."{act.name}".{key}'
+                raise BadInput(f"unknown operation `{other}`", where=at)
     return engine
 
 
@@ -130,10 +151,14 @@ def _act(name: str, section: Section, resources: Collection[str], recorded: bool
         resources=section.choices("resource", resources),
         second=section.choices("second", resources, required=False),
         own=section.flag("own"),
-        files=section.flag("files"),
+        whole=section.flag("whole"),
         declared=section.flag("declared"),
         recorded=section.flag("recorded", default=recorded),
         enters=section.text("enters", ""),
+        endpoint=section.text("endpoint", ""),
+        lists=section.text("lists", ""),
+        makes=section.text("makes", ""),
+        does=section.text("does", ""),
     )
     section.close()
     return act

@@ -23,7 +23,7 @@ from lakewarden.registry import registry
 OFF: Final = "off"
 ON: Final = "on"
 
-PARTS: Final = frozenset({"metalake", "catalog", "schema", "table", "column", "function"})
+PARTS: Final = frozenset({"metalake", "catalog", "schema", "table", "view", "column", "function"})
 """What a template of a name may have in braces."""
 
 _UNCONDITIONAL: Final = {"never": "nobody", "anyone": "anyone"}

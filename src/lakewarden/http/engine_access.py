@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pyroaring import BitMap
@@ -24,44 +23,45 @@ from lakewarden.service.state import RealmState
 Names = Mapping[str, str]
 """The names of a request by what they name: `catalog`, `schema`, `table` and so on."""
 
-_ORDER: Final = ("metalake", "catalog", "schema", "table", "column", "function")
+_ORDER: Final = ("metalake", "catalog", "schema", "table", "view", "column", "function")
 """The parts of a name, from the outermost."""
 
 
-class EngineAccess:
-    """The answers of a realm about one user at one moment.
+Asking = Callable[[str, Entity], Request]
+"""The request of one user, for an operation of the model on an entity."""
 
-    `groups` are the names of groups that count beside those stored.
-    """
+
+def vouched(realm: RealmState, user: str, groups: Sequence[str], now: float) -> Asking:
+    """Requests of a user whom an engine names, with groups that count beside those stored."""
+    system = realm.system
+    principal = system.identities.user(user)
+    sent = tuple(system.spelled(Principal(GROUP, name)) for name in groups)
+    return lambda operation, entity: Request(principal, operation, entity, now, groups=sent)
+
+
+class EngineAccess:
+    """The answers of a realm about one user at one moment."""
 
     def __init__(
-        self,
-        realm: RealmState,
-        mapping: EngineMapping,
-        settings: EngineRealm,
-        user: str,
-        groups: Sequence[str],
-        now: float,
+        self, realm: RealmState, mapping: EngineMapping, settings: EngineRealm, asking: Asking
     ) -> None:
         self.realm = realm
         self.mapping = mapping
         self._settings = settings
-        self._user = user
-        self._group_names = groups
-        self._now = now
+        self._asking = asking
         self._listed: dict[str, BitMap] = {}
 
     def decides(self, act: Act, names: Names) -> bool:
         """Whether the act is allowed on what the names name most exactly.
 
         Of an act with rules for several types, the one with the most names decides; one that
-        cannot be named denies, whatever contains it. An act that hands out files is denied to whom
-        a row filter or a column mask binds, because files have all rows and values.
+        cannot be named denies, whatever contains it. An act that takes the whole table is denied
+        to whom a row filter or a column mask binds.
         """
         entity = self.target(act, names)
         if entity is None or not self.decides_on(act, entity):
             return False
-        return not (act.files and self.is_limited(entity))
+        return not (act.whole and self.is_limited(entity))
 
     def target(self, act: Act, names: Names) -> Entity | None:
         """The entity that decides about the act; None where the names cannot name one."""
@@ -69,6 +69,14 @@ class EngineAccess:
         if NONE in types:
             return NO_RESOURCE
         return self.stored(self._most_exact(types, names), names)
+
+    def listed_or_allowed(self, act: Act, names: Names) -> bool:
+        """Whether the act is allowed, by one list for all that is stored."""
+        entity = self.target(act, names)
+        if entity is None:
+            return False
+        is_stored = self.realm.matrix.snapshot.coded.tree.find(entity) is not None
+        return self.lists(act, entity) if is_stored else self.decides_on(act, entity)
 
     def decides_on(self, act: Act, entity: Entity) -> bool:
         """Whether the act is allowed on the entity."""
@@ -134,7 +142,7 @@ class EngineAccess:
 
     def request(self, operation: str, entity: Entity = NO_RESOURCE) -> Request:
         """The user's request for an operation of the model."""
-        return Request(self._principal, operation, entity, self._now, groups=self._groups)
+        return self._asking(operation, entity)
 
     def _operation(self, act: Act) -> str:
         return self.mapping.operation(act.name)
@@ -169,13 +177,3 @@ class EngineAccess:
         own = self.realm.system.spelling.parts(entity)
         expected = tuple(values[name] for name in _ORDER if f"{{{name}}}" in template)
         return tuple(own) == expected
-
-    @cached_property
-    def _principal(self) -> Principal:
-        """Who asks, as the realm spells users."""
-        return self.realm.system.identities.user(self._user)
-
-    @cached_property
-    def _groups(self) -> tuple[Principal, ...]:
-        system = self.realm.system
-        return tuple(system.spelled(Principal(GROUP, name)) for name in self._group_names)

@@ -113,7 +113,7 @@ def _act_remarks(engine: Engine, act: Act, operation: Operation) -> Iterator[str
         yield "always allowed on oneself"
     if act.declared:
         yield "allowed on what every client reads"
-    if act.files:
+    if act.whole:
         yield "denied to whom a row filter or a column mask binds"
     if act.enters:
         yield f"and {_code(act.enters)} where it comes to lie, or on what it is put"

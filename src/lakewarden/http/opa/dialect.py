@@ -15,7 +15,7 @@ from lakewarden.config.engines import PolarisRealm, TrinoRealm
 from lakewarden.engines import engine as engines
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines.mapping import ON, EngineMapping
-from lakewarden.http.engine_access import EngineAccess
+from lakewarden.http.engine_access import EngineAccess, vouched
 from lakewarden.http.exchange import BULK, READS, Exchange, Handler, Refused, Reply, Route
 from lakewarden.http.opa import polaris_question
 from lakewarden.http.opa.evaluator import ENGINE as TRINO
@@ -102,7 +102,8 @@ class Opa:
             raise
         user = question.actor.principal
         roles = question.actor.roles if settings.groups == POLARIS else ()
-        access = EngineAccess(exchange.realm_state, mapping, settings, user, roles, exchange.now)
+        asking = vouched(exchange.realm_state, user, roles, exchange.now)
+        access = EngineAccess(exchange.realm_state, mapping, settings, asking)
         evaluator = PolarisEvaluator(access, question)
         why = evaluator.not_understood()
         if why:

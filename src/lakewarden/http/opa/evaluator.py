@@ -9,7 +9,7 @@ from typing import Final
 from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import EngineMapping
-from lakewarden.http.engine_access import EngineAccess
+from lakewarden.http.engine_access import EngineAccess, vouched
 from lakewarden.http.opa.question import Question, Resource, member, parts
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.model import NONE
@@ -34,7 +34,8 @@ class Evaluator:
     ) -> None:
         identity = question.context.identity
         groups = identity.groups if settings.groups == ENGINE else ()
-        self._access = EngineAccess(realm, mapping, settings, identity.user, groups, now)
+        asking = vouched(realm, identity.user, groups, now)
+        self._access = EngineAccess(realm, mapping, settings, asking)
         self._realm = realm
         self._engine = mapping.engine
         self._question = question

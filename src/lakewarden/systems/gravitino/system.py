@@ -23,7 +23,11 @@ SYSTEM: Final = SystemDefinition(
         "ranger-file": "ingest.ranger_file:SOURCE",
         "sql": "ingest.sql:SOURCE",
     },
-    engines={"polaris": "engines/polaris.toml", "trino": "engines/trino.toml"},
+    engines={
+        "iceberg": "engines/iceberg.toml",
+        "polaris": "engines/polaris.toml",
+        "trino": "engines/trino.toml",
+    },
     single_headers=("x-gravitino-active-roles",),
     precedence=1,
 )

@@ -1,0 +1,99 @@
+"""What of the catalog's answers reaches the client: entries it may see, and no way past the guard.
+
+Credentials for files are passed on only to who may have them. Other members of `config` are those
+that the protocol's file lists as plain; a token, an address or a signer stays behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from lakewarden.engines.engine import Engine
+from lakewarden.http.iceberg import json_body
+from lakewarden.http.iceberg.errors import IcebergError
+from lakewarden.http.iceberg.json_body import Json
+from lakewarden.kernel.errors import BadInput
+
+WITHHELD: Final = "lakewarden.credentials-withheld"
+"""The member of `config` that says why there are no credentials."""
+
+_CREDENTIALS: Final = "storage-credentials"
+_NEXT: Final = "next-page-token"
+
+
+def read(body: bytes) -> Json:
+    """An answer of the catalog; raises `IcebergError` for what is none."""
+    try:
+        return json_body.read_object(body)
+    except BadInput:
+        raise IcebergError(502, "the catalog's answer cannot be read") from None
+
+
+def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
+    """The answer without what the client may not have; `withheld` says why no credentials are.
+
+    With "" they are passed on.
+    """
+    cleaned = {key: value for key, value in answer.items() if key != _CREDENTIALS}
+    kinds = ("plain",) if withheld else ("plain", "credentials")
+    if "config" in answer:
+        cleaned["config"] = {
+            **_kept(engine, answer["config"], kinds),
+            **({WITHHELD: withheld} if withheld else {}),
+        }
+    if _CREDENTIALS in answer and not withheld:
+        cleaned[_CREDENTIALS] = [
+            {"prefix": one.get("prefix"), "config": _kept(engine, one.get("config"), kinds)}
+            for one in answer[_CREDENTIALS] or ()
+            if isinstance(one, dict)
+        ]
+    return cleaned
+
+
+def plain(engine: Engine, config: object) -> Json:
+    """The members of a catalog's configuration that lead nowhere."""
+    return _kept(engine, config, ("plain",))
+
+
+def listed(answer: Json, name: str, is_allowed: Callable[[Any], bool]) -> Json:
+    """A page of a list with the entries that are allowed, and where the next page begins."""
+    entries = answer.get(name)
+    if not isinstance(entries, list):
+        raise IcebergError(502, "the catalog's answer cannot be read")
+    page: Json = {name: [entry for entry in entries if is_allowed(entry)]}
+    return {**page, _NEXT: answer[_NEXT]} if answer.get(_NEXT) is not None else page
+
+
+def columns(answer: Mapping[str, Any]) -> frozenset[str]:
+    """The names of all columns that a table has or had, those within others by their paths."""
+    metadata = answer.get("metadata")
+    schemas = metadata.get("schemas") if isinstance(metadata, dict) else None
+    return frozenset(
+        name for schema in schemas or () if isinstance(schema, dict) for name in _fields(schema, "")
+    )
+
+
+def _fields(type: object, prefix: str) -> list[str]:
+    if not isinstance(type, dict):
+        return []
+    if type.get("type") == "list":
+        return _fields(type.get("element"), prefix)
+    if type.get("type") == "map":
+        return [*_fields(type.get("key"), prefix), *_fields(type.get("value"), prefix)]
+    names: list[str] = []
+    for field in type.get("fields") or ():
+        if isinstance(field, dict) and isinstance(field.get("name"), str):
+            name = prefix + field["name"]
+            names += [name, *_fields(field.get("type"), f"{name}.")]
+    return names
+
+
+def _kept(engine: Engine, config: object, kinds: tuple[str, ...]) -> Json:
+    if not isinstance(config, dict):
+        return {}
+    return {
+        key: value
+        for key, value in config.items()
+        if isinstance(value, str) and any(engine.matches(kind, key) for kind in kinds)
+    }

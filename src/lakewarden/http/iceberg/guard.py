@@ -1,0 +1,279 @@
+"""One request through the guard: asked about, sent on, and its answer cut to what one may see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+from lakewarden.config.engines import IcebergRealm
+from lakewarden.engines.engine import Act, Engine
+from lakewarden.http.engine_access import EngineAccess, Names
+from lakewarden.http.exchange import Exchange, Reply
+from lakewarden.http.iceberg import answers, json_body
+from lakewarden.http.iceberg.backend import Backend, BackendAnswer
+from lakewarden.http.iceberg.bookkeeping import TYPES, keep_books
+from lakewarden.http.iceberg.errors import IcebergError, error_reply, type_of
+from lakewarden.http.iceberg.json_body import Json
+from lakewarden.http.iceberg.questions import Asked, Questions, Requested, questions
+from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.audit import AuditEvent
+
+ENGINE: Final = "iceberg"
+
+PARTS: Final = {"namespace": "schema", "table": "table", "view": "view", "function": "function"}
+"""What parameters of paths are called in templates of names."""
+
+LIMITED: Final = (
+    "a row filter or a column mask binds you on this table, and this takes all its rows and values"
+)
+READS_ONLY: Final = "you may not write this table, and the guard has no credential that only reads"
+
+_DELEGATION: Final = "x-iceberg-access-delegation"
+_ENTRIES: Final = {
+    "listNamespaces": "namespaces",
+    "listTables": "identifiers",
+    "listViews": "identifiers",
+    "listFunctions": "identifiers",
+}
+"""The member of each list's answer that has the entries."""
+
+_HANDS_OUT: Final = frozenset({"loadCredentials", "signRequest"})
+"""Acts that do nothing but hand out access to files."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccess:
+    """With whose credential the catalog is asked about files, or why a user gets none."""
+
+    token_file: Path | None
+    withheld: str = ""
+
+
+class Guard:
+    """One request of one user to the catalog of a realm."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        act: Act,
+        access: EngineAccess,
+        settings: IcebergRealm,
+        backend: Backend,
+    ) -> None:
+        self._exchange = exchange
+        self._act = act
+        self._access = access
+        self._settings = settings
+        self._backend = backend
+
+    def answer(self) -> Reply:
+        """The reply to the client. Raises `IcebergError`, and `BadInput` for a malformed body."""
+        asked = questions(
+            Requested(self._engine, self._act, self._names, self._query, self._body or {})
+        )
+        for one in asked.asked:
+            self._require(one)
+        for kind, names in (*asked.made, *((kind, after) for kind, _, after in asked.moved)):
+            self._check_new_name(kind, names)
+        if self._act.name in _HANDS_OUT and self._file_access.withheld:
+            raise IcebergError(HTTPStatus.FORBIDDEN, self._file_access.withheld)
+        answer = self._send()
+        if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
+            return self._refusal(answer)
+        self._used(asked)
+        return self._reply(answer)
+
+    @property
+    def _engine(self) -> Engine:
+        return self._access.mapping.engine
+
+    @cached_property
+    def _names(self) -> Names:
+        """The names in the path, with the catalog that the warehouse is."""
+        params = self._exchange.params
+        found = {part: params[name] for name, part in PARTS.items() if name in params}
+        return {"catalog": params["prefix"], **found}
+
+    @cached_property
+    def _query(self) -> Mapping[str, str]:
+        """The fields of the query that are passed on."""
+        fields = self._exchange.query
+        for name in fields:
+            if self._engine.matches("query", name) and len(fields[name]) > 1:
+                raise BadInput("more than one value", where=f"query: {name[:100]}")
+        return {
+            name: values[0]
+            for name, values in fields.items()
+            if self._engine.matches("query", name)
+        }
+
+    @cached_property
+    def _body(self) -> Json | None:
+        return json_body.read_object(self._exchange.body) if self._exchange.body else None
+
+    def _require(self, asked: Asked) -> None:
+        """Raises `IcebergError` for an act that is denied, and audits it."""
+        act, names = asked.act, asked.names
+        if act.name == "chooseLocation" and self._settings.locations == "catalog":
+            return
+        if not self._is_folded(names) and self._access.decides(act, names):
+            return
+        entity = self._access.target(act, names) or NO_RESOURCE
+        limited = act.whole and entity != NO_RESOURCE and self._access.is_limited(entity)
+        message = LIMITED if limited else _denial(self._exchange, act, names)
+        self._exchange.denied(
+            AuditEvent(
+                self._exchange.now,
+                self._exchange.actor.recorded,
+                self._access.mapping.operation(act.name),
+                f"{entity.type}:{entity.name}".strip(":"),
+                "deny",
+                message,
+                realm=self._exchange.realm,
+                wire=ENGINE,
+                request_id=self._exchange.actor.request_id,
+            )
+        )
+        if self._exchange.method == "HEAD":
+            raise IcebergError(HTTPStatus.NOT_FOUND, message, "NoSuchTableException")
+        raise IcebergError(HTTPStatus.FORBIDDEN, message)
+
+    def _check_new_name(self, kind: str, names: Names) -> None:
+        """Refuses a name that the realm could not tell from another one."""
+        if self._is_folded(names) or self._access.entity(TYPES[kind], names) is None:
+            raise BadInput(f"no {kind} of the realm can have this name", where="body.name")
+
+    def _is_folded(self, names: Names) -> bool:
+        """Whether the catalog would understand a name as another one."""
+        return self._settings.lower_case and any(
+            name != name.lower() for part, name in names.items() if part != "catalog"
+        )
+
+    @cached_property
+    def _file_access(self) -> FileAccess:
+        """Whose credential for files of the table the user may have."""
+        acts, settings = self._engine.acts, self._settings
+        table = {part: self._names[part] for part in ("catalog", "schema") if part in self._names}
+        name = self._names.get("table") or (self._body or {}).get("name")
+        if not isinstance(name, str) or "schema" not in table:
+            return FileAccess(settings.token_file, READS_ONLY)
+        named = {**table, "table": name}
+        entity = self._access.target(acts["loadTable"], named)
+        if entity is None or self._access.is_limited(entity):
+            return FileAccess(settings.token_file, LIMITED)
+        # Whoever creates a table owns it afterwards, and so may write its files.
+        if self._act.makes == "table" or self._access.decides(acts["writeFiles"], named):
+            return FileAccess(settings.token_file)
+        if settings.reader_token_file is None:
+            return FileAccess(settings.token_file, READS_ONLY)
+        return FileAccess(settings.reader_token_file)
+
+    def _send(self) -> BackendAnswer:
+        exchange, access = self._exchange, self._file_access
+        headers = {
+            name: value
+            for name, value in exchange.headers.items()
+            if self._engine.matches("request_headers", name)
+        }
+        if _DELEGATION in exchange.headers and not access.withheld:
+            headers[_DELEGATION] = exchange.headers[_DELEGATION]
+        body = None if self._body is None else json_body.encoded(self._body)
+        return self._backend.send(
+            exchange.method, self._segments(), self._query, headers, body, access.token_file
+        )
+
+    def _segments(self) -> list[str]:
+        """The path at the catalog, made anew of its parameters."""
+        params = {
+            **self._exchange.params,
+            "prefix": self._settings.prefixes[self._names["catalog"]],
+        }
+        pieces = self._act.endpoint.partition(" /")[2].split("/")
+        filled = [params[one[1:-1]] if one.startswith("{") else one for one in pieces]
+        return [segment for segment in filled if segment]
+
+    def _refusal(self, answer: BackendAnswer) -> Reply:
+        """The catalog's refusal, without what is about the guard alone, such as a stack trace."""
+        status = answer.status
+        if status == HTTPStatus.NOT_MODIFIED:
+            return Reply(status, headers=self._headers(answer))
+        if status < HTTPStatus.BAD_REQUEST or status == HTTPStatus.UNAUTHORIZED:
+            raise IcebergError(HTTPStatus.BAD_GATEWAY, "the catalog does not serve the guard")
+        if self._exchange.method == "HEAD":
+            return Reply(status)
+        try:
+            error = json_body.member(answers.read(answer.body), "error")
+            message = json_body.text(error, "message")
+            type = json_body.text(error, "type")
+        except (BadInput, IcebergError):
+            message, type = "the catalog refused the request", type_of(status)
+        return error_reply(status, message, type)
+
+    def _reply(self, answer: BackendAnswer) -> Reply:
+        headers = self._headers(answer)
+        if not answer.body or self._exchange.method == "HEAD":
+            return Reply(answer.status, headers=headers)
+        found = answers.read(answer.body)
+        entries = _ENTRIES.get(self._act.name)
+        if entries is not None:
+            shown = answers.listed(found, entries, self._is_listed)
+        else:
+            shown = answers.scrubbed(self._engine, found, self._withheld(found))
+        return Reply(answer.status, json_body.encoded(shown), headers=headers)
+
+    def _headers(self, answer: BackendAnswer) -> Mapping[str, str]:
+        return {
+            name: value
+            for name, value in answer.headers.items()
+            if self._engine.matches("answer_headers", name)
+        }
+
+    def _withheld(self, answer: Json) -> str:
+        """Why the answer's credentials are withheld; the columns it names may be masked, too."""
+        access = self._file_access
+        if access.withheld or "table" not in self._names:
+            return access.withheld
+        for column in answers.columns(answer):
+            entity = self._access.entity("column", {**self._names, "column": column})
+            if entity is not None and self._access.is_limited(entity):
+                return LIMITED
+        return ""
+
+    def _is_listed(self, entry: Any) -> bool:
+        """Whether an entry of a list may be seen; one that has no name in the realm may not."""
+        act = self._engine.acts[self._act.lists]
+        try:
+            if isinstance(entry, list):
+                name = json_body.namespace({"namespace": entry})
+                return self._may_see(act, {**self._names, "schema": name})
+            found = {"namespace": entry} if isinstance(entry, dict) else {}
+            inner = json_body.member(found, "namespace")
+            if json_body.namespace(inner) != self._names["schema"]:
+                return False
+            return self._may_see(act, {**self._names, act.resource: json_body.text(inner, "name")})
+        except BadInput:
+            return False
+
+    def _may_see(self, act: Act, names: Names) -> bool:
+        return not self._is_folded(names) and self._access.listed_or_allowed(act, names)
+
+    def _used(self, asked: Questions) -> None:
+        """Counts what was done, and writes down what is there now."""
+        for one in asked.asked:
+            entity = self._access.target(one.act, one.names)
+            if entity is not None:
+                operation = self._access.mapping.operation(one.act.name)
+                self._exchange.used(self._access.request(operation, entity))
+        keep_books(self._exchange, self._access, self._act, asked)
+
+
+def _denial(exchange: Exchange, act: Act, names: Names) -> str:
+    """What the user is told: the act, what it is about, and by which id it is found again."""
+    where = ".".join(name for name in names.values())
+    id = exchange.actor.request_id
+    return f"{exchange.actor.user} may not {act.title} ({act.name} on `{where}`, request {id})"

@@ -512,6 +512,12 @@ def test_ways_to_an_asset_that_do_not_hold_together_are_refused(text: str, expec
         ('"subjects", "parent"', '"type", "name"', 'fields."AREA".origin: expected one origin, o'),
         ('up = ["lake"]', 'up = ["sea"]', 'fields."AREA": unknown type `sea`'),
         ('itself = ["table"]', 'itself = ["sea"]', 'fields."AREA": unknown type `sea`'),
+        ("itself =", "inherited = true\nitself =", 'fields."AREA".origin: expected one relation'),
+        (
+            'origin = "type"',
+            'origin = "type"\ninherited = true',
+            'fields."KIND".origin: expected o',
+        ),
         ("[fields.KIND]", "[fields.Kind]", 'fields."Kind": expected `Kind` in upper case'),
         ('["REGION"]', '["region"]', 'fields."AREA": expected `region` in upper case'),
         ('type = "number"', 'type = "int"', 'attributes."resource.level".type: unknown `int`; exp'),

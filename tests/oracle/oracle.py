@@ -163,7 +163,9 @@ class Oracle:
         """What the field resolves to for `e`: the first origin that has anything, and itself."""
         resolved = (set(self._resolved(origin, field, e)) for origin in field.origin)
         itself = {e.name, *self._up(field, e)} if e.type in field.itself and e.name else set()
-        return itself.union(next(filter(None, resolved), set()))
+        values = itself.union(next(filter(None, resolved), set()))
+        above = next(iter(self.ancestors(e)), None) if field.inherited else None
+        return values if above is None else values | self.values(field, above)
 
     def _resolved(self, origin: str, field: Field, e: Entity) -> Iterable[str]:
         match origin:

@@ -84,6 +84,11 @@ itself = ["table"]
 aliases = ["REGION"]
 source = "the shore"
 
+[fields.MARK]
+origin = "subjects"
+inherited = true
+grants = false
+
 [attributes."action.soft"]
 type = "boolean"
 source = "request"
@@ -222,9 +227,10 @@ sends a list `more` (of any type) |  |  |
 
 ## Fields of criteria
 
-| field | also written | resolves to | and what is above | and itself | source |
-| --- | --- | --- | --- | --- | --- |
-| `AREA` | `REGION` | `subjects`, `parent` | `lake` | `table` | the shore |
+| field | also written | resolves to | and what is above | and itself | inherited | only for | source |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| `AREA` | `REGION` | `subjects`, `parent` | `lake` | `table` |  |  | the shore |
+| `MARK` |  | `subjects` |  |  | yes | filters and masks |  |
 
 ## Attributes
 

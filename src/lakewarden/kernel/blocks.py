@@ -157,7 +157,7 @@ class _Column:
         own = [self._coded.tree.codes.get(type, -1) for type in self._field.itself]
         kinds = self._coded.tree.types
         rows.update(id for id in BitMap.union(*called.values()) if kinds[id] in own)
-        return rows
+        return self._coded.tree.below(rows) if self._field.inherited else rows
 
     def _leading_to(self, called: Mapping[int, BitMap]) -> BitMap:
         """The rows that lead to one of `called`, each given with what resolves to it."""
@@ -309,7 +309,18 @@ class Named:
         return _row(any(hit))
 
     def column(self, field: str) -> _Values:
-        return _Values(self._values(self._coded.model.fields[field]))
+        declared = self._coded.model.fields[field]
+        inherited = self._inherited(declared) if declared.inherited else frozenset[str]()
+        return _Values(self._values(declared) | inherited)
+
+    def _inherited(self, field: Field) -> frozenset[str]:
+        """What the nearest ancestor that is stored resolves to, with what that inherits."""
+        tree = self._coded.tree
+        for ancestor in self.ancestors:
+            id = tree.find(ancestor)
+            if id is not None:
+                return _values_of(self._coded, field, (id, *tree.ancestors(id)))
+        return frozenset()
 
     def _values(self, field: Field) -> frozenset[str]:
         if field.origin == ("type",):
@@ -327,6 +338,13 @@ class Named:
                     break
                 values.add(other.name)
         return frozenset(values)
+
+
+def _values_of(coded: Coded, field: Field, ids: Iterable[int]) -> frozenset[str]:
+    """The names of what a field leads to from any of the entities."""
+    tree, (origin,) = coded.tree, field.origin
+    targets = (target for id in ids for target, _ in coded.relations[origin].of(id))
+    return frozenset(tree.names[target] for target in targets)
 
 
 class _Values:

@@ -153,7 +153,15 @@ class ChangedRows:
         self.stale.matches |= self.stale.lineages
         origins = {origin for one in self.coded.model.fields.values() for origin in one.origin}
         for origin in origins & self.coded.relations.keys():
-            self.stale.matches |= self.coded.relations[origin].sources_of(below)
+            self._match_again(origin, self.coded.relations[origin].sources_of(below))
+
+    def _match_again(self, relation: str, sources: BitMap) -> None:
+        """Marks entities whose relations differ, and what inherits from them."""
+        inherited = any(
+            field.inherited and relation in field.origin
+            for field in self.coded.model.fields.values()
+        )
+        self.stale.matches |= self.coded.tree.below(sources) if inherited else sources
 
     def _refuse_cycle(self, id: int) -> None:
         tree, at = self.coded.tree, int(self.coded.tree.parents[id])
@@ -233,7 +241,7 @@ class ChangedRows:
             for source in edges.sources_of(removed):
                 remaining = [pair for pair in edges.of(source) if pair[0] not in removed]
                 relations[kind] = relations[kind].replaced(source, remaining)
-                self.stale.matches.add(source)
+                self._match_again(kind, BitMap([source]))
         self.coded = replace(self.coded, relations=relations)
 
     def _move(self, entity: Entity, parent: Entity | None) -> None:
@@ -273,7 +281,7 @@ class ChangedRows:
             pairs.add((target, 0))
         relations = {**self.coded.relations, row.kind: edges.replaced(source, pairs)}
         self.coded = replace(self.coded, relations=relations)
-        self.stale.matches.add(source)
+        self._match_again(row.kind, BitMap([source]))
 
     def _change_attribute(self, entity: Entity, attribute: str, values: tuple[str, ...]) -> None:
         id = self._stored(entity)

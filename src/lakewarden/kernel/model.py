@@ -100,13 +100,17 @@ class Field:
     parent, if it is of a type in `up`), or a relation kind; several relation kinds: the
     first that has any target is read. `up`: after the resolved entities come their
     containment ancestors, as long as these are of the types named. `itself`: for resources
-    of these types the resource itself counts, and its ancestors with `up`.
+    of these types the resource itself counts, and its ancestors with `up`. `inherited`: what
+    the resource's containment ancestors resolve to counts, too. Without `grants`, only filters
+    and masks choose by the field.
     """
 
     name: str
     origin: tuple[str, ...]
     up: frozenset[str] = frozenset()
     itself: frozenset[str] = frozenset()
+    inherited: bool = False
+    grants: bool = True
     aliases: tuple[str, ...] = ()
     source: str = ""
 
@@ -275,6 +279,11 @@ class Model:
             if upper == candidate.name or upper in candidate.aliases:
                 return candidate
         raise Unknown("field", name, f"expected one of: {', '.join(sorted(self.fields))}")
+
+    @property
+    def choosing(self) -> bool:
+        """Whether grants choose their resources by criteria."""
+        return any(field.grants for field in self.fields.values())
 
     def supports(self, effect: Effect) -> bool:
         """Whether statements of the effect mean something in this system."""

@@ -247,6 +247,8 @@ def _field(
         origin=section.texts("origin"),
         up=frozenset(section.texts("up")),
         itself=frozenset(section.texts("itself")),
+        inherited=section.flag("inherited"),
+        grants=section.flag("grants", default=True),
         aliases=section.texts("aliases"),
         source=section.text("source", ""),
     )
@@ -257,6 +259,8 @@ def _field(
     if not declared.origin or (len(declared.origin) > 1 and _ORIGINS & {*declared.origin}):
         message = "expected one origin, or a list of relations"
         raise BadInput(message, where=section.at("origin"))
+    if declared.inherited and (len(declared.origin) > 1 or declared.origin[0] not in relations):
+        raise BadInput("expected one relation to inherit", where=section.at("origin"))
     for item in (name, *declared.aliases):
         if item != item.upper():
             raise BadInput(f"expected `{item}` in upper case", where=section.where)
@@ -445,12 +449,16 @@ _LIMITED: Final = frozenset({"filtered", "masked"})
 
 
 def _digest(data: Table, chosen: Mapping[str, str]) -> str:
-    """Identifies what decisions depend on, so not which types have rows or are columns."""
+    """Identifies what decisions depend on, so not what only filters and masks look at."""
     types = cast("Mapping[str, Table]", data.get("types", {}))
     deciding = {
         name: {key: value for key, value in declared.items() if key not in _LIMITED}
         for name, declared in types.items()
     }
-    kept = {**data, "types": deciding} if types else data
+    fields = cast("Mapping[str, Table]", data.get("fields", {}))
+    choosing = {name: field for name, field in fields.items() if field.get("grants", True)}
+    kept = {key: value for key, value in data.items() if key not in {"types", "fields"}}
+    kept |= {"types": deciding} if "types" in data else {}
+    kept |= {"fields": choosing} if choosing else {}
     text = json.dumps([kept, dict(chosen)], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

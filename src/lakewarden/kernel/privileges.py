@@ -26,7 +26,7 @@ def _bearing_on(matrix: Matrix, type: str) -> Iterator[str]:
     model = matrix.snapshot.model
     for privilege in model.privileges.values():
         # Where statements choose by criteria, `on` says what is offered, not what is possible.
-        unbound = bool(model.fields) or ANY in privilege.on or not privilege.on
+        unbound = model.choosing or ANY in privilege.on or not privilege.on
         if unbound or type not in model.types or offered_on(model, privilege, type):
             yield privilege.name
 

@@ -109,7 +109,7 @@ def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool
     effect = Effect(section.choice("effect", {e.value: e for e in Effect}, "allow"))
     if not model.supports(effect):
         raise BadInput(f"{model.title} has no {_MISSING[effect]}", where=section.at("effect"))
-    scope = _scope(section, model, spelling)
+    scope = _scope(section, model, spelling, effect)
     principals, owners = _actors(section, "to")
     if effect in OBLIGING:
         return _obligation(section, model, effect, scope, principals, owners)
@@ -120,7 +120,7 @@ def _statement(section: Section, model: Model, spelling: Spelling, builtin: bool
         scope=scope,
         principals=principals,
         owners=owners,
-        constraint=_criteria(section, "constraint", model),
+        constraint=_criteria(section, "constraint", model, effect),
         valid_from=_moment(section, "valid_from"),
         valid_until=_moment(section, "valid_until"),
         active=section.flag("active", default=True),
@@ -177,9 +177,9 @@ def _privileges(section: Section, model: Model, scope: Scope, builtin: bool) -> 
     return frozenset(names)
 
 
-def _scope(section: Section, model: Model, spelling: Spelling) -> Scope:
+def _scope(section: Section, model: Model, spelling: Spelling, effect: Effect) -> Scope:
     on, matching = _text_or_none(section, "on"), _text_or_none(section, "matching")
-    where = _criteria(section, "where", model)
+    where = _criteria(section, "where", model, effect)
     if sum(selector is not None for selector in (on, matching, where)) > 1:
         raise BadInput("expected one of `on`, `matching` and `where`", where=section.where)
     if on is not None:
@@ -236,17 +236,22 @@ def _actors(section: Section, key: str) -> tuple[frozenset[Principal], Owners | 
     return frozenset(principals), clause
 
 
-def _criteria(section: Section, key: str, model: Model) -> tuple[Criterion, ...] | None:
+def _criteria(
+    section: Section, key: str, model: Model, effect: Effect
+) -> tuple[Criterion, ...] | None:
     present = section.take(key)
     if present is None:
         return None
     inner = Section({key: present}, section.where)
-    return tuple(_criterion(table, model) for table in inner.tables(key))
+    return tuple(_criterion(table, model, effect) for table in inner.tables(key))
 
 
-def _criterion(section: Section, model: Model) -> Criterion:
+def _criterion(section: Section, model: Model, effect: Effect) -> Criterion:
     name = section.text("field")
     field = _declared(section, "field", model.field_of, name)
+    if not field.grants and effect not in OBLIGING:
+        message = f"only filters and masks choose by `{field.name}`"
+        raise BadInput(message, where=section.at("field"))
     condition = Condition(section.choice("condition", {c.value: c for c in Condition}, "EQUALS"))
     values = section.texts("values")
     section.close()

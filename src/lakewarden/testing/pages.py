@@ -396,11 +396,16 @@ def _fields(model: Model) -> _Part:
             _codes(declared.origin),
             _codes(_ordered(declared.up, model)),
             _codes(_ordered(declared.itself, model)),
+            "yes" if declared.inherited else "",
+            "" if declared.grants else "filters and masks",
             _text(declared.source),
         )
         for declared in model.fields.values()
     }
-    columns = ("field", "also written", "resolves to", "and what is above", "and itself", "source")
+    columns = (
+        *("field", "also written", "resolves to", "and what is above", "and itself"),
+        *("inherited", "only for", "source"),
+    )
     return _Part("Fields of criteria", "", columns, rows)
 
 

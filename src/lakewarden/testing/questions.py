@@ -169,7 +169,7 @@ class _QuestionGenerator:
             current = sorted({p for p in reached if p.kind == ROLE})
             roles = draft.people(ROLE) if draft.often(0.15) else current
             request = replace(request, roles=frozenset(draft.some(roles, 2, 0)))
-        if self._model.fields and draft.often(0.12):
+        if self._model.choosing and draft.often(0.12):
             subresources = draft.some([*draft.parents, ANY_SUBRESOURCE], 3, 0)
             request = replace(request, subresources=tuple(subresources))
         return self._with_attributes(request) if self._model.attributes else request

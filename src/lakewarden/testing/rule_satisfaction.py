@@ -133,7 +133,7 @@ class RuleSatisfier:
                 self._join(members_of(above[0].name))
         elif privilege.name not in self._model.self_privileges or self._draft.often(0.9):
             statement = self._granting.open(privilege, entity, self._aim.principal)
-            if self._model.fields and self._draft.often(0.06):
+            if self._model.choosing and self._draft.often(0.06):
                 self._limit(statement)
             else:
                 self._draft.statements.append(statement)

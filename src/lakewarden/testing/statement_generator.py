@@ -89,7 +89,7 @@ class StatementGenerator:
     def _obliging_scope(self, types: Sequence[str]) -> Scope | None:
         draft = self._draft
         if self._model.fields and draft.often(0.3):
-            return Where(self.criteria(2, least=1))
+            return Where(self._criteria(self._model.fields.values(), 2, least=1))
         entity = draft.target(self._rng.choice(types))
         if not entity.name:
             return None
@@ -141,7 +141,7 @@ class StatementGenerator:
             kinds += [lambda: self._on(privilege)] * 8
         if privilege.on and draft.has_wildcards:
             kinds += [lambda: self._matching(privilege)] * 5
-        if self._model.fields:
+        if self._model.choosing:
             kinds += [lambda: Where(self.criteria(2, least=0))] * 12
         return self._rng.choice(kinds)() or Anything()
 
@@ -176,14 +176,18 @@ class StatementGenerator:
     # criteria
 
     def criteria(self, limit: int, *, least: int = 1) -> tuple[Criterion, ...]:
-        """A few conditions on any of the fields."""
-        fields = [
-            f for f in self._model.fields.values() for _ in range(1 + (f.origin != ("type",)))
-        ]
+        """A few conditions on any of the fields by which grants choose."""
+        return self._criteria(self._granting(), limit, least)
+
+    def _criteria(self, of: Iterable[Field], limit: int, least: int) -> tuple[Criterion, ...]:
+        fields = [f for f in of for _ in range(1 + (f.origin != ("type",)))]
         return tuple(self._criterion(f) for f in self._draft.some(fields, limit, least))
 
+    def _granting(self) -> list[Field]:
+        return [field for field in self._model.fields.values() if field.grants]
+
     def _constraint(self) -> tuple[Criterion, ...] | None:
-        return self.criteria(2, least=0) if self._model.fields else None
+        return self.criteria(2, least=0) if self._model.choosing else None
 
     def _criterion(self, of: Field) -> Criterion:
         condition = self._rng.choice((Condition.EQUALS, *Condition))
@@ -226,7 +230,7 @@ class StatementGenerator:
 
     def _true_of(self, entity: Entity) -> tuple[Criterion, ...]:
         """Conditions that the entity meets, with other values beside the right ones."""
-        fields = sorted(self._model.fields.values(), key=lambda f: f.name)
+        fields = sorted(self._granting(), key=lambda f: f.name)
         criteria: list[Criterion] = []
         for of in self._draft.some(fields, len(fields), len(fields)):
             value = self._value_of(of, entity)
@@ -331,7 +335,7 @@ class StatementGenerator:
             kinds += [lambda: On(self._rng.choice(anchors))] * 2
         if anchors and draft.has_wildcards:
             kinds += [lambda: self.blurred(self._rng.choice(anchors))]
-        if self._model.fields:
+        if self._model.choosing:
             kinds += [lambda: Where(self._true_of(entity))] * 3
         return self._rng.choice(kinds)() if kinds else Anything()
 

@@ -275,7 +275,7 @@ class _WorldMaker:
         named = sorted(privileges_in(rule) - {MEMBER})
         if self._model.denies and named and draft.often(0.1):
             satisfier.deny_through_a_role(self._model.privileges[self._rng.choice(named)], target)
-        if self._model.fields and not aim.subresources and draft.often(0.12):
+        if self._model.choosing and not aim.subresources and draft.often(0.12):
             aim.subresources = tuple(draft.some([*draft.parents, ANY_SUBRESOURCE]))
         return aim.request()
 

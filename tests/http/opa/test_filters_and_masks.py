@@ -19,7 +19,8 @@ def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
 
 def put(trino: Trino, kind: str, id: str, **body: Any) -> Any:
     path = f"/api/v1/realms/gravitino/{kind}s/{id}"
-    return trino.served.ask("PUT", path, body, token=ROOT)
+    stated = {key: value for key, value in body.items() if value is not None}
+    return trino.served.ask("PUT", path, stated, token=ROOT)
 
 
 def filters(trino: Trino, user: str, name: str = "sales.orders", catalog: str = "memory") -> Any:
@@ -211,3 +212,33 @@ def test_whoever_is_removed_is_no_longer_an_exception(trino: Trino) -> None:
     assert filters(trino, "zoe") == ['"a" = 1']
     statement = "/api/v1/realms/gravitino/statements/spares-zoe"
     assert served.ask("DELETE", statement, token=ROOT).status < 300
+
+
+def test_a_mask_by_tag_meets_columns_below_what_carries_it(trino: Trino) -> None:
+    served, entity = trino.served, "/api/v1/realms/gravitino/entity"
+    path = "/api/v1/realms/gravitino/statements/personal"
+
+    issued: Any = served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
+    olga = issued["token"]
+
+    def tagged(table: str, **change: list[str]) -> None:
+        tags = f"/r/gravitino/api/metalakes/lk/objects/table/lake.{table}/tags"
+        body = {"tagsToAdd": [], "tagsToRemove": [], **change}
+        answer = served.ask("POST", tags, body, token=olga)
+        assert answer.status == 200, answer.body
+
+    assert served.ask("PUT", entity, {"entity": "tag:lk:pii"}, token=ROOT).status < 300
+    where = [{"field": "TAG", "values": ["lk:pii"]}]
+    answer = put(trino, "mask", "personal", on=None, where=where, expression="null")
+    assert answer.status == 200, answer.body
+    assert mask(trino, "ana", "id") is None
+    tagged("sales.orders", tagsToAdd=["pii"])
+    assert mask(trino, "ana", "id") == "CAST(NULL AS integer)"
+    assert mask(trino, "ana", "id", "hr.people") is None
+    tagged("sales.orders", tagsToRemove=["pii"])
+    assert mask(trino, "ana", "id") is None
+    grant = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "where": where}
+    refused = served.ask("PUT", path.replace("personal", "by-tag"), grant, token=ROOT)
+    assert refused.status == 400
+    assert "only filters and masks choose by `TAG`" in str(refused.json())
+    assert served.ask("DELETE", path, token=ROOT).status < 300

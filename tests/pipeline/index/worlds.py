@@ -189,6 +189,7 @@ def index(
         "model": system.model.name,
         "settings": dict(system.model.settings),
         "digest": system.model.digest,
+        "relations": sorted(looked_at(system.model)),
         "from": table.start if isfinite(table.start) else None,
         "until": table.end if isfinite(table.end) else None,
         "members": [list(entity) for entity in _members(coded)],

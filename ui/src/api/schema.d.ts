@@ -3408,7 +3408,7 @@ export interface components {
          * @description A field for criteria of statements.
          *
          *         `values` is the kind of its values, `types` the types of these entities (empty: any). `below`:
-         *         a value also matches its descendants.
+         *         a value also matches its descendants. Without `grants`, only filters and masks choose by it.
          */
         FieldResponse: {
             name: string;
@@ -3416,6 +3416,7 @@ export interface components {
             values: "entity" | "principal" | "text" | "type";
             types: string[];
             below: boolean;
+            grants: boolean;
         };
         /**
          * WhoQuestion

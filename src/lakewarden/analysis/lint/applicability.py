@@ -18,12 +18,12 @@ def denies(model: Model) -> bool:
 
 def shows(model: Model) -> bool:
     """The rule speaks about systems whose policies decide who is shown what."""
-    return "entity.view" in model.operations and bool(model.fields)
+    return "entity.view" in model.operations and model.choosing
 
 
 def chooses(model: Model) -> bool:
     """The rule speaks about systems whose policies choose by criteria."""
-    return bool(model.fields)
+    return model.choosing
 
 
 def is_restricted(context: LintContext) -> bool:

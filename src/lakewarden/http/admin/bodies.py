@@ -816,13 +816,14 @@ class FieldResponse(ResponseBody, kw_only=True):
     """A field for criteria of statements.
 
     `values` is the kind of its values, `types` the types of these entities (empty: any). `below`:
-    a value also matches its descendants.
+    a value also matches its descendants. Without `grants`, only filters and masks choose by it.
     """
 
     name: str
     values: Literal["type", "entity", "principal", "text"]
     types: list[str]
     below: bool
+    grants: bool
 
 
 class ModelSettingResponse(ResponseBody, kw_only=True):

@@ -384,6 +384,7 @@ def operations(exchange: Exchange) -> HandlerResult:
                 values=vocabulary.values(attribute),
                 types=vocabulary.value_types(model, attribute),
                 below=bool(attribute.up),
+                grants=attribute.grants,
             )
             for attribute in model.fields.values()
         ],

@@ -84,6 +84,7 @@ def make_index(
         "model": system.model.name,
         "settings": dict(system.model.settings),
         "digest": system.model.digest,
+        "relations": sorted(looked_at(system.model)),
         "bits": bits,
         "from": start if isfinite(start) else None,
         "until": end if isfinite(end) else None,

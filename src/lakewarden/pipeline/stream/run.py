@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable, WardenError
 from lakewarden.pipeline import package
 from lakewarden.pipeline.index import index
+from lakewarden.pipeline.index.guests import looked_at
 from lakewarden.pipeline.index.index import open_index
 from lakewarden.pipeline.ingest.source import Progress, silent
 from lakewarden.pipeline.ingest.version import written_to
@@ -61,6 +62,9 @@ def follow(  # noqa: PLR0913 — each is an option of the verb
     still counts then.
     """
     before = open_index(out)
+    if before.manifest.facts.get("relations") != sorted(looked_at(before.system.model)):
+        # Its blocks lack what the relations lead to, which statements of today may look at.
+        raise BadInput("was made by an earlier release; rebuild the index", where=str(out))
     place = checkpoint or out / CHECKPOINT
     place.mkdir(parents=True, exist_ok=True)
     (place / _REFUSED).unlink(missing_ok=True)

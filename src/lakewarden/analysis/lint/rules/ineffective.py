@@ -150,7 +150,7 @@ def inherits_nothing(model: Model) -> bool:
     """The rule speaks about systems that contain, and in which no grant reaches inside."""
     contains = any(type.parents for type in model.types.values())
     granted = [p for p in model.privileges.values() if p.grantable]
-    return contains and not model.fields and all(p.reach is Reach.EXACTLY for p in granted)
+    return contains and not model.choosing and all(p.reach is Reach.EXACTLY for p in granted)
 
 
 @rule(

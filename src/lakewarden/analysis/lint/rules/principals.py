@@ -167,7 +167,7 @@ def outsider(context: LintContext) -> Iterator[Violation]:
     source="DataHub documentation, Policies Guide: groups; anti-patterns, one policy per user",
 )
 def per_user_policy(context: LintContext) -> Iterator[Violation]:
-    severity = Severity.WARNING if context.model.fields else Severity.NOTE
+    severity = Severity.WARNING if context.model.choosing else Severity.NOTE
     for statement in context.in_force:
         principals = statement.principals
         if principals and statement.owners is None and all(p.kind == USER for p in principals):

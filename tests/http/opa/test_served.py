@@ -39,7 +39,8 @@ catalogs = { prod = "lake" }
 ENTITIES = (
     *("metalake:lk", "catalog:lk:lake", "catalog:lk:other"),
     *("schema:lk:lake.sales", "schema:lk:lake.hr"),
-    *("table:lk:lake.sales.orders", "table:lk:lake.hr.people", "view:lk:lake.sales.totals"),
+    *("table:lk:lake.sales.orders", "table:lk:lake.sales.clients", "table:lk:lake.hr.people"),
+    *("view:lk:lake.sales.totals", "view:lk:lake.sales.all_clients"),
 )
 GRANTS = (
     ("USE_CATALOG", "catalog:lk:lake", "reader"),

@@ -227,10 +227,10 @@ sends a list `more` (of any type) |  |  |
 
 ## Fields of criteria
 
-| field | also written | resolves to | and what is above | and itself | inherited | only for | source |
-| --- | --- | --- | --- | --- | --- | --- | --- |
-| `AREA` | `REGION` | `subjects`, `parent` | `lake` | `table` |  |  | the shore |
-| `MARK` |  | `subjects` |  |  | yes | filters and masks |  |
+| field | also written | resolves to | and what is above | and itself | remarks | source |
+| --- | --- | --- | --- | --- | --- | --- |
+| `AREA` | `REGION` | `subjects`, `parent` | `lake` | `table` |  | the shore |
+| `MARK` |  | `subjects` |  |  | inherited by what lies below; only for filters and masks |  |
 
 ## Attributes
 

@@ -25,7 +25,7 @@ from lakewarden import models
 from lakewarden.engines import mapping
 from lakewarden.engines.engine import Act, Engine
 from lakewarden.engines.mapping import ON, EngineMapping
-from lakewarden.kernel.model import ANY, NONE, Model, Operation, Privilege, Table
+from lakewarden.kernel.model import ANY, NONE, Field, Model, Operation, Privilege, Table
 from lakewarden.kernel.model_file import EFFECTS
 
 MARK = "<!-- Written by `make docs` from the model file; change that instead. -->"
@@ -396,17 +396,21 @@ def _fields(model: Model) -> _Part:
             _codes(declared.origin),
             _codes(_ordered(declared.up, model)),
             _codes(_ordered(declared.itself, model)),
-            "yes" if declared.inherited else "",
-            "" if declared.grants else "filters and masks",
+            _field_remarks(declared),
             _text(declared.source),
         )
         for declared in model.fields.values()
     }
     columns = (
         *("field", "also written", "resolves to", "and what is above", "and itself"),
-        *("inherited", "only for", "source"),
+        *("remarks", "source"),
     )
     return _Part("Fields of criteria", "", columns, rows)
+
+
+def _field_remarks(field: Field) -> str:
+    inherited = ["inherited by what lies below"] if field.inherited else []
+    return "; ".join([*inherited, *([] if field.grants else ["only for filters and masks"])])
 
 
 def _attributes(model: Model) -> _Part:

@@ -127,10 +127,13 @@ def statements(world: World, system: System) -> list[Statement]:
     """The world's statements, and where it wants them (`defaults`) those that are shipped."""
     read: list[Statement] = []
     for table in world.get("statement", ()):
-        known = [w for w in table["privileges"] if _knows(system, w)]
-        plain = {k: v for k, v in table.items() if k != "times"} | {"privileges": known}
+        privileges = table.get("privileges", ())
+        known = [name for name in privileges if _knows(system, name)]
+        plain = {k: v for k, v in table.items() if k != "times"}
+        if privileges:
+            plain["privileges"] = known
         (one,) = read_statements([plain], system.model, system.spelling, "example")
-        strange = frozenset(table["privileges"]) - set(known)
+        strange = frozenset(privileges) - set(known)
         whole = replace(one, privileges=one.privileges | strange)
         times = table.get("times", 1)
         read += [replace(whole, id=f"{one.id}-{n}") for n in range(times)] if times > 1 else [whole]

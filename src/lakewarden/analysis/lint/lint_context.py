@@ -207,14 +207,15 @@ class LintContext:
         """The users who act as a principal."""
         principal = self.principal(id)
         if principal == ALL_USERS:
-            return self._users
+            return self.users
         if principal == ANY_GROUP:
-            return BitMap(user for user in self._users if id in self.acts_as(user))
+            return BitMap(user for user in self.users if id in self.acts_as(user))
         memberships = self.memberships.acting_as(id)
         return BitMap(id for id in memberships if self.principal(id).kind == USER)
 
     @cached_property
-    def _users(self) -> BitMap:
+    def users(self) -> BitMap:
+        """The numbers of the stored users."""
         return BitMap(id for id in self.memberships.stored if self.principal(id).kind == USER)
 
     def go_together(self, first: int, second: int) -> bool:

@@ -15,6 +15,7 @@ from lakewarden.analysis.lint.lint_context import (
     some,
     values_of,
 )
+from lakewarden.kernel.grants import Grant
 from lakewarden.kernel.model import ANY
 from lakewarden.kernel.statement import Anything, Condition, Statement, Where
 
@@ -50,7 +51,16 @@ URNS = 20
 def editable_criterion(context: LintContext) -> Iterator[Violation]:
     for statement in context.policies:
         fields = {criterion.field for criterion in criteria_of(statement)} & _EDITS.keys()
-        lent = {field: _lending(context, statement, field) for field in sorted(fields)}
+        roles = {
+            role
+            for _, grant in context.bearings.get(statement.id, ())
+            for principal in grant.principals
+            for role in context.acts_as(principal)
+        }
+        lent = {
+            field: {one.statement.id for one in editing(context, field) if one.principals & roles}
+            for field in sorted(fields)
+        }
         editable = [field for field, ids in lent.items() if ids]
         if editable:
             ids = sorted(set().union(*lent.values()))
@@ -61,24 +71,16 @@ def editable_criterion(context: LintContext) -> Iterator[Violation]:
             )
 
 
-def _lending(context: LintContext, statement: Statement, field: str) -> set[str]:
-    """The ids of the statements that let holders of this one change the field of something."""
-    operation = _EDITS[field]
+def editing(context: LintContext, field: str) -> Iterator[Grant]:
+    """The grants that let their holders change the field of something that is stored."""
+    operation = _EDITS.get(field, "")
     if operation not in context.model.operations:
-        return set()
-    principals = {
-        principal
-        for _, grant in context.bearings.get(statement.id, ())
-        for principal in grant.principals
-    }
+        return
     alone = {name for way in context.meaning.ways(operation, ANY) if len(way) == 1 for name in way}
-    return {
-        other.statement.id
-        for name in alone
-        for principal in principals
-        for other in context.table.allows(name).of(context.acts_as(principal))
-        if other.constraint is None and context.stored(other)
-    }
+    for name in sorted(alone):
+        for grant in context.table.allows(name).every:
+            if grant.constraint is None and context.stored(grant):
+                yield grant
 
 
 @rule(

@@ -1,0 +1,208 @@
+"""Row filters and column masks that do not do what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from pyroaring import BitMap
+
+from lakewarden.analysis.lint.finding import Severity, Violation, rule
+from lakewarden.analysis.lint.lint_context import (
+    LintContext,
+    at,
+    criteria_of,
+    some,
+    union,
+    values_of,
+)
+from lakewarden.analysis.lint.rules.criteria import editing
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.grants import Grant
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import ALL_USERS
+from lakewarden.kernel.statement import Effect, Statement
+
+_TAG: Final = "TAG"
+_APPLY_TAG: Final = "APPLY_TAG"
+"""The privilege on a tag that lets one put it on entities and take it off, where there is one."""
+
+
+def limits(model: Model) -> bool:
+    """The rule speaks about systems with rows to filter or columns to mask."""
+    return any(type.filtered or type.masked for type in model.types.values())
+
+
+@rule(
+    title="A filter or a mask on nothing",
+    severity=Severity.WARNING,
+    why="It lies on no stored table or column, so nothing is hidden: the table was renamed, the"
+    " tag was removed, or a name is misspelled.",
+    mend="Correct what it lies on, or delete it.",
+    source="lakewarden: row filters and column masks",
+    applies=limits,
+    misses="Masks on columns that are not stored one by one: the table counts.",
+)
+def idle_obligation(context: LintContext) -> Iterator[Violation]:
+    for grant in _in_force(context):
+        statement = grant.statement
+        if not context.stored(grant) & _with_rows(context):
+            noun = statement.effect.value
+            yield Violation(
+                at(statement),
+                f"this {noun} lies on no stored table or column",
+                f"correct what it lies on, or delete the {noun}",
+            )
+
+
+@rule(
+    title="A filter or a mask from which everybody is excepted",
+    severity=Severity.WARNING,
+    why="An exception as wide as the statement undoes it: everybody whom it is for sees all rows"
+    " and values.",
+    mend="Except a narrower group, or delete the statement.",
+    source="lakewarden: row filters and column masks",
+    applies=limits,
+    misses="Exceptions of owners, and users who are not stored.",
+)
+def undone_obligation(context: LintContext) -> Iterator[Violation]:
+    for grant in _in_force(context):
+        statement = grant.statement
+        by_name = statement.principals and statement.principals <= statement.exceptions
+        by_users = grant.exceptions and context.users and not _bound(context, grant)
+        if by_name or by_users or ALL_USERS in statement.exceptions:
+            spared = some(sorted(principal.name for principal in statement.exceptions))
+            yield Violation(
+                at(statement),
+                f"binds nobody: everybody it is for is excepted by {spared}",
+                "except a narrower group, or delete it",
+            )
+
+
+@rule(
+    title="A filter or a mask that cannot be evaluated",
+    severity=Severity.ERROR,
+    why="It reads a column that a table does not have, or cannot be read any more. The engine then"
+    " refuses to read the table, or shows no row and no value, to those whom it binds.",
+    mend="Correct the expression, or restore the column.",
+    source="lakewarden: row filters and column masks",
+    applies=limits,
+    misses="Tables whose columns are not stored, or whose columns have names of their own form.",
+)
+def broken_obligation(context: LintContext) -> Iterator[Violation]:
+    for grant in _in_force(context):
+        statement = grant.statement
+        try:
+            read = _columns_read(statement)
+        except BadInput as error:
+            yield Violation(at(statement), f"cannot be read: {error}", "correct the expression")
+            continue
+        for table in _tables(context, grant) if read else ():
+            stored = _columns(context, table)
+            missing = sorted(read - stored)
+            if stored and missing:
+                yield Violation(
+                    at(statement),
+                    f"reads {some(missing)}, which {context.entity(table)} does not have",
+                    "correct the expression, or restore the column",
+                )
+
+
+@rule(
+    title="A filter or a mask that those it binds may take off",
+    severity=Severity.WARNING,
+    why="It lies on what carries a tag or the like, and somebody whom it binds may change that:"
+    " without the tag they see everything.",
+    mend="Choose by what they cannot change, or revoke the change.",
+    source="lakewarden: row filters and column masks; DataHub, Policies Guide",
+    applies=limits,
+    misses="Owners, and rights that are limited to some of the entities.",
+)
+def removable_obligation(context: LintContext) -> Iterator[Violation]:
+    for grant in _in_force(context):
+        statement = grant.statement
+        fields = sorted({criterion.field for criterion in criteria_of(statement)})
+        bound = _bound(context, grant)
+        changing = [one for field in fields for one in editing(context, field)]
+        changing += _applying(context, statement)
+        ids = {one.statement.id for one in changing if _users(context, one.principals) & bound}
+        if ids:
+            yield Violation(
+                at(statement),
+                f"selects by {', '.join(fields)}, which {some(sorted(ids))} allows those it binds"
+                " to change",
+                "select by what they cannot change, or revoke that change",
+            )
+
+
+def _in_force(context: LintContext) -> Iterator[Grant]:
+    for effect in (Effect.FILTER, Effect.MASK):
+        yield from context.table.obligations(effect)
+
+
+def _with_rows(context: LintContext) -> BitMap:
+    """The stored entities that have rows, or are columns."""
+    types, tree = context.model.types, context.tree
+    codes = [
+        code
+        for kind, code in tree.codes.items()
+        if kind in types and (types[kind].filtered or types[kind].masked)
+    ]
+    return BitMap(np.flatnonzero(np.isin(tree.types, codes)).astype(np.uint32)) & tree.stored
+
+
+def _columns_read(statement: Statement) -> frozenset[str]:
+    """The columns that the expression reads. Raises `BadInput`."""
+    # Here, because the library that reads SQL takes a while to load.
+    from lakewarden.expressions.masks import parse_mask
+    from lakewarden.expressions.parser import parse_expression
+
+    if statement.effect is Effect.FILTER:
+        return parse_expression(statement.expression).columns
+    expression = parse_mask(statement.expression).expression
+    return frozenset() if expression is None else expression.columns
+
+
+def _applying(context: LintContext, statement: Statement) -> list[Grant]:
+    """The grants by which one may take off the tags that are selected by."""
+    if _APPLY_TAG not in context.model.privileges:
+        return []
+    tags = (Entity(_TAG.lower(), value) for value in values_of(statement, _TAG))
+    numbers = (context.tree.find(tag) for tag in tags)
+    wanted = BitMap([number for number in numbers if number is not None])
+    grants = context.table.allows(_APPLY_TAG).every
+    return [grant for grant in grants if context.stored(grant) & wanted]
+
+
+def _tables(context: LintContext, grant: Grant) -> Iterator[int]:
+    """The stored tables that a filter binds, or whose columns a mask does."""
+    types, tree = context.model.types, context.tree
+    ids = context.stored(grant)
+    tables = {id for id in ids if types[tree.entity(id).type].filtered}
+    if grant.statement.effect is Effect.MASK:
+        tables |= {
+            int(tree.parents[id])
+            for id in ids
+            if types[tree.entity(id).type].masked and tree.parents[id] >= 0
+        }
+    yield from sorted(tables)
+
+
+def _columns(context: LintContext, table: int) -> set[str]:
+    """The stored columns of a table, where their names spell what they lie in."""
+    spelling, tree, types = context.coded.spelling, context.tree, context.model.types
+    below = map(tree.entity, tree.below(BitMap([table])) & tree.stored)
+    names = (spelling.parts(entity) for entity in below if types[entity.type].masked)
+    return {parts[-1] for parts in names if len(parts) > 1}
+
+
+def _bound(context: LintContext, grant: Grant) -> BitMap:
+    """The stored users whom a filter or a mask binds, owners left aside."""
+    named = _users(context, grant.principals) if grant.statement.principals else context.users
+    return named - _users(context, grant.exceptions)
+
+
+def _users(context: LintContext, principals: frozenset[int]) -> BitMap:
+    return union(context.users_of(id) for id in principals)

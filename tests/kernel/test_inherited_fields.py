@@ -118,7 +118,9 @@ def test_what_is_not_stored_inherits_from_what_its_name_lies_in(
 
 def test_another_tag_does_not_count_and_several_do() -> None:
     m = made((ORDERS, OTHER), ("schema:m:c.s", PII), (IBAN, OTHER))
-    assert bound(m, ORDERS) and bound(m, IBAN) and not bound(m, PEOPLE)
+    assert bound(m, ORDERS)
+    assert bound(m, IBAN)
+    assert not bound(m, PEOPLE)
     assert bound(m, "column:m:c.s.orders.new")
 
 
@@ -129,12 +131,14 @@ def test_to_lack_a_tag_is_to_lack_it_above_too() -> None:
 
 def test_a_beginning_of_a_tag_is_inherited() -> None:
     m = made((ORDERS, "tag:m:pii"), condition="STARTS_WITH")
-    assert bound(m, IBAN) and not bound(m, NAME)
+    assert bound(m, IBAN)
+    assert not bound(m, NAME)
 
 
 def test_a_tag_that_comes_and_goes_is_followed_below() -> None:
     m = after(made(), tag("schema:m:c.s", PII))
-    assert bound(m, IBAN) and not bound(m, NAME)
+    assert bound(m, IBAN)
+    assert not bound(m, NAME)
     assert not bound(after(m, tag("schema:m:c.s", PII, present=False)), IBAN)
 
 
@@ -151,7 +155,8 @@ def test_what_comes_or_moves_below_a_tag_inherits_it() -> None:
     new = SYSTEM.entity("column:m:c.s.orders.new")
     assert bound(after(m, EntityAdded(new, SYSTEM.entity(ORDERS))), "column:m:c.s.orders.new")
     moved = after(m, EntityMoved(SYSTEM.entity(PEOPLE), SYSTEM.entity("schema:m:c.s")))
-    assert bound(moved, PEOPLE) and bound(moved, NAME)
+    assert bound(moved, PEOPLE)
+    assert bound(moved, NAME)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lakewarden.kernel.change import StatementAdded, StatementRemoved
+from lakewarden.kernel.change import EntityAdded, StatementAdded, StatementRemoved
 from lakewarden.kernel.statement_file import read_statements
 from lakewarden.service.actor import SYSTEM
 from lakewarden.service.system import load_system
@@ -350,7 +350,8 @@ def test_a_catalog_that_does_not_answer_in_time_is_an_error(odd: Guarded) -> Non
     "config", [{"token": "t"}, None, [], {"s3.secret-access-key": 7, "s3.x": "y"}]
 )
 def test_what_is_not_known_to_be_harmless_is_held_back(odd: Guarded, config: object) -> None:
-    answering(odd, 200, {"config": config, "storage-credentials": config})
+    lures = {"remote-signing-config": {"headers": {}}, "next": "http://past.the.guard"}
+    answering(odd, 200, {"config": config, "storage-credentials": config, **lures})
     answer = json.loads(odd.ask("wes", "GET", ORDERS).body)
     assert answer == {"config": {}, "storage-credentials": []}
 
@@ -362,6 +363,21 @@ def test_lists_with_entries_of_elsewhere_lose_them(odd: Guarded) -> None:
     )
     answer = json.loads(odd.ask("ana", "GET", TABLES).body)
     assert answer == {"identifiers": [SALES_TABLE]}
+
+
+def test_functions_are_listed_by_their_own_rule(odd: Guarded) -> None:
+    page = {"identifiers": [["sales", "f"], ["hr", "g"], ["f"], []], "next-page-token": "2"}
+    odd.catalog.override = lambda _, path: (200, page) if path.endswith("/functions") else None
+    answer = odd.ask("olga", "GET", "shop/namespaces/sales/functions")
+    assert json.loads(answer.body) == {"identifiers": [], "next-page-token": "2"}
+    with odd.writing() as service:
+        function = load_system("gravitino", SETTINGS).entity("function:lk:lake.sales.f")
+        parent = load_system("gravitino", SETTINGS).entity("schema:lk:lake.sales")
+        service.write(SYSTEM, lambda d: d.change("gravitino", EntityAdded(function, parent)))
+    answer = odd.ask("olga", "GET", "shop/namespaces/sales/functions")
+    assert json.loads(answer.body)["identifiers"] == [["sales", "f"]]
+    answer = odd.ask("ana", "GET", "shop/namespaces/sales/functions")
+    assert json.loads(answer.body)["identifiers"] == []
 
 
 def test_denials_are_audited(guard: Guarded) -> None:

@@ -35,7 +35,7 @@ def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
 
     With "" they are passed on.
     """
-    cleaned = {key: value for key, value in answer.items() if key != _CREDENTIALS}
+    cleaned = {key: value for key, value in answer.items() if engine.matches("members", key)}
     kinds = ("plain",) if withheld else ("plain", "credentials")
     if "config" in answer:
         cleaned["config"] = {

@@ -31,6 +31,7 @@ PARTS: Final = {"namespace": "schema", "table": "table", "view": "view", "functi
 LIMITED: Final = (
     "a row filter or a column mask binds you on this table, and this takes all its rows and values"
 )
+NO_FILES: Final = "there are no files here"
 READS_ONLY: Final = "you may not write this table, and the guard has no credential that only reads"
 
 _DELEGATION: Final = "x-iceberg-access-delegation"
@@ -161,7 +162,7 @@ class Guard:
         table = {part: self._names[part] for part in ("catalog", "schema") if part in self._names}
         name = self._names.get("table") or (self._body or {}).get("name")
         if not isinstance(name, str) or "schema" not in table:
-            return FileAccess(settings.token_file, READS_ONLY)
+            return FileAccess(settings.token_file, NO_FILES)
         named = {**table, "table": name}
         entity = self._access.target(acts["loadTable"], named)
         if entity is None or self._access.is_limited(entity):
@@ -248,14 +249,15 @@ class Guard:
         """Whether an entry of a list may be seen; one that has no name in the realm may not."""
         act = self._engine.acts[self._act.lists]
         try:
-            if isinstance(entry, list):
+            if self._act.name == "listNamespaces":
                 name = json_body.namespace({"namespace": entry})
                 return self._may_see(act, {**self._names, "schema": name})
-            found = {"namespace": entry} if isinstance(entry, dict) else {}
-            inner = json_body.member(found, "namespace")
-            if json_body.namespace(inner) != self._names["schema"]:
+            if isinstance(entry, list):  # of functions: the levels of the namespace, and the name
+                entry = {"namespace": entry[:-1], "name": entry[-1] if entry else ""}
+            found = json_body.member({"entry": entry}, "entry")
+            if json_body.namespace(found) != self._names["schema"]:
                 return False
-            return self._may_see(act, {**self._names, act.resource: json_body.text(inner, "name")})
+            return self._may_see(act, {**self._names, act.resource: json_body.text(found, "name")})
         except BadInput:
             return False
 

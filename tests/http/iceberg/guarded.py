@@ -139,17 +139,28 @@ def furnish(service: DecisionService) -> dict[str, str]:
 
 @contextmanager
 def guarded(folder: Path, more: str = "", *, reader: bool = False) -> Iterator[Guarded]:
-    """A catalog with three tables, and a guard in front of it."""
+    """A guard in front of a catalog that is written for the tests."""
+    if reader:
+        (folder / "reader").write_text(READER_TOKEN)
+        more += f'reader_token_file = "{folder}/reader"\n'
+    with (
+        rest_catalog(folder / "catalog") as catalog,
+        guard_of(folder, catalog.address, PREFIX, more) as (served, tokens),
+    ):
+        yield Guarded(served, catalog, tokens)
+
+
+@contextmanager
+def guard_of(
+    folder: Path, uri: str, prefix: str, more: str = ""
+) -> Iterator[tuple[Served, Mapping[str, str]]]:
+    """A guard in front of any catalog, and the tokens of the users."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
         tokens = furnish(DecisionService(store))
     (folder / "token").write_text(f"{TOKEN}\n")
-    (folder / "reader").write_text(READER_TOKEN)
-    if reader:
-        more += f'reader_token_file = "{folder}/reader"\n'
-    with rest_catalog(folder / "catalog") as catalog:
-        text = CONFIGURATION.format(uri=catalog.address, prefix=PREFIX, folder=folder, more=more)
-        (folder / "guard.toml").write_text(text)
-        settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "guard.toml"))
-        environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT}
-        with server(folder, *settings, environment=environment, verb="iceberg-guard") as served:
-            yield Guarded(served, catalog, tokens)
+    text = CONFIGURATION.format(uri=uri, prefix=prefix, folder=folder, more=more)
+    (folder / "guard.toml").write_text(text)
+    settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "guard.toml"))
+    environment = {"LAKEWARDEN_ROOT_TOKEN": ROOT}
+    with server(folder, *settings, environment=environment, verb="iceberg-guard") as served:
+        yield served, tokens

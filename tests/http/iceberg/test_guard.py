@@ -140,6 +140,9 @@ ATTACKS: list[tuple[str, str, str, object]] = [
     ("wes", "POST", ORDERS, b"[" * 100_000),
     ("wes", "POST", ORDERS, changes(1)),  # type: ignore[arg-type]
     ("wes", "POST", ORDERS, changes({"action": 7})),
+    ("wes", "POST", ORDERS, b'{"updates": [], "requirements": [], "x": 1e999}'),
+    ("wes", "POST", ORDERS, b'{"updates": [], "requirements": [], "x": NaN}'),
+    ("wes", "POST", ORDERS, b'{"updates": [], "requirements": [], "x": "\\ud800"}'),
     ("wes", "POST", ORDERS, {"updates": {}, "requirements": []}),
     ("wes", "POST", ORDERS, {"updates": [], "requirements": ["assert-create"]}),
 ]
@@ -318,7 +321,8 @@ def _odd(guard: Guarded) -> Iterator[Guarded]:
     [
         (200, b"{", 502),
         (200, b"[]", 502),
-        (200, b'{"config": {}, "config": {"token": "t"}}', 502),
+        (200, b"\xff", 502),
+        (200, b'{"x": NaN}', 502),
         (200, b'{"x": "' + b"y" * 300_000 + b'"}', 502),
         (302, b"", 502),
         (401, {"error": {"message": "m", "type": "t", "code": 401}}, 502),
@@ -354,6 +358,17 @@ def test_what_is_not_known_to_be_harmless_is_held_back(odd: Guarded, config: obj
     answering(odd, 200, {"config": config, "storage-credentials": config, **lures})
     answer = json.loads(odd.ask("wes", "GET", ORDERS).body)
     assert answer == {"config": {}, "storage-credentials": []}
+
+
+def test_what_is_said_twice_is_written_once(odd: Guarded) -> None:
+    answering(odd, 200, b'{"config": {"token": "a"}, "config": {"token": "b", "s3.region": "eu"}}')
+    assert odd.ask("wes", "GET", ORDERS).body == b'{"config":{"s3.region":"eu"}}'
+
+
+def test_ids_of_64_bits_are_kept_exactly(odd: Guarded) -> None:
+    answering(odd, 200, b'{"metadata": {"current-snapshot-id": 9223372036854775807, "x": 0.1}}')
+    body = odd.ask("wes", "GET", ORDERS).body
+    assert body == b'{"metadata":{"current-snapshot-id":9223372036854775807,"x":0.1}}'
 
 
 def test_lists_with_entries_of_elsewhere_lose_them(odd: Guarded) -> None:

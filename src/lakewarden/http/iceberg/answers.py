@@ -6,14 +6,14 @@ that the protocol's file lists as plain; a token, an address or a signer stays b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from lakewarden.engines.engine import Engine
-from lakewarden.http.iceberg import json_body
 from lakewarden.http.iceberg.errors import IcebergError
 from lakewarden.http.iceberg.json_body import Json
-from lakewarden.kernel.errors import BadInput
 
 WITHHELD: Final = "lakewarden.credentials-withheld"
 """The member of `config` that says why there are no credentials."""
@@ -23,11 +23,25 @@ _NEXT: Final = "next-page-token"
 
 
 def read(body: bytes) -> Json:
-    """An answer of the catalog; raises `IcebergError` for what is none."""
+    """An answer of the catalog; raises `IcebergError` for what is none.
+
+    What it says twice is read once, and written anew: the client sees what was looked at.
+    """
     try:
-        return json_body.read_object(body)
-    except BadInput:
-        raise IcebergError(502, "the catalog's answer cannot be read") from None
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise IcebergError(502, "the catalog's answer cannot be read")
+    return value
+
+
+def entries(answer: Json, name: str) -> list[Any]:
+    """The entries of a list."""
+    found = answer.get(name)
+    if not isinstance(found, list):
+        raise IcebergError(502, "the catalog's answer cannot be read")
+    return found
 
 
 def scrubbed(engine: Engine, answer: Json, withheld: str) -> Json:
@@ -56,13 +70,10 @@ def plain(engine: Engine, config: object) -> Json:
     return _kept(engine, config, ("plain",))
 
 
-def listed(answer: Json, name: str, is_allowed: Callable[[Any], bool]) -> Json:
-    """A page of a list with the entries that are allowed, and where the next page begins."""
-    entries = answer.get(name)
-    if not isinstance(entries, list):
-        raise IcebergError(502, "the catalog's answer cannot be read")
-    page: Json = {name: [entry for entry in entries if is_allowed(entry)]}
-    return {**page, _NEXT: answer[_NEXT]} if answer.get(_NEXT) is not None else page
+def page(answer: Json, name: str, shown: Sequence[Any]) -> Json:
+    """A page of a list with some of its entries, and where the next page begins."""
+    found: Json = {name: shown}
+    return {**found, _NEXT: answer[_NEXT]} if answer.get(_NEXT) is not None else found
 
 
 def columns(answer: Mapping[str, Any]) -> frozenset[str]:

@@ -222,7 +222,7 @@ class Guard:
         found = answers.read(answer.body)
         entries = _ENTRIES.get(self._act.name)
         if entries is not None:
-            shown = answers.listed(found, entries, self._is_listed)
+            shown = self._listed(found, entries)
         else:
             shown = answers.scrubbed(self._engine, found, self._withheld(found))
         return Reply(answer.status, json_body.encoded(shown), headers=headers)
@@ -237,7 +237,7 @@ class Guard:
     def _withheld(self, answer: Json) -> str:
         """Why the answer's credentials are withheld; the columns it names may be masked, too."""
         access = self._file_access
-        if access.withheld or "table" not in self._names:
+        if access.withheld or "table" not in self._names or not self._access.limits_anybody:
             return access.withheld
         for column in answers.columns(answer):
             entity = self._access.entity("column", {**self._names, "column": column})
@@ -245,23 +245,35 @@ class Guard:
                 return LIMITED
         return ""
 
-    def _is_listed(self, entry: Any) -> bool:
-        """Whether an entry of a list may be seen; one that has no name in the realm may not."""
-        act = self._engine.acts[self._act.lists]
+    def _listed(self, answer: Json, member: str) -> Json:
+        """The list without what may not be seen, nor what has no name in the realm."""
+        act, found = self._engine.acts[self._act.lists], answers.entries(answer, member)
+        if self._act.name == "listNamespaces":
+            shown = [entry for entry in found if self._may_see_namespace(act, entry)]
+            return answers.page(answer, member, shown)
+        names = [self._name(entry) for entry in found]
+        part = PARTS[act.resource]
+        allowed = self._access.allowed_names(act, self._names, part, {*names} - {""})
+        kept = [entry for entry, name in zip(found, names, strict=True) if name in allowed]
+        return answers.page(answer, member, kept)
+
+    def _name(self, entry: Any) -> str:
+        """The name of an entry of a list; "" for one that lies elsewhere, or would be folded."""
+        if isinstance(entry, list):  # of functions: the levels of the namespace, and the name
+            entry = {"namespace": entry[:-1], "name": entry[-1] if entry else ""}
+        if not isinstance(entry, dict) or entry.get("namespace") != [self._names["schema"]]:
+            return ""
+        name = entry.get("name")
+        if not isinstance(name, str) or self._is_folded({"name": name}):
+            return ""
+        return name
+
+    def _may_see_namespace(self, act: Act, entry: Any) -> bool:
         try:
-            if self._act.name == "listNamespaces":
-                name = json_body.namespace({"namespace": entry})
-                return self._may_see(act, {**self._names, "schema": name})
-            if isinstance(entry, list):  # of functions: the levels of the namespace, and the name
-                entry = {"namespace": entry[:-1], "name": entry[-1] if entry else ""}
-            found = json_body.member({"entry": entry}, "entry")
-            if json_body.namespace(found) != self._names["schema"]:
-                return False
-            return self._may_see(act, {**self._names, act.resource: json_body.text(found, "name")})
+            name = json_body.namespace({"namespace": entry})
         except BadInput:
             return False
-
-    def _may_see(self, act: Act, names: Names) -> bool:
+        names = {**self._names, "schema": name}
         return not self._is_folded(names) and self._access.listed_or_allowed(act, names)
 
     def _used(self, asked: Questions) -> None:

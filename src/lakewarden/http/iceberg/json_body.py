@@ -1,14 +1,17 @@
 """JSON of requests and of the catalog's answers, member by member.
 
-What two readers could understand differently is refused, as elsewhere; but numbers are whole 64-bit
-integers here, which ids of snapshots are.
+What two readers could understand differently is refused, as elsewhere; but whole numbers are kept
+exactly here, as ids of snapshots take 64 bits.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, Final, NoReturn
+
+import msgspec
 
 from lakewarden.kernel.errors import BadInput
 
@@ -27,8 +30,11 @@ def read_object(body: bytes) -> Json:
 
 
 def encoded(value: Json) -> bytes:
-    """The object as it is sent on."""
-    return json.dumps(value, separators=(",", ":")).encode()
+    """The object as it is sent on; raises `BadInput` for what JSON cannot have."""
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, RecursionError):
+        raise BadInput("a text is none of JSON", where="body") from None
 
 
 def text(value: Mapping[str, Any], member: str, where: str = "body") -> str:
@@ -86,8 +92,17 @@ def _once(pairs: list[tuple[str, Any]]) -> Json:
     return value
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError("not a number of JSON")
+    return value
+
+
 def _no_constant(_: str) -> NoReturn:
     raise ValueError("not a number of JSON")
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_once, parse_float=_finite, parse_constant=_no_constant
+)

@@ -43,12 +43,8 @@ def test_other_tags_do_not_count() -> None:
 
 def test_what_datahub_calls_changing_a_tag_counts() -> None:
     world = example("editable-criterion", "violating")
-    mask = {
-        "id": "m",
-        "effect": "mask",
-        "expression": "null",
-        "to": ["group:urn:li:corpGroup:audit"],
-    }
+    mask: dict[str, object] = {"id": "m", "effect": "mask", "expression": "null"}
+    mask["to"] = ["group:urn:li:corpGroup:audit"]
     mask["where"] = [{"field": "TAG", "values": ["urn:li:tag:pii"]}]
     world["statement"] = [mask, world["statement"][2]]
     assert [one.says for one in found("removable-obligation", world)] == [

@@ -47,3 +47,23 @@ def test_csv_has_a_row_for_each_user(cli: Cli) -> None:
     several = ("--from", folder, "--from", f"second={folder}", "--format", "csv")
     found = cli("who", "read", "table:lk:c.s.t", "--home", "gravitino", *several)
     assert found.out == "user,realm\nana,gravitino\n"
+
+
+def test_who_sees_the_values_of_a_column(cli: Cli) -> None:
+    words = ("who", "--unmasked", "column:lk:c.s.t.amount", "@gravitino")
+    assert cli(*words).lines == ["user", "ana"]
+    assert cli("who", "--unmasked", "column:lk:c.none.u.amount", "@gravitino").code == 1
+    refused = cli("who", "--unmasked", "table:lk:c.s.t", "@gravitino")
+    assert (refused.code, refused.out) == (2, "")
+    assert "a table is not a column; types that are: column" in refused.err
+
+
+def test_an_operation_or_a_column_is_expected(cli: Cli) -> None:
+    for words in ((), ("table.load", "table:lk:c.s.t", "--unmasked", "column:lk:c.s.t.amount")):
+        refused = cli("who", *words, "@gravitino")
+        assert refused.code == 2
+        assert "expected either OPERATION or `--unmasked COLUMN`" in refused.err
+    folder = str(cli.folders["gravitino"])
+    several = ("--from", folder, "--from", f"second={folder}")
+    refused = cli("who", "--unmasked", "column:lk:c.s.t.amount", *several)
+    assert (refused.code, "takes one realm" in refused.err) == (2, True)

@@ -192,13 +192,13 @@ class RemoteRealm:
             if after is None or len(entities) >= limit:
                 return {**answer, "entities": entities}
 
-    def who(self, question: Mapping[str, object]) -> Json:
-        """All users, in as many pages as that takes."""
+    def users(self, path: str, question: Mapping[str, object]) -> Json:
+        """All users whom a question lists, in as many pages as that takes."""
         users: list[str] = []
         token = ""
         while True:
             page = {"limit": PAGE, "token": token}
-            answer = self.ask("who", {**question, "page": page})
+            answer = self.ask(path, {**question, "page": page})
             users += answer["users"]
             token = answer["page"]["next_token"]
             if not token:

@@ -1,4 +1,7 @@
-"""What a principal sees of a table: whether it may be read, which rows, which values."""
+"""What a principal sees of a table: whether it may be read, which rows, which values.
+
+And by column: who sees its values as they are.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.obligations import obligations
+from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.who import who
 
 READ = "read"
 """The kind of access (`access` of the model file) that filters and masks limit."""
@@ -63,6 +68,31 @@ def sight(matrix: Matrix, request: Request) -> Sight:
         filters=obligations(matrix, request, Effect.FILTER),
         columns=tuple(_masked(matrix, request, columns)),
         stored=len(columns),
+    )
+
+
+def unmasked_users(matrix: Matrix, request: Request) -> list[Principal]:
+    """The stored users who may read the target's table and whom no mask binds on it, in order.
+
+    The target is a column, stored or not; the request's principal and operation do not matter.
+    Raises `BadInput` for what is not a column, and as `obligations` does.
+    """
+    model, column = matrix.snapshot.model, request.target
+    declared = model.types.get(column.type)
+    if declared is None or not declared.masked:
+        known = ", ".join(sorted(name for name, one in model.types.items() if one.masked))
+        what = f"a {column.type}" if column.type else "the platform"
+        raise BadInput(f"{what} is not a column; types that are: {known or 'none in this model'}")
+    ancestors = matrix.snapshot.coded.ancestors(column)
+    table = next(ancestor for ancestor in ancestors if model.types[ancestor.type].filtered)
+    operation = model.reaching(READ, table.type)
+    if operation is None:
+        return []
+    readers = who(matrix, replace(request, target=table, operation=operation))
+    return sorted(
+        reader
+        for reader in readers
+        if not obligations(matrix, replace(request, principal=reader), Effect.MASK)
     )
 
 

@@ -60,6 +60,7 @@ UNDESCRIBED = {
         "POST /realms/{realm}/who",
         "POST /realms/{realm}/privileges",
         "POST /realms/{realm}/see",
+        "POST /realms/{realm}/unmasked",
         "POST /realms/{realm}/access",
         "POST /realms/{realm}/explain",
         "POST /realms/{realm}/load",

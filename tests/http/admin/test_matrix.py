@@ -57,6 +57,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "other": {"realm": "cdap", "entity": "dataset:shop.orders"},
     },
     "LinkRows": {"keeper": "rules", "links": [["gravitino", "metalake:lk", "cdap", "dataset:a.b"]]},
+    "UnmaskedQuestion": {"entity": "column:lk:sales.raw.orders.iban"},
     "CrossRealmWhoQuestion": {"operation": "read", "entity": TABLE},
     "CrossRealmListQuestion": {"operation": "read", "principal": "guest"},
     "CrossRealmExplainQuestion": {"operation": "read", "entity": TABLE, "principal": "guest"},

@@ -99,3 +99,30 @@ def test_a_statement_keeps_its_kind(limited: Api) -> None:
     mask = {"on": COLUMN, "expression": "null"}
     assert limited.ask("PUT", f"{path}/masks/grant", mask).status == 409
     assert limited.ask("PUT", f"{path}/masks/mine", mask, user="ana").status == 403
+
+
+def test_who_sees_the_values_of_a_column(limited: Api) -> None:
+    def users(column: str, **more: str) -> list[str]:
+        body = {"entity": column, **more}
+        found = limited.must("POST", "/realms/gravitino/unmasked", body)
+        assert found["total"] == len(found["users"])
+        return list(found["users"])
+
+    readers = limited.must(
+        "POST", "/realms/gravitino/who", {"entity": TABLE, "operation": "table.load"}
+    )["users"]
+    assert "ana" in readers
+    assert users(COLUMN) == []
+    other = "column:lk:sales.raw.orders.other"
+    assert users(other) == [name for name in readers if name != "ana"]
+    limited.must("DELETE", "/realms/gravitino/statements/last")
+    assert users(COLUMN) == [name for name in readers if name != "ana"]
+    limited.must("DELETE", "/realms/gravitino/statements/strict")
+    assert users(COLUMN) == readers
+
+
+@pytest.mark.parametrize("entity", [TABLE, "schema:lk:sales.raw"])
+def test_only_columns_have_values(limited: Api, entity: str) -> None:
+    answer = limited.ask("POST", "/realms/gravitino/unmasked", {"entity": entity})
+    assert answer.status == 400
+    assert "is not a column; types that are: column" in answer.body["detail"]

@@ -601,6 +601,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/unmasked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** list the users who see the values of a column */
+        post: operations["post_realms_by_realm_unmasked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/access": {
         parameters: {
             query?: never;
@@ -3268,6 +3285,14 @@ export interface components {
             expires: string;
         };
         /**
+         * UnmaskedQuestion
+         * @description Who sees the values of a column: the users who read its table and whom no mask binds.
+         */
+        UnmaskedQuestion: {
+            entity: string;
+            page?: components["schemas"]["PageRequest"];
+        };
+        /**
          * UpgradeResponse
          * @description The changes of an upgrade, planned or applied.
          *
@@ -5318,6 +5343,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SightResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_unmasked: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UnmaskedQuestion"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Users"];
                 };
             };
             /** @description the request failed */

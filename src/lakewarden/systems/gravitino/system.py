@@ -26,6 +26,7 @@ SYSTEM: Final = SystemDefinition(
     engines={
         "iceberg": "engines/iceberg.toml",
         "polaris": "engines/polaris.toml",
+        "spark": "engines/spark.toml",
         "trino": "engines/trino.toml",
     },
     single_headers=("x-gravitino-active-roles",),

@@ -1,0 +1,168 @@
+"""What one user may do in the realm at one moment, asked by names of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Final
+
+from lakewarden.config.engines import SparkRealm
+from lakewarden.engines.engine import Act
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.identifiers import join
+from lakewarden.http.engine_access import EngineAccess
+from lakewarden.kernel.entity import Entity
+from lakewarden.service.actor import Actor
+from lakewarden.service.read_limits import column_mask, row_filters
+from lakewarden.service.state import RealmState
+
+ENGINE: Final = "spark"
+SESSION_CATALOG: Final = "spark_catalog"
+_PARTS: Final = ("catalog", "schema", "table")
+
+Name = Sequence[str]
+"""Catalog, schema, table: as many of them as what is named has."""
+
+
+class Access:
+    """The answers of the realm. A name that it does not hold is denied like one that it hides."""
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        settings: SparkRealm,
+        actor: Actor,
+        now: float,
+    ) -> None:
+        self.user = actor.user
+        self._mapping = mapping
+        self._settings = settings
+        self._realm = realm
+        self._answers = EngineAccess(
+            realm,
+            mapping,
+            settings,
+            lambda operation, entity: actor.request(
+                realm.realm, realm.system, operation, entity, now=now
+            ),
+        )
+
+    def open_session(self) -> None:
+        """Raises `Denied` for a user who is not one of the realm."""
+        act = self._act("OpenSession")
+        if not self._answers.decides(act, {}):
+            raise self._denial(act, ())
+
+    def require(self, act: str, name: Name) -> None:
+        """Raises `Denied` unless the act is allowed on what has the name."""
+        asked = self._act(act)
+        if not self._is_allowed(asked, name):
+            raise self._denial(asked, name)
+
+    def require_writable(self, act: str, name: Name) -> None:
+        """As `require`; also denies where a filter or a mask binds the user on the table.
+
+        Rows that a filter hides must not go, and values that a mask hides must not come back.
+        """
+        self.require(act, name)
+        if self.is_limited(name):
+            raise self._denial(self._act(act), name, "without a row filter or column mask on it")
+
+    def sees(self, name: Name) -> bool:
+        """Whether the user may know that there is a table or view of that name."""
+        return self._is_allowed(self._act("DescribeTable"), name)
+
+    def is_limited(self, name: Name) -> bool:
+        """Whether a filter or a mask binds the user on the table, or on what is in it."""
+        entity = self._table(self._act("SelectFromTable"), name)
+        return entity is None or self._answers.is_limited(entity)
+
+    def filters(self, name: Name) -> list[str]:
+        """The conditions that rows of the table have to meet, in Spark's SQL."""
+        entity = self._table(self._act("SelectFromTable"), name)
+        if entity is None:
+            return ["FALSE"]
+        return row_filters(self._realm.matrix, self._answers.request("", entity), ENGINE)
+
+    def mask(self, name: Name, column: str, type: str) -> str | None:
+        """What is shown instead of a column, in Spark's SQL; None: its values."""
+        named = {**_named(name), "column": column}
+        entities = (self._answers.entity(one, named) for one in self._column_types)
+        entity = next((one for one in entities if one is not None), None)
+        # A column that the realm cannot name has the masks of its table.
+        entity = entity or self._table(self._act("SelectFromTable"), name)
+        if entity is None:
+            return "NULL"
+        request = self._answers.request("", entity)
+        return column_mask(self._realm.matrix, request, ENGINE, column, type)
+
+    def schemas(self, catalog: str) -> list[str]:
+        """The schemas of a catalog that the user may use."""
+        act = self._act("UseSchema")
+        return self._listed(act, {"catalog": catalog})
+
+    def tables(self, catalog: str, schema: str) -> list[str]:
+        """The tables and views of a schema that the user may see."""
+        return self._listed(self._act("DescribeTable"), {"catalog": catalog, "schema": schema})
+
+    def catalogs(self) -> list[str]:
+        """The catalogs of Spark that the user may use."""
+        act = self._act("UseCatalog")
+        return [name for name in self._catalogs if self._is_allowed(act, (name,))]
+
+    @cached_property
+    def _catalogs(self) -> Sequence[str]:
+        return sorted({SESSION_CATALOG, *self._settings.catalogs})
+
+    @cached_property
+    def _column_types(self) -> Sequence[str]:
+        types = self._realm.matrix.snapshot.model.types
+        return [name for name, type in types.items() if type.masked]
+
+    def _listed(self, act: Act, within: Mapping[str, str]) -> list[str]:
+        tree, spelling = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling
+        container = self._answers.entity("schema" if "schema" in within else "catalog", within)
+        id = None if container is None else tree.find(container)
+        if id is None or within["catalog"] not in self._catalogs:
+            return []
+        entities = (tree.entity(one) for one in self._answers.listed(act) & tree.subtree(id))
+        return sorted({spelling.parts(entity)[-1] for entity in entities})
+
+    def _is_allowed(self, act: Act, name: Name) -> bool:
+        if not name or name[0] not in self._catalogs:
+            return False
+        if act.resource == "table":
+            entity = self._table(act, name)
+            return entity is not None and self._answers.decides_on(act, entity)
+        return self._answers.decides(act, _named(name))
+
+    def _table(self, act: Act, name: Name) -> Entity | None:
+        """The stored table or view of the name."""
+        if len(name) != len(_PARTS) or name[0] not in self._catalogs:
+            return None
+        types = self._answers.types(act)
+        entity = self._answers.stored(types, _named(name))
+        tree = self._realm.matrix.snapshot.coded.tree
+        return entity if entity is not None and tree.find(entity) is not None else None
+
+    def _act(self, name: str) -> Act:
+        return self._mapping.engine.acts[name]
+
+    def _denial(self, act: Act, name: Name, required: str = "") -> Denied:
+        operation = self._mapping.operation(act.name)
+        rule = required or _rule(self._mapping.operations[operation])
+        target = join(name).replace("`", "") if name else "this realm"
+        message = f"not allowed: {act.title}: `{target}` ({operation}); this takes {rule}"
+        return Denied(message, operation, f"{act.resource}:{target}" if name else "")
+
+
+def _named(name: Name) -> dict[str, str]:
+    return dict(zip(_PARTS, name, strict=False))
+
+
+def _rule(operation: Mapping[str, object]) -> str:
+    rules = operation.get("rules")
+    texts = rules.values() if isinstance(rules, Mapping) else [operation.get("rule", "")]
+    return " or ".join(f"`{text}`" for text in texts)

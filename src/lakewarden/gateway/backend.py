@@ -1,0 +1,139 @@
+"""The Spark Connect server behind the gateway."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+from urllib.parse import parse_qsl, urlsplit
+
+import grpc
+from pyspark.sql.connect.proto import base_pb2 as base
+from pyspark.sql.connect.proto import relations_pb2 as relations
+
+from lakewarden.gateway import identifiers, permitted
+from lakewarden.gateway.access import Name
+from lakewarden.gateway.inspection import MAX_BYTES
+from lakewarden.gateway.types import sql_type
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+SERVICE: Final = "spark.connect.SparkConnectService"
+DEFAULT_PORT: Final = 15_002
+ACCOUNT: Final = "lakewarden"
+"""The user whose session the settings are read in."""
+
+OPTIONS: Final = (
+    ("grpc.max_send_message_length", 2 * MAX_BYTES),
+    ("grpc.max_receive_message_length", 2 * MAX_BYTES),
+)
+_CHECK_SECONDS: Final = 30.0
+_COLUMNS_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server listens, and whether with TLS."""
+
+    target: str
+    tls: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The address of a `sc://` URL; raises `BadInput`.
+
+        >>> Address.read("sc://127.0.0.1")
+        Address(target='127.0.0.1:15002', tls=False)
+        """
+        url = urlsplit(text)
+        parameters = dict(parse_qsl(url.path.removeprefix("/").replace(";", "&")))
+        tls = parameters.pop("use_ssl", "false") == "true"
+        try:
+            port = url.port or DEFAULT_PORT
+        except ValueError:
+            port = 0
+        if url.scheme != "sc" or not url.hostname or not port or parameters:
+            raise BadInput(f"expected `sc://HOST:PORT` or `sc://HOST:PORT/;use_ssl=true`: `{text}`")
+        host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+        return cls(f"{host}:{port}", tls)
+
+
+@dataclass
+class Backend:
+    """A channel to the server. Calls are handed on as bytes, with its token."""
+
+    address: Address
+    token: str
+    channel: grpc.Channel = field(init=False)
+
+    def __post_init__(self) -> None:
+        target = self.address.target
+        if self.address.tls:
+            credentials = grpc.ssl_channel_credentials()
+            self.channel = grpc.secure_channel(target, credentials, options=OPTIONS)
+        else:
+            self.channel = grpc.insecure_channel(target, options=OPTIONS)
+
+    def unary(self, method: str, request: Any, timeout: float | None) -> bytes:
+        """The answer to a call; raises `grpc.RpcError`."""
+        call = self.channel.unary_unary(f"/{SERVICE}/{method}")
+        answer: bytes = call(request.SerializeToString(), timeout, self._metadata)
+        return answer
+
+    def stream(self, method: str, request: Any, timeout: float | None) -> Any:
+        """The answers to a call, one by one, and the means to cancel it."""
+        call = self.channel.unary_stream(f"/{SERVICE}/{method}")
+        return call(request.SerializeToString(), timeout, self._metadata)
+
+    def columns(self, user: base.UserContext, session: str, name: Name) -> Mapping[str, str]:
+        """The columns of a table with the names of their types, in order; raises as `unary`."""
+        request = base.AnalyzePlanRequest(user_context=user, session_id=session)
+        table = relations.Read.NamedTable(unparsed_identifier=identifiers.join(name))
+        request.schema.plan.root.read.named_table.CopyFrom(table)
+        answer = base.AnalyzePlanResponse()
+        answer.ParseFromString(self.unary("AnalyzePlan", request, _COLUMNS_SECONDS))
+        fields = answer.schema.schema.struct.fields
+        return {one.name: sql_type(one.data_type) for one in fields}
+
+    def check(self) -> None:
+        """Raises `BadInput` for a server that is not safe behind a gateway, and `Unavailable`.
+
+        It has to take no call without its token, and to have the required settings.
+        """
+        try:
+            self._check_settings()
+        except grpc.RpcError as error:
+            raise Unavailable(f"the Spark Connect server does not answer: {_said(error)}") from None
+        call = self.channel.unary_unary(f"/{SERVICE}/Config")
+        try:
+            call(_settings_request().SerializeToString(), _CHECK_SECONDS)
+        except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.UNAUTHENTICATED:
+                return
+        raise BadInput(
+            "the Spark Connect server takes calls without a token:"
+            " set `spark.connect.authenticate.token` on it"
+        )
+
+    def _check_settings(self) -> None:
+        answer = base.ConfigResponse()
+        answer.ParseFromString(self.unary("Config", _settings_request(), _CHECK_SECONDS))
+        found = {pair.key: pair.value for pair in answer.pairs}
+        for name, value in permitted.load().required.items():
+            if found.get(name) != value:
+                raise BadInput(f"the Spark Connect server must have `{name}` = `{value}`")
+
+    @property
+    def _metadata(self) -> tuple[tuple[str, str], ...]:
+        return (("authorization", f"Bearer {self.token}"),)
+
+
+def _settings_request() -> base.ConfigRequest:
+    request = base.ConfigRequest(session_id=str(uuid.uuid4()))
+    request.user_context.user_id = ACCOUNT
+    request.operation.get.keys.extend(permitted.load().required)
+    return request
+
+
+def _said(error: grpc.RpcError) -> str:
+    return f"{error.code().name.lower()}: {error.details()}"

@@ -1,0 +1,82 @@
+"""Checks the reads of a complete plan, and puts filters and masks over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from google.protobuf.message import Message
+from pyspark.sql.connect.proto import expressions_pb2 as expressions
+from pyspark.sql.connect.proto import relations_pb2 as relations
+
+from lakewarden.gateway import identifiers
+from lakewarden.gateway.access import Access, Name
+from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.inspection import parts
+
+Columns = Mapping[str, str]
+"""The columns of a table and what SQL calls their types, in order."""
+
+
+class Governor:
+    """Limits plans of one call, in place. `is_limiting`: a filter or mask was put in.
+
+    `columns_of` asks Spark for the columns of a table.
+    """
+
+    def __init__(self, access: Access, columns_of: Callable[[Name], Columns]) -> None:
+        self._access = access
+        self._columns_of = columns_of
+        self.is_limiting = False
+
+    def govern(self, plan: Message) -> None:
+        """Checks and limits every read in the message. Raises `Denied`."""
+        for part in parts(plan):
+            self.govern(part)
+        if not isinstance(plan, relations.Relation):
+            return
+        match plan.WhichOneof("rel_type"):
+            case "read":
+                self._govern_read(plan)
+            case "catalog":
+                raise Denied("a question to the catalog is not permitted inside a plan")
+
+    def _govern_read(self, plan: relations.Relation) -> None:
+        name = identifiers.split(plan.read.named_table.unparsed_identifier)
+        self._access.require("SelectFromTable", name)
+        if not self._access.is_limited(name):
+            return
+        self.is_limiting = True
+        limited = self._limited(relations.Relation(read=plan.read), name)
+        alias = relations.SubqueryAlias(input=limited, alias=name[-1], qualifier=name[:-1])
+        # The new root has the id: a column of the plan is one that the masks show.
+        plan.CopyFrom(relations.Relation(common=plan.common, subquery_alias=alias))
+
+    def _limited(self, plan: relations.Relation, name: Name) -> relations.Relation:
+        """The rows that the filters let through, with the values that the masks show.
+
+        The columns are named one by one, so that one that comes meanwhile is not shown.
+        """
+        for condition in self._access.filters(name):
+            passing = relations.Filter(input=plan, condition=_sql(condition))
+            plan = relations.Relation(filter=passing)
+        shown = [
+            _column(column, self._access.mask(name, column, type))
+            for column, type in self._columns_of(name).items()
+        ]
+        project = relations.Project(input=plan, expressions=shown)
+        return relations.Relation(project=project)
+
+
+def _column(name: str, mask: str | None) -> expressions.Expression:
+    if mask is None:
+        attribute = expressions.Expression.UnresolvedAttribute(
+            unparsed_identifier=identifiers.join([name])
+        )
+        return expressions.Expression(unresolved_attribute=attribute)
+    alias = expressions.Expression.Alias(expr=_sql(mask), name=[name])
+    return expressions.Expression(alias=alias)
+
+
+def _sql(text: str) -> expressions.Expression:
+    string = expressions.Expression.ExpressionString(expression=text)
+    return expressions.Expression(expression_string=string)

@@ -1,0 +1,105 @@
+"""What a user asks to execute or analyze, made into what Spark may be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+from pyspark.sql.connect.proto import base_pb2 as base
+from pyspark.sql.connect.proto import commands_pb2 as commands
+from pyspark.sql.connect.proto import relations_pb2 as relations
+
+from lakewarden.gateway import identifiers
+from lakewarden.gateway.access import Access, Name
+from lakewarden.gateway.catalog_calls import CatalogCalls
+from lakewarden.gateway.compressed import decompress
+from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.governor import Columns, Governor
+from lakewarden.gateway.resolver import Resolver, renumbered
+from lakewarden.gateway.session import Session
+from lakewarden.gateway.writes import check_write
+
+_SHOWS_PLANS = ("explain", "tree_string")
+
+
+@dataclass(frozen=True, slots=True)
+class NewView:
+    """A temporary view that is there once Spark has made it."""
+
+    name: str
+    plan: relations.Relation
+
+
+class Plans:
+    """Checks, completes and limits the plans of one call, in place."""
+
+    def __init__(
+        self, session: Session, access: Access, columns_of: Callable[[Name], Columns]
+    ) -> None:
+        self._session = session
+        self._access = access
+        self._resolver = Resolver(session, access.user)
+        self._governor = Governor(access, columns_of)
+        self.new_view: NewView | None = None
+
+    def execute(self, request: base.ExecutePlanRequest) -> None:
+        """Makes the request one that may be executed. Raises `Denied` and `Malformed`."""
+        decompress(request)
+        match request.plan.WhichOneof("op_type"):
+            case "root" if request.plan.root.HasField("catalog"):
+                calls = CatalogCalls(self._session, self._access)
+                request.plan.root.CopyFrom(calls.answered(request.plan.root))
+            case "root":
+                self._limit(request.plan.root)
+            case "command":
+                self._command(request.plan.command)
+            case _:
+                raise Denied("a plan of no kind is not permitted")
+
+    def analyze(self, request: base.AnalyzePlanRequest) -> None:
+        """Makes the request one that may be analyzed. Raises `Denied` and `Malformed`."""
+        decompress(request)
+        kind = request.WhichOneof("analyze")
+        if kind is None:
+            raise Denied("an analysis of no kind is not permitted")
+        asked: Message = getattr(request, kind)
+        for plan in (part for part in _plans(asked) if not part.HasField("root")):
+            raise Denied(f"`{plan.WhichOneof('op_type')}` cannot be analyzed")
+        self._limit(asked)
+        if kind in _SHOWS_PLANS and self._governor.is_limiting:
+            raise Denied("a plan with row filters or column masks is not shown")
+
+    def _command(self, command: commands.Command) -> None:
+        match command.WhichOneof("command_type"):
+            case "write_operation" | "write_operation_v2":
+                check_write(command, self._session, self._access)
+                self._limit(command)
+            case "create_dataframe_view":
+                self._create_view(command.create_dataframe_view)
+            case "ml_command":
+                pass
+            case "sql_command":
+                raise Denied("SQL is not permitted")
+            case _:
+                raise Denied("this command is not permitted")
+
+    def _create_view(self, command: commands.CreateDataFrameViewCommand) -> None:
+        names = identifiers.split(command.name)
+        if len(names) != 1:
+            raise Denied("a name of a temporary view has one part")
+        (name,) = names
+        if self._access.sees(self._session.qualified(names)):
+            raise Denied(f"`{name}` is a table of the current database")
+        command.name = identifiers.join(names)
+        self._resolver.resolve(command.input)
+        self.new_view = NewView(name, renumbered(command.input))
+        self._governor.govern(command.input)
+
+    def _limit(self, plan: Message) -> None:
+        self._resolver.resolve(plan)
+        self._governor.govern(plan)
+
+
+def _plans(asked: Message) -> list[base.Plan]:
+    return [value for _, value in asked.ListFields() if isinstance(value, base.Plan)]

@@ -1,0 +1,73 @@
+"""Runs the gateway: a gRPC server, until it is stopped."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import grpc
+
+from lakewarden.gateway.backend import OPTIONS
+from lakewarden.gateway.service import Gateway
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+THREADS: Final = 64
+"""Calls at a time: one that executes a plan takes a thread for as long."""
+
+_GRACE_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the gateway listens; with a certificate, by TLS."""
+
+    host: str
+    port: int
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @property
+    def address(self) -> str:
+        """The address as gRPC has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class Server:
+    """A running gateway. `port` is where it listens."""
+
+    def __init__(self, gateway: Gateway, listening: Listening) -> None:
+        self._server = grpc.server(
+            ThreadPoolExecutor(THREADS, "call"),
+            handlers=(gateway,),
+            # Two servers on one port would share the calls.
+            options=(*OPTIONS, ("grpc.so_reuseport", 0)),
+            maximum_concurrent_rpcs=THREADS,
+        )
+        try:
+            self.port = self._bound(listening)
+        except RuntimeError:
+            raise Unavailable(f"cannot listen on {listening.address}") from None
+        self._server.start()
+
+    def _bound(self, listening: Listening) -> int:
+        if listening.certificate is None:
+            port: int = self._server.add_insecure_port(listening.address)
+            return port
+        certificate = listening.certificate.read_bytes()
+        key = (listening.key or listening.certificate).read_bytes()
+        credentials = grpc.ssl_server_credentials([(key, certificate)])
+        port = self._server.add_secure_port(listening.address, credentials)
+        if not port:
+            raise BadInput("the certificate and its key cannot be used")
+        return port
+
+    def wait(self) -> None:
+        """Until the server is stopped."""
+        self._server.wait_for_termination()
+
+    def stop(self) -> None:
+        """Takes no more calls; those that run have a few seconds to end."""
+        self._server.stop(_GRACE_SECONDS).wait()

@@ -1,0 +1,291 @@
+"""The calls of Spark Connect: who calls, whether the call may go on, and what comes back.
+
+Every failure denies. Nothing of an unexpected error reaches the client.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Final, NoReturn
+
+import grpc
+import structlog
+from prometheus_client import Counter
+from pyspark.sql.connect.proto import base_pb2 as base
+
+from lakewarden.authn import header
+from lakewarden.authn.authenticator import Authenticator, Unauthenticated, named
+from lakewarden.config.engines import SparkRealm
+from lakewarden.engines import mapping as mappings
+from lakewarden.engines.mapping import ON
+from lakewarden.gateway.access import ENGINE, Access
+from lakewarden.gateway.backend import SERVICE, Backend
+from lakewarden.gateway.backend_errors import FETCH, end_with, shown_details
+from lakewarden.gateway.config_calls import check_config
+from lakewarden.gateway.errors import Denied, Malformed, NoCredentials
+from lakewarden.gateway.inspection import parsed
+from lakewarden.gateway.plans import Plans
+from lakewarden.gateway.session import Session, Sessions
+from lakewarden.kernel.errors import Unknown, WardenError
+from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.denials import Denials
+from lakewarden.service.state import RealmState
+
+CALLS: Final = Counter(
+    "lakewarden_gateway_calls_total", "Calls of Spark Connect by outcome", ["call", "outcome"]
+)
+_UNKNOWN: Final = f"{ENGINE}.unknown"
+"""In the audit trail, what is denied to everybody."""
+
+_SHOWN: Final = 200
+_log = structlog.get_logger("lakewarden.gateway")
+
+UNARY: Final = {
+    "AnalyzePlan": base.AnalyzePlanRequest,
+    "Config": base.ConfigRequest,
+    "Interrupt": base.InterruptRequest,
+    "ReleaseExecute": base.ReleaseExecuteRequest,
+    "ReleaseSession": base.ReleaseSessionRequest,
+    FETCH: base.FetchErrorDetailsRequest,
+    "GetStatus": base.GetStatusRequest,
+}
+"""Calls with one answer. Those that are in no list here are denied."""
+
+STREAMS: Final = {
+    "ExecutePlan": base.ExecutePlanRequest,
+    "ReattachExecute": base.ReattachExecuteRequest,
+}
+DENIED: Final = ("AddArtifacts", "ArtifactStatus", "CloneSession")
+
+
+@dataclass
+class Call:
+    """One call of an authenticated user, with the state that decides about it."""
+
+    actor: Actor
+    realm: RealmState
+    session: Session
+    request: Any
+    backend: Backend
+    settings: SparkRealm
+    now: float
+
+    @cached_property
+    def access(self) -> Access:
+        """What the user may do."""
+        mapping = mappings.of_model(self.realm.realm.model)[ENGINE]
+        return Access(self.realm, mapping, self.settings, self.actor, self.now)
+
+    def plans(self) -> Plans:
+        """What makes the plans of this call ones that Spark may be asked."""
+        request = self.request
+        columns = partial(self.backend.columns, request.user_context, request.session_id)
+        return Plans(self.session, self.access, columns)
+
+
+class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no types
+    """Handles the calls of all users."""
+
+    def __init__(
+        self,
+        service: DecisionService,
+        authenticator: Authenticator,
+        backend: Backend,
+        realm: str,
+        settings: SparkRealm,
+    ) -> None:
+        self._service = service
+        self._authenticator = authenticator
+        self._backend = backend
+        self._realm = realm
+        self._settings = settings
+        self._sessions = Sessions(settings.catalog, settings.database)
+        self._denials = Denials()
+
+    def check(self) -> None:
+        """Raises `BadInput`, `Unknown` or `Unavailable` if the realm serves no Spark."""
+        self._realm_state()
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+        """The handler of a call. One that no release knows has none, and is denied by gRPC."""
+        service, _, method = details.method.removeprefix("/").partition("/")
+        if service != SERVICE:
+            return None
+        if method in UNARY:
+            return grpc.unary_unary_rpc_method_handler(partial(self._unary, method))
+        if method in STREAMS:
+            return grpc.unary_stream_rpc_method_handler(partial(self._stream, method))
+        if method in DENIED:
+            return grpc.stream_unary_rpc_method_handler(partial(self._refuse, method))
+        return None
+
+    def _refuse(self, method: str, _: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        def refused() -> NoReturn:
+            actor = self._actor(context, self._realm_state())
+            raise self._denied(actor, Denied(f"`{method}` is not permitted"))
+
+        answer: bytes = self._outcome(method, context, refused)
+        return answer
+
+    def _unary(self, method: str, data: bytes, context: grpc.ServicerContext) -> bytes:
+        def answered() -> bytes:
+            call = self._call(UNARY[method], data, context)
+            try:
+                self._permit(method, call)
+            except Denied as error:
+                raise self._denied(call.actor, error) from None
+            answer = self._backend.unary(method, call.request, context.time_remaining())
+            if method == "ReleaseSession":
+                self._sessions.end(call.actor.user, call.request.session_id)
+            return shown_details(answer) if method == FETCH else answer
+
+        answer: bytes = self._outcome(method, context, answered)
+        return answer
+
+    def _stream(self, method: str, data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        answers = self._outcome(method, context, lambda: self._started(method, data, context))
+        context.add_callback(answers.cancel)
+        yield from self._shown(method, context, answers)
+
+    def _started(self, method: str, data: bytes, context: grpc.ServicerContext) -> Any:
+        call = self._call(STREAMS[method], data, context)
+        try:
+            self._permit(method, call)
+        except Denied as error:
+            raise self._denied(call.actor, error) from None
+        return self._backend.stream(method, call.request, context.time_remaining())
+
+    def _shown(self, method: str, context: grpc.ServicerContext, answers: Any) -> Iterator[bytes]:
+        try:
+            yield from answers
+        except grpc.RpcError as error:
+            CALLS.labels(method, "failed").inc()
+            end_with(context, error)
+
+    def _permit(self, method: str, call: Call) -> None:
+        """Raises `Denied` for what the user may not ask; else makes the request what is asked."""
+        request = call.request
+        match method:
+            case "ExecutePlan":
+                self._permit_execution(call)
+            case "AnalyzePlan":
+                call.plans().analyze(request)
+            case "Config":
+                check_config(request.operation)
+            case "ReattachExecute" | "ReleaseExecute":
+                call.session.check_started(request.operation_id)
+            case _:
+                pass
+
+    def _permit_execution(self, call: Call) -> None:
+        request, plans = call.request, call.plans()
+        plans.execute(request)
+        if not request.operation_id:
+            request.operation_id = str(uuid.uuid4())
+        call.session.started(request.operation_id)
+        if plans.new_view is not None:
+            call.session.keep_view(plans.new_view.name, plans.new_view.plan)
+
+    def _call(self, kind: type[Any], data: bytes, context: grpc.ServicerContext) -> Call:
+        """The call, by an authenticated user of the realm, with the user's own session."""
+        realm = self._realm_state()
+        actor = self._actor(context, realm)
+        try:
+            request = parsed(kind, data)
+        except Denied as error:
+            raise self._denied(actor, error) from None
+        # Spark keeps sessions and operations by user: those of others are out of reach.
+        request.user_context.user_id = request.user_context.user_name = actor.user
+        session = self._sessions.of(actor.user, request.session_id)
+        now = self._service.clock()
+        call = Call(actor, realm, session, request, self._backend, self._settings, now)
+        try:
+            call.access.open_session()
+        except Denied as error:
+            raise self._denied(actor, error) from None
+        return call
+
+    def _realm_state(self) -> RealmState:
+        realm = self._service.catch_up().realm(self._realm)
+        if realm.system.model.settings.get(ENGINE) != ON:
+            raise Unknown("realm", self._realm, f"does not serve Spark: set `{ENGINE}` to `on`")
+        return realm
+
+    def _actor(self, context: grpc.ServicerContext, realm: RealmState) -> Actor:
+        sent = [
+            value.encode() if isinstance(value, str) else value
+            for key, value in context.invocation_metadata()
+            if key == "authorization"
+        ]
+        now = self._service.clock()
+        actor = self._authenticator.authenticate(
+            header.read(sent), self._service.state, now, realm=realm.realm
+        )
+        if isinstance(actor, Unauthenticated):
+            raise NoCredentials(actor.why)
+        return named(actor, uuid.uuid4().hex, ENGINE)
+
+    def _denied(self, actor: Actor, error: Denied) -> Denied:
+        """Writes the denial to the audit trail, one row for many of its kind."""
+        now, operation = self._service.clock(), error.operation or _UNKNOWN
+        count = self._denials.count(self._realm, actor.recorded, operation, now)
+        event = AuditEvent(
+            time=now,
+            actor=actor.recorded,
+            operation=operation,
+            target=error.target,
+            outcome="deny",
+            reason=str(error)[:_SHOWN],
+            realm=self._realm,
+            wire=ENGINE,
+            request_id=actor.request_id,
+            details={**actor.proof, "calls": count},
+        )
+        if count:
+            with suppress(WardenError):  # denied it is in any case
+                self._service.write(actor, lambda transaction: transaction.record(event))
+        return error
+
+    def _outcome(self, method: str, context: grpc.ServicerContext, job: Callable[[], Any]) -> Any:
+        """What the job returns; every error ends the call with a status."""
+        try:
+            answer = job()
+        except Exception as error:  # noqa: BLE001 — a call that fails is denied
+            CALLS.labels(method, _end_of(error)).inc()
+            _end(context, error)
+        CALLS.labels(method, "done").inc()
+        return answer
+
+
+_STATUSES: Final = (
+    (NoCredentials, grpc.StatusCode.UNAUTHENTICATED, "unauthenticated"),
+    (Malformed, grpc.StatusCode.INVALID_ARGUMENT, "malformed"),
+    (Denied, grpc.StatusCode.PERMISSION_DENIED, "denied"),
+    # A client tries again for minutes what is said to be unavailable.
+    (WardenError, grpc.StatusCode.PERMISSION_DENIED, "undecided"),
+)
+
+
+def _end_of(error: Exception) -> str:
+    """How a call ended, in a word."""
+    if isinstance(error, grpc.RpcError):
+        return "failed"
+    return next((word for kind, _, word in _STATUSES if isinstance(error, kind)), "error")
+
+
+def _end(context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    if isinstance(error, grpc.RpcError):
+        end_with(context, error)
+    for kind, code, word in _STATUSES:
+        if isinstance(error, kind):
+            text = f"cannot be decided now: {error}" if word == "undecided" else str(error)
+            context.abort(code, text)
+    _log.error("unexpected error; the call was denied", exc_info=error)
+    context.abort(grpc.StatusCode.PERMISSION_DENIED, "internal error")
+    raise error

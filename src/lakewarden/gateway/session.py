@@ -1,0 +1,105 @@
+"""Sessions of users: where they are, their temporary views, their running operations."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyspark.sql.connect.proto import relations_pb2 as relations
+
+from lakewarden.gateway.errors import Denied, Malformed
+
+MAX_SESSIONS: Final = 10_000
+MAX_SESSIONS_OF_USER: Final = 100
+MAX_VIEWS: Final = 1_000
+MAX_VIEW_BYTES: Final = 256 * 1024 * 1024
+"""Of all views of a session."""
+
+MAX_OPERATIONS: Final = 1_000
+
+
+@dataclass(slots=True)
+class Session:
+    """One session of one user. `first_catalog` is the current one in Spark, whatever is used here.
+
+    `views` are temporary views: plans with all names complete and no view left in them, as the
+    user wrote them, so that each read is checked and limited when it happens. `operations` are the
+    ids of those that were started.
+    """
+
+    catalog: str
+    database: str
+    first_catalog: str
+    views: dict[str, relations.Relation] = field(default_factory=dict)
+    operations: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def qualified(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The complete name of a table: catalog, database, table. Raises `Denied`."""
+        match names:
+            case [table]:
+                return self.catalog, self.database, table
+            case [database, table]:
+                return self.catalog, database, table
+            case [catalog, database, table]:
+                return catalog, database, table
+            case _:
+                raise Denied("a name of a table has at most three parts")
+
+    def keep_view(self, name: str, plan: relations.Relation) -> None:
+        """Adds or replaces a view; raises `Malformed` where there is too much."""
+        with self.lock:
+            others = sum(one.ByteSize() for key, one in self.views.items() if key != name)
+            if others + plan.ByteSize() > MAX_VIEW_BYTES or len(self.views) >= MAX_VIEWS:
+                raise Malformed("the session has too many temporary views")
+            self.views[name] = plan
+
+    def started(self, operation: str) -> None:
+        """Binds the operation to this session; raises `Denied` for an id that is in use."""
+        with self.lock:
+            if operation in self.operations:
+                raise Denied("the operation id is in use")
+            self.operations[operation] = None
+            if len(self.operations) > MAX_OPERATIONS:
+                self.operations.popitem(last=False)
+
+    def check_started(self, operation: str) -> None:
+        """Raises `Denied` for an operation that this session did not start."""
+        with self.lock:
+            if operation not in self.operations:
+                raise Denied("this session has no such operation")
+
+
+class Sessions:
+    """All sessions, each known by its user and its id: nobody reaches another one's."""
+
+    def __init__(self, catalog: str, database: str) -> None:
+        self._catalog, self._database = catalog, database
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
+
+    def of(self, user: str, id: str) -> Session:
+        """The session, opened if it is not there. Of too many the oldest of the user goes."""
+        with self._lock:
+            session = self._sessions.get((user, id))
+            if session is None:
+                self._make_room(user)
+                session = Session(self._catalog, self._database, self._catalog)
+                self._sessions[(user, id)] = session
+            self._sessions.move_to_end((user, id))
+            return session
+
+    def _make_room(self, user: str) -> None:
+        own = [key for key in self._sessions if key[0] == user]
+        if len(own) >= MAX_SESSIONS_OF_USER:
+            del self._sessions[own[0]]
+        elif len(self._sessions) >= MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+
+    def end(self, user: str, id: str) -> None:
+        """Forgets a session."""
+        with self._lock:
+            self._sessions.pop((user, id), None)

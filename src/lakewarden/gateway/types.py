@@ -1,0 +1,37 @@
+"""What SQL calls the types of columns that Spark tells."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql.connect.proto import types_pb2 as types
+
+_NAMES: Final = {
+    "binary": "binary",
+    "boolean": "boolean",
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp_ntz",
+}
+
+
+def sql_type(type: types.DataType) -> str:
+    """The type in SQL; one with parts is only `struct`, which no mask but NULL fits."""
+    kind = type.WhichOneof("kind") or ""
+    match kind:
+        case "decimal":
+            return f"decimal({type.decimal.precision}, {type.decimal.scale})"
+        case "string" if type.string.collation in ("", "UTF8_BINARY"):
+            return "string"
+        case "char":
+            return f"char({type.char.length})"
+        case "var_char":
+            return f"varchar({type.var_char.length})"
+        case _:
+            return _NAMES.get(kind, "struct")

@@ -1,0 +1,78 @@
+"""Commands that write a table: which acts on which names each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql.connect.proto import commands_pb2 as commands
+
+from lakewarden.gateway import identifiers, permitted
+from lakewarden.gateway.access import Access, Name
+from lakewarden.gateway.errors import Denied
+from lakewarden.gateway.session import Session
+
+_V1: Final = commands.WriteOperation
+_TABLE: Final = _V1.SaveTable
+_V2: Final = commands.WriteOperationV2
+
+_CREATE: Final = ("CreateTable",)
+_REPLACE: Final = ("CreateTable", "DropTable")
+_ADD: Final = ("InsertIntoTable",)
+_OVERWRITE: Final = ("InsertIntoTable", "DeleteFromTable")
+
+_BY_METHOD: Final[Mapping[tuple[int, int], tuple[str, ...]]] = {
+    (_TABLE.TABLE_SAVE_METHOD_SAVE_AS_TABLE, _V1.SAVE_MODE_UNSPECIFIED): _CREATE,
+    (_TABLE.TABLE_SAVE_METHOD_SAVE_AS_TABLE, _V1.SAVE_MODE_ERROR_IF_EXISTS): _CREATE,
+    (_TABLE.TABLE_SAVE_METHOD_SAVE_AS_TABLE, _V1.SAVE_MODE_IGNORE): _CREATE,
+    (_TABLE.TABLE_SAVE_METHOD_SAVE_AS_TABLE, _V1.SAVE_MODE_APPEND): _ADD,
+    (_TABLE.TABLE_SAVE_METHOD_SAVE_AS_TABLE, _V1.SAVE_MODE_OVERWRITE): _REPLACE,
+    (_TABLE.TABLE_SAVE_METHOD_INSERT_INTO, _V1.SAVE_MODE_UNSPECIFIED): _ADD,
+    (_TABLE.TABLE_SAVE_METHOD_INSERT_INTO, _V1.SAVE_MODE_ERROR_IF_EXISTS): _ADD,
+    (_TABLE.TABLE_SAVE_METHOD_INSERT_INTO, _V1.SAVE_MODE_APPEND): _ADD,
+    (_TABLE.TABLE_SAVE_METHOD_INSERT_INTO, _V1.SAVE_MODE_OVERWRITE): _OVERWRITE,
+}
+"""Of `WriteOperation`, by how and in which mode. Spark's `insertInto` adds in any other mode."""
+
+_BY_MODE: Final[Mapping[int, tuple[str, ...]]] = {
+    _V2.MODE_CREATE: _CREATE,
+    _V2.MODE_APPEND: _ADD,
+    _V2.MODE_OVERWRITE_PARTITIONS: _OVERWRITE,
+    _V2.MODE_REPLACE: _REPLACE,
+    _V2.MODE_CREATE_OR_REPLACE: _REPLACE,
+}
+"""Of `WriteOperationV2`. An overwrite with a condition is not permitted, so none is here."""
+
+
+def check_write(command: commands.Command, session: Session, access: Access) -> None:
+    """Completes the name of the table; raises `Denied` unless the user may write it so."""
+    if command.HasField("write_operation"):
+        operation = command.write_operation
+        acts = _BY_METHOD.get((operation.table.save_method, operation.mode))
+        if not operation.HasField("table") or acts is None:
+            raise Denied("only tables can be written, in a mode that is known here")
+        _check_format(operation.source)
+        name = session.qualified(identifiers.split(operation.table.table_name))
+        operation.table.table_name = identifiers.join(name)
+    else:
+        second = command.write_operation_v2
+        acts = _BY_MODE.get(second.mode)
+        if acts is None:
+            raise Denied("a table can be written only in a mode that is known here")
+        _check_format(second.provider)
+        name = session.qualified(identifiers.split(second.table_name))
+        second.table_name = identifiers.join(name)
+    _check_acts(acts, name, access)
+
+
+def _check_format(format: str) -> None:
+    if format.lower() not in permitted.load().formats:
+        raise Denied(f"format `{format[:100]}` is not permitted")
+
+
+def _check_acts(acts: tuple[str, ...], name: Name, access: Access) -> None:
+    for act in acts:
+        if act == "CreateTable":
+            access.require(act, name[:-1])
+        else:
+            access.require_writable(act, name)

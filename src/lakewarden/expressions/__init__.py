@@ -4,6 +4,7 @@
     checker    the types of nodes, and what an engine cannot say
     renderer   nodes to the SQL of one engine, with the values of one user
     masks      what a mask puts in the place of a value, and which mask is the strictest
+    query      a query of an application, in which every table is limited to what its user may see
 
 A function or operator of the language is a row of `functions`. SQL is read and written by sqlglot.
 """

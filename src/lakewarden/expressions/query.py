@@ -1,0 +1,269 @@
+"""A query of an application, in which every table is limited to what its user may see.
+
+A query is taken over only where all of it is known: statements, clauses, operators, functions and
+types are listed in `query_grammar`, and whatever a newer sqlglot can read stays out. Then each
+table becomes a subquery with the filters as its condition and the masks as its columns, so that
+predicates, joins and groups see masked values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp, parse, parse_one
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from lakewarden.expressions.query_grammar import (
+    DIALECTS,
+    check_grammar,
+    refused,
+)
+from lakewarden.kernel.errors import BadInput
+
+MAX_LENGTH: Final = 100_000
+"""Characters of a query."""
+
+MAX_NODES: Final = 20_000
+"""Nodes of a query."""
+
+Name = tuple[str, ...]
+"""A table's name in its parts, as written: the catalog and the schema may be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a query gets of a table.
+
+    `columns` are the columns that are seen, by name, with the SQL of the mask, or None for its own
+    values; a column that is not among them does not exist for the query. `filters` are SQL, and
+    hold together. They and masks may also read the columns of `unseen`. `source` is the name that
+    the rows are read from, by default the name in the query.
+    """
+
+    columns: Mapping[str, str | None]
+    filters: Sequence[str] = ()
+    unseen: frozenset[str] = frozenset()
+    source: Name = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that was read: its `tables` by their names, without those that it makes itself."""
+
+    dialect: str
+    tables: tuple[Name, ...]
+    _root: exp.Expr
+
+    def columns(self, names: Iterable[str]) -> frozenset[str]:
+        """Which of a table's columns the query may read: at least those that it reads.
+
+        Every column counts that has the name of anything in the query, and all of them do where
+        a row is read as a whole.
+        """
+        known = frozenset(names)
+        rows = {_folded(row.alias_or_name) for row in self._root.find_all(exp.Table, exp.Subquery)}
+        if any(_is_whole_row(node, rows) for node in self._root.walk()):
+            return known
+        said = {_folded(node.name) for node in self._root.find_all(exp.Identifier)}
+        return frozenset(name for name in known if _folded(name) in said)
+
+    def governed(self, limits: Mapping[Name, Limits]) -> str:
+        """The query with every table limited, in its dialect.
+
+        Args:
+            limits: What it gets of each of `tables`.
+
+        Raises:
+            BadInput: A table has no limits or no column that is seen, a filter or mask reads what
+                the table does not have, or the engine has no words for it.
+        """
+        root = self._root.copy()
+        sources: list[Name] = []
+        for table in _stored(root):
+            name = _name(table)
+            if name not in limits:
+                raise refused(f"unknown table `{'.'.join(name)}`", table)
+            _replace(table, _limited(name, limits[name], self.dialect))
+            sources.append(limits[name].source or name)
+        _shorten(root, self.tables)
+        text = _written(root, self.dialect)
+        _check_tables(text, self.dialect, sources)
+        return text
+
+
+def read_query(text: str, dialect: str) -> Query:
+    """The query of a text.
+
+    Raises:
+        BadInput: The text is not one query, or has a part that is not known to be harmless; the
+            message says which, and the place in the text.
+    """
+    if dialect not in DIALECTS:
+        raise BadInput(f"unknown dialect `{dialect}`; expected one of {', '.join(DIALECTS)}")
+    if len(text) > MAX_LENGTH:
+        raise BadInput(f"expected at most {MAX_LENGTH} characters, got {len(text)}")
+    for mark in _SUBSTITUTED[dialect]:
+        if mark in text:
+            raise BadInput(f"unexpected `{mark}`: the engine replaces it before it reads the query")
+    try:
+        root = _parsed(text, dialect)
+        check_grammar(root, dialect, MAX_NODES)
+        tables = {_name(table) for table in _stored(root)}
+        # Once here, so that what is too deep, or reads otherwise than it is written, is refused.
+        again = _parsed(_written(root, dialect), dialect)
+        check_grammar(again, dialect, 2 * MAX_NODES)
+        return Query(dialect, tuple(sorted(tables)), root)
+    except RecursionError:
+        raise BadInput("the query is nested too deeply") from None
+
+
+_SUBSTITUTED: Final = {"duckdb": ("\0",), "spark": ("\0", "${", "\\")}
+"""What an engine may read otherwise than sqlglot does, by its settings."""
+
+
+def _parsed(text: str, dialect: str) -> exp.Expr:
+    try:
+        statements = parse(text, read=dialect)
+    except SqlglotError:
+        raise BadInput("the query cannot be read") from None
+    found = [statement for statement in statements if statement is not None]
+    if len(found) != 1:
+        raise BadInput(f"expected one query, got {len(found)}")
+    return found[0]
+
+
+def _stored(root: exp.Expr) -> list[exp.Table]:
+    """The tables that are read, without those that the query makes."""
+    made = _made(root)
+    return [table for table in root.find_all(exp.Table) if not _is_made(table, made)]
+
+
+def _made(root: exp.Expr) -> dict[str, exp.CTE]:
+    """The tables that the query makes, by their folded names. Raises `BadInput` for two alike."""
+    made: dict[str, exp.CTE] = {}
+    for cte in root.find_all(exp.CTE):
+        name = cte.alias
+        if not name.isascii():
+            raise refused(f"expected a name in ASCII after WITH, got `{name}`", cte)
+        if _folded(name) in made:
+            raise refused(f"`{name}` stands twice after WITH", cte)
+        made[_folded(name)] = cte
+    return made
+
+
+def _is_made(table: exp.Table, made: Mapping[str, exp.CTE]) -> bool:
+    """Whether the name is one of WITH, and not of a stored table.
+
+    Raises `BadInput` where it would be a stored table that has the name of one in WITH: a table
+    that is read by its short name in the limits could become the other.
+    """
+    cte = made.get(_folded(table.name))
+    if cte is None or len(_name(table)) > 1:
+        return False
+    if table.name.isascii() and _is_seen(table, cte):
+        return True
+    raise refused(f"`{table.name}` is also a name after WITH; choose another there", table)
+
+
+def _is_seen(table: exp.Table, cte: exp.CTE) -> bool:
+    """Whether the place of the table lies behind the WITH entry, under the query that has it."""
+    entries, place = cte.parent, table.parent
+    below: exp.Expr = table
+    while place is not None and entries is not None:
+        if place is entries:
+            return (below.index or 0) > (cte.index or 0)
+        if place is entries.parent:
+            return True
+        below, place = place, place.parent
+    return False
+
+
+def _check_tables(text: str, dialect: str, sources: Sequence[Name]) -> None:
+    """Raises `BadInput` unless the text that was written reads the sources, and nothing else."""
+    if sorted(map(_name, _stored(_parsed(text, dialect)))) != sorted(sources):
+        raise BadInput("the limited query would read other tables")
+
+
+def _name(table: exp.Table) -> Name:
+    return tuple(part.name for part in table.parts)
+
+
+def _folded(name: str) -> str:
+    return name.casefold()
+
+
+def _is_whole_row(node: exp.Expr, rows: Set[str]) -> bool:
+    """Whether all columns are read, or given other names; `rows` are the names of tables."""
+    match node:
+        case exp.Star():
+            return not isinstance(node.parent, exp.Count)
+        case exp.Join():
+            return node.method == "NATURAL"
+        case exp.TableAlias():
+            return bool(node.columns)
+        case exp.Column():
+            # Some engines then give the row.
+            return not node.table and _folded(node.name) in rows
+    return False
+
+
+def _limited(name: Name, limits: Limits, dialect: str) -> exp.Select:
+    """The subquery that stands for a table."""
+    where = ".".join(name)
+    if not limits.columns:
+        raise BadInput("no column of it can be read", where=where)
+    known = frozenset(map(_folded, limits.columns)) | frozenset(map(_folded, limits.unseen))
+    shown = [
+        exp.column(_quoted(column))
+        if mask is None
+        else exp.alias_(exp.Paren(this=_trusted(mask, known, dialect, where)), _quoted(column))
+        for column, mask in limits.columns.items()
+    ]
+    parts = [_quoted(part) for part in reversed(limits.source or name)]
+    source = exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
+    select = exp.Select(expressions=shown).from_(source)
+    for text in limits.filters:
+        condition = exp.Paren(this=_trusted(text, known, dialect, where))
+        select = select.where(condition)
+    return select
+
+
+def _trusted(text: str, known: frozenset[str], dialect: str, where: str) -> exp.Expr:
+    """A filter or mask. What it reads must be of the table: all else could be of the query."""
+    try:
+        found = parse_one(text, read=dialect)
+    except SqlglotError:
+        raise BadInput("a filter or mask cannot be read", where=where) from None
+    for column in found.find_all(exp.Column):
+        if column.table or _folded(column.name) not in known:
+            raise BadInput(f"a filter or mask reads `{column.sql()}`, no column", where=where)
+    return found
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)
+
+
+def _replace(table: exp.Table, select: exp.Select) -> None:
+    alias = table.args.get("alias") or exp.TableAlias(this=_quoted(table.name))
+    table.replace(exp.Subquery(this=select, alias=alias, joins=table.args.get("joins")))
+
+
+def _shorten(root: exp.Expr, tables: Sequence[Name]) -> None:
+    """Columns by the short names of their tables, for the long ones are gone."""
+    for column in root.find_all(exp.Column):
+        *above, _ = (part.name for part in column.parts)
+        if len(above) > 1 and tuple(above) in tables:
+            column.set("db", None)
+            column.set("catalog", None)
+
+
+def _written(root: exp.Expr, dialect: str) -> str:
+    try:
+        return root.sql(
+            dialect=dialect, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE
+        )
+    except SqlglotError:
+        raise BadInput(f"the query cannot be written for {dialect}") from None

@@ -280,6 +280,7 @@ def test_whom_a_filter_or_mask_binds_gets_no_files_and_changes_no_columns(
                 assert b"binds you" in refused.body
             assert guard.ask("wes", "POST", ORDERS, changes(set_properties(a="b"))).status == 403
             assert guard.catalog.seen == []
+        assert b"binds you" not in guard.ask("sam", "GET", f"{ORDERS}/credentials").body
         assert loaded(guard, "olga")["config"]["s3.access-key-id"] == "vended"
     assert loaded(guard, "ana")["config"]["s3.access-key-id"] == "vended"
 

@@ -124,22 +124,11 @@ class Guard:
             return
         if not self._is_folded(names) and self._access.decides(act, names):
             return
-        entity = self._access.target(act, names) or NO_RESOURCE
-        limited = act.whole and entity != NO_RESOURCE and self._access.is_limited(entity)
-        message = LIMITED if limited else _denial(self._exchange, act, names)
-        self._exchange.denied(
-            AuditEvent(
-                self._exchange.now,
-                self._exchange.actor.recorded,
-                self._access.mapping.operation(act.name),
-                f"{entity.type}:{entity.name}".strip(":"),
-                "deny",
-                message,
-                realm=self._exchange.realm,
-                wire=ENGINE,
-                request_id=self._exchange.actor.request_id,
-            )
-        )
+        entity = self._access.target(act, names) if act.whole else None
+        # That something is limited is said to those alone who might do it otherwise.
+        is_limited = entity is not None and self._access.decides_on(act, entity)
+        message = LIMITED if is_limited else denial(self._exchange, asked)
+        audit_denial(self._exchange, self._access, asked, message)
         if self._exchange.method == "HEAD":
             raise IcebergError(HTTPStatus.NOT_FOUND, message, "NoSuchTableException")
         raise IcebergError(HTTPStatus.FORBIDDEN, message)
@@ -286,8 +275,26 @@ class Guard:
         keep_books(self._exchange, self._access, self._act, asked)
 
 
-def _denial(exchange: Exchange, act: Act, names: Names) -> str:
+def denial(exchange: Exchange, asked: Asked) -> str:
     """What the user is told: the act, what it is about, and by which id it is found again."""
-    where = ".".join(name for name in names.values())
+    act, where = asked.act, ".".join(asked.names.values())
     id = exchange.actor.request_id
     return f"{exchange.actor.user} may not {act.title} ({act.name} on `{where}`, request {id})"
+
+
+def audit_denial(exchange: Exchange, access: EngineAccess, asked: Asked, message: str) -> None:
+    """Makes a denial part of the audit trail."""
+    entity = access.target(asked.act, asked.names) or NO_RESOURCE
+    exchange.denied(
+        AuditEvent(
+            exchange.now,
+            exchange.actor.recorded,
+            access.mapping.operation(asked.act.name),
+            f"{entity.type}:{entity.name}".strip(":"),
+            "deny",
+            message,
+            realm=exchange.realm,
+            wire=ENGINE,
+            request_id=exchange.actor.request_id,
+        )
+    )

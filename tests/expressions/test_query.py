@@ -7,7 +7,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from lakewarden.expressions.query import MAX_LENGTH, MAX_NODES, Limits, read_query
+from lakewarden.expressions.query import (
+    MAX_LENGTH,
+    MAX_NODES,
+    Limits,
+    read_expression,
+    read_query,
+)
 from lakewarden.kernel.errors import BadInput
 
 ORDERS = ("sales", "orders")
@@ -294,3 +300,24 @@ def test_a_query_that_is_too_large_is_refused(text: str) -> None:
 def test_other_dialects_are_refused() -> None:
     with pytest.raises(BadInput, match="unknown dialect"):
         read_query("select 1", "mysql")
+
+
+def test_tables_are_read_from_other_names() -> None:
+    query = read_query(
+        "with c as (select * from s.t) select t.id, s.u.x from t join s.u on t.id = s.u.id, c",
+        "spark",
+    )
+    names = {("t",): ("x1",), ("s", "t"): ("x2",), ("s", "u"): ("a", "b", "x3")}
+    assert query.renamed(names) == (
+        "WITH `c` AS (SELECT * FROM `x2` AS `t`) SELECT `t`.`id`, `u`.`x` FROM `x1` AS `t`"
+        " JOIN `a`.`b`.`x3` AS `u` ON `t`.`id` = `u`.`id` CROSS JOIN `c`"
+    )
+    with pytest.raises(BadInput, match="unknown table `s"):
+        query.renamed({("t",): ("x1",), ("s", "t"): ("x2",)})
+
+
+def test_an_expression_is_one_and_reads_no_table() -> None:
+    assert read_expression("a + 1 > b.c as d", "spark") == "`a` + 1 > `b`.`c` AS `d`"
+    for text in ("a, b", "a from t", "(select max(x) from t)", "", "1 limit 1"):
+        with pytest.raises(BadInput):
+            read_expression(text, "spark")

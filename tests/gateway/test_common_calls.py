@@ -74,3 +74,34 @@ def test_the_catalog_lists_what_the_user_may_see(gateway: Running) -> None:
     with pytest.raises(PySparkException, match="not allowed"):
         catalog.setCurrentDatabase("hr")
     assert {one.name for one in gateway.session("olga").catalog.listDatabases()} == {"hr", "sales"}
+
+
+def test_sql_reads_through_filters_and_masks(gateway: Running) -> None:
+    spark = gateway.session("ana")
+    found = spark.sql("select id, amount from sales.orders where amount > 1 order by id")
+    assert [row.id for row in found.collect()] == [1, 3]
+    assert found.filter("id > 1 and amount is not null").count() == 1
+    text = (
+        "with c as (select * from customers) select o.id, c.iban, sum(o.amount) as total"
+        " from orders o join c on o.id = c.id where c.id in (select id from notes)"
+        " group by o.id, c.iban"
+    )
+    assert [tuple(row)[:2] for row in spark.sql(text).collect()] == [(1, "****9999")]
+    assert spark.sql("select count(*) as n from totals").collect()[0].n == 2
+    spark.sql("select iban as shown from customers").createOrReplaceTempView("shown")
+    assert [row.shown for row in spark.sql("select shown.shown from shown").collect()] == [
+        "****9999"
+    ]
+    frame = spark.createDataFrame([(1, "x")], ["id", "word"])
+    joined = spark.sql("select word, region from {df} d join orders o on d.id = o.id", df=frame)
+    assert [tuple(row) for row in joined.collect()] == [("x", "eu")]
+    assert gateway.session("bo").sql("select count(*) as n from orders").collect()[0].n == 3
+
+
+def test_the_current_database_is_the_gateways(gateway: Running) -> None:
+    spark = gateway.new_session("olga")
+    spark.sql("use hr").collect()
+    assert spark.catalog.currentDatabase() == "hr"
+    assert spark.sql("select count(*) as n from people").collect()[0].n == 2
+    assert spark.table("people").selectExpr("max(salary) as m").collect()[0].m == 200
+    spark.stop()

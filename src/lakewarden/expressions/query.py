@@ -92,6 +92,45 @@ class Query:
         _check_tables(text, self.dialect, sources)
         return text
 
+    def renamed(self, names: Mapping[Name, Name]) -> str:
+        """The query with each of `tables` read from another name, in its dialect.
+
+        Raises:
+            BadInput: A table has no other name, or the engine has no words for the query.
+        """
+        root = self._root.copy()
+        sources: list[Name] = []
+        for table in _stored(root):
+            name = _name(table)
+            if name not in names:
+                raise refused(f"unknown table `{'.'.join(name)}`", table)
+            alias = table.args.get("alias") or exp.TableAlias(this=_quoted(table.name))
+            source = _source(names[name])
+            source.set("alias", alias)
+            source.set("joins", table.args.get("joins"))
+            table.replace(source)
+            sources.append(names[name])
+        _shorten(root, self.tables)
+        text = _written(root, self.dialect)
+        _check_tables(text, self.dialect, sources)
+        return text
+
+
+def read_expression(text: str, dialect: str) -> str:
+    """A column expression without tables, as it is written in the dialect.
+
+    Raises:
+        BadInput: The text is not one expression, or `read_query` refuses it.
+    """
+    query = read_query(f"SELECT {text}", dialect)
+    root = query._root
+    parts = [name for name, value in root.args.items() if value]
+    if not isinstance(root, exp.Select) or parts != ["expressions"] or len(root.expressions) != 1:
+        raise BadInput("expected one expression")
+    if query.tables:
+        raise BadInput("an expression reads no table")
+    return _written(root.expressions[0], dialect)
+
 
 def read_query(text: str, dialect: str) -> Query:
     """The query of a text.
@@ -221,13 +260,16 @@ def _limited(name: Name, limits: Limits, dialect: str) -> exp.Select:
         else exp.alias_(exp.Paren(this=_trusted(mask, known, dialect, where)), _quoted(column))
         for column, mask in limits.columns.items()
     ]
-    parts = [_quoted(part) for part in reversed(limits.source or name)]
-    source = exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
-    select = exp.Select(expressions=shown).from_(source)
+    select = exp.Select(expressions=shown).from_(_source(limits.source or name))
     for text in limits.filters:
         condition = exp.Paren(this=_trusted(text, known, dialect, where))
         select = select.where(condition)
     return select
+
+
+def _source(name: Name) -> exp.Table:
+    parts = [_quoted(part) for part in reversed(name)]
+    return exp.Table(**dict(zip(("this", "db", "catalog"), parts, strict=False)))
 
 
 def _trusted(text: str, known: frozenset[str], dialect: str, where: str) -> exp.Expr:

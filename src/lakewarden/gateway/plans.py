@@ -18,6 +18,7 @@ from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.governor import Columns, Governor
 from lakewarden.gateway.resolver import Resolver, renumbered
 from lakewarden.gateway.session import Session
+from lakewarden.gateway.sql import nothing, used_database
 from lakewarden.gateway.writes import check_write
 
 _SHOWS_PLANS = ("explain", "tree_string")
@@ -42,6 +43,7 @@ class Plans:
         self._resolver = Resolver(session, access.user)
         self._governor = Governor(access, columns_of)
         self.new_view: NewView | None = None
+        self.answer: relations.Relation | None = None
 
     def execute(self, request: base.ExecutePlanRequest) -> None:
         """Makes the request one that may be executed. Raises `Denied` and `Malformed`."""
@@ -80,9 +82,20 @@ class Plans:
             case "ml_command":
                 pass
             case "sql_command":
-                raise Denied("SQL is not permitted")
+                self._statement(command.sql_command)
             case _:
                 raise Denied("this command is not permitted")
+
+    def _statement(self, command: commands.SqlCommand) -> None:
+        """Spark answers a query with the plan of it; users get the one that they sent."""
+        database = used_database(command.input.sql.query)
+        if database is None:
+            self.answer = relations.Relation()
+            self.answer.CopyFrom(command.input)
+            self._limit(command.input)
+            return
+        CatalogCalls(self._session, self._access).use(identifiers.split(database))
+        command.input.CopyFrom(nothing())
 
     def _create_view(self, command: commands.CreateDataFrameViewCommand) -> None:
         names = identifiers.split(command.name)

@@ -14,10 +14,12 @@ from google.protobuf.message import Message
 from pyspark.sql.connect.proto import expressions_pb2 as expressions
 from pyspark.sql.connect.proto import relations_pb2 as relations
 
+from lakewarden.expressions.query import Name
 from lakewarden.gateway import identifiers, permitted
 from lakewarden.gateway.errors import Denied, Malformed
 from lakewarden.gateway.inspection import MAX_BYTES, parts
 from lakewarden.gateway.session import Session
+from lakewarden.gateway.sql import checked_expression, checked_query
 
 _FIRST_PLAN_ID: Final = 1 << 40
 """Of plans in views: a client counts its own from 0."""
@@ -40,6 +42,9 @@ class Resolver:
 
     def resolve(self, plan: Message) -> None:
         """Completes everything in the message. Raises `Denied` and `Malformed`."""
+        if isinstance(plan, relations.Relation) and plan.with_relations.root.HasField("sql"):
+            self._resolve_query(plan)
+            return
         for part in parts(plan):
             self.resolve(part)
         match plan:
@@ -55,11 +60,38 @@ class Resolver:
             case "read":
                 self._resolve_read(plan)
             case "sql":
-                raise Denied("SQL is not permitted")
+                self._replace(plan, checked_query(plan.sql, self._table))
             case "unresolved_table_valued_function":
                 check_function(plan.unresolved_table_valued_function.function_name)
             case None:
                 raise Denied("a relation of no kind is not permitted")
+
+    def _resolve_query(self, plan: relations.Relation) -> None:
+        """A query with data frames that it names; no other query has the names."""
+        given: dict[str, relations.Relation] = {}
+        for reference in plan.with_relations.references:
+            if not reference.HasField("subquery_alias"):
+                raise Denied("SQL with parameters is not permitted")
+            self.resolve(reference)
+            given[reference.subquery_alias.alias.lower()] = reference.subquery_alias.input
+
+        def plan_of(name: Name) -> relations.Relation:
+            named = given.get(name[0].lower()) if len(name) == 1 else None
+            return self._table(name) if named is None else named
+
+        self._replace(plan, checked_query(plan.with_relations.root.sql, plan_of))
+
+    def _table(self, name: Name) -> relations.Relation:
+        """The table or view that a query names."""
+        plan = relations.Relation()
+        plan.read.named_table.unparsed_identifier = identifiers.join(name)
+        self._resolve_read(plan)
+        return plan
+
+    def _replace(self, plan: relations.Relation, other: relations.Relation) -> None:
+        if plan.HasField("common"):
+            other.common.CopyFrom(plan.common)
+        plan.CopyFrom(other)
 
     def _resolve_read(self, plan: relations.Relation) -> None:
         table = plan.read.named_table
@@ -72,7 +104,7 @@ class Resolver:
         if self._bytes > MAX_BYTES:
             raise Malformed("the views of the plan are too large in all")
         alias = relations.SubqueryAlias(input=view, alias=names[0])
-        plan.CopyFrom(relations.Relation(common=plan.common, subquery_alias=alias))
+        self._replace(plan, relations.Relation(subquery_alias=alias))
 
     def _resolve_expression(self, plan: expressions.Expression) -> None:
         match plan.WhichOneof("expr_type"):
@@ -86,7 +118,8 @@ class Resolver:
             case "unresolved_attribute" if plan.unresolved_attribute.is_metadata_column:
                 raise Denied("columns about files are not permitted")
             case "expression_string":
-                raise Denied("SQL is not permitted")
+                string = plan.expression_string
+                string.expression = checked_expression(string.expression)
             case None:
                 raise Denied("an expression of no kind is not permitted")
 

@@ -16,6 +16,7 @@ import grpc
 import structlog
 from prometheus_client import Counter
 from pyspark.sql.connect.proto import base_pb2 as base
+from pyspark.sql.connect.proto import relations_pb2 as relations
 
 from lakewarden.authn import header
 from lakewarden.authn.authenticator import Authenticator, Unauthenticated, named
@@ -140,7 +141,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
                 self._permit(method, call)
             except Denied as error:
                 raise self._denied(call.actor, error) from None
-            answer = self._backend.unary(method, call.request, context.time_remaining())
+            answer = self._backend.unary(method, call.request, _seconds(context))
             if method == "ReleaseSession":
                 self._sessions.end(call.actor.user, call.request.session_id)
             return shown_details(answer) if method == FETCH else answer
@@ -149,24 +150,24 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         return answer
 
     def _stream(self, method: str, data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        answers = self._outcome(method, context, lambda: self._started(method, data, context))
+        call, answers = self._outcome(method, context, lambda: self._started(method, data, context))
         context.add_callback(answers.cancel)
-        yield from self._shown(method, context, answers)
+        plan = call.session.answer_of(call.request.operation_id)
+        try:
+            for answer in answers:
+                yield answer if plan is None else named_plan(answer, plan)
+        except grpc.RpcError as error:
+            CALLS.labels(method, "failed").inc()
+            end_with(context, error)
 
-    def _started(self, method: str, data: bytes, context: grpc.ServicerContext) -> Any:
+    def _started(self, method: str, data: bytes, context: grpc.ServicerContext) -> tuple[Call, Any]:
         call = self._call(STREAMS[method], data, context)
         try:
             self._permit(method, call)
         except Denied as error:
             raise self._denied(call.actor, error) from None
-        return self._backend.stream(method, call.request, context.time_remaining())
-
-    def _shown(self, method: str, context: grpc.ServicerContext, answers: Any) -> Iterator[bytes]:
-        try:
-            yield from answers
-        except grpc.RpcError as error:
-            CALLS.labels(method, "failed").inc()
-            end_with(context, error)
+        answers = self._backend.stream(method, call.request, _seconds(context))
+        return call, answers
 
     def _permit(self, method: str, call: Call) -> None:
         """Raises `Denied` for what the user may not ask; else makes the request what is asked."""
@@ -179,7 +180,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             case "Config":
                 check_config(request.operation)
             case "ReattachExecute" | "ReleaseExecute":
-                call.session.check_started(request.operation_id)
+                call.session.answer_of(request.operation_id)
             case _:
                 pass
 
@@ -188,7 +189,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         plans.execute(request)
         if not request.operation_id:
             request.operation_id = str(uuid.uuid4())
-        call.session.started(request.operation_id)
+        call.session.started(request.operation_id, plans.answer)
         if plans.new_view is not None:
             call.session.keep_view(plans.new_view.name, plans.new_view.plan)
 
@@ -261,6 +262,26 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             _end(context, error)
         CALLS.labels(method, "done").inc()
         return answer
+
+
+_MAX_SECONDS: Final = 30 * 86_400.0
+
+
+def _seconds(context: grpc.ServicerContext) -> float | None:
+    """How long the client waits; None: as long as it takes, which gRPC tells as centuries."""
+    remaining: float | None = context.time_remaining()
+    return None if remaining is None or remaining > _MAX_SECONDS else remaining
+
+
+def named_plan(data: bytes, plan: relations.Relation) -> bytes:
+    """An answer in which the plan that was executed is the one that the user sent."""
+    answer = base.ExecutePlanResponse()
+    answer.ParseFromString(data)
+    if not answer.HasField("sql_command_result"):
+        return data
+    answer.sql_command_result.relation.CopyFrom(plan)
+    named_data: bytes = answer.SerializeToString()
+    return named_data
 
 
 _STATUSES: Final = (

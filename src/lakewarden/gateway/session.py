@@ -26,15 +26,15 @@ class Session:
     """One session of one user. `first_catalog` is the current one in Spark, whatever is used here.
 
     `views` are temporary views: plans with all names complete and no view left in them, as the
-    user wrote them, so that each read is checked and limited when it happens. `operations` are the
-    ids of those that were started.
+    user wrote them, so that each read is checked and limited when it happens. `operations` are
+    those that were started, by id, with the plan that a statement's answer has to name.
     """
 
     catalog: str
     database: str
     first_catalog: str
     views: dict[str, relations.Relation] = field(default_factory=dict)
-    operations: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    operations: OrderedDict[str, relations.Relation | None] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def qualified(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -57,20 +57,21 @@ class Session:
                 raise Malformed("the session has too many temporary views")
             self.views[name] = plan
 
-    def started(self, operation: str) -> None:
+    def started(self, operation: str, answer: relations.Relation | None) -> None:
         """Binds the operation to this session; raises `Denied` for an id that is in use."""
         with self.lock:
             if operation in self.operations:
                 raise Denied("the operation id is in use")
-            self.operations[operation] = None
+            self.operations[operation] = answer
             if len(self.operations) > MAX_OPERATIONS:
                 self.operations.popitem(last=False)
 
-    def check_started(self, operation: str) -> None:
-        """Raises `Denied` for an operation that this session did not start."""
+    def answer_of(self, operation: str) -> relations.Relation | None:
+        """Of a started operation; raises `Denied` for one that this session did not start."""
         with self.lock:
             if operation not in self.operations:
                 raise Denied("this session has no such operation")
+            return self.operations[operation]
 
 
 class Sessions:

@@ -1,0 +1,202 @@
+"""Attempts of users without the right: nothing gets through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.proto import base_pb2 as base
+
+from lakewarden.gateway.config_calls import check_config
+from lakewarden.gateway.errors import Denied, Malformed
+from lakewarden.gateway.inspection import parsed
+from tests.gateway import attacks
+from tests.gateway.estate import Estate
+from tests.gateway.running import Running
+
+SESSION = "00000000-0000-0000-0000-0000000000a1"
+
+
+def executed(estate: Estate, request: base.ExecutePlanRequest) -> None:
+    read = parsed(base.ExecutePlanRequest, request.SerializeToString())
+    estate.plans("ana").execute(read)
+
+
+@pytest.mark.parametrize("name", attacks.PLANS)
+def test_plans_are_denied(estate: Estate, name: str) -> None:
+    request = base.ExecutePlanRequest()
+    attacks.PLANS[name](request)
+    with pytest.raises((Denied, Malformed)):
+        executed(estate, request)
+
+
+@pytest.mark.parametrize("text", attacks.SQL)
+def test_statements_are_denied(estate: Estate, text: str) -> None:
+    request = base.ExecutePlanRequest()
+    request.plan.command.sql_command.input.sql.query = text
+    with pytest.raises((Denied, Malformed)):
+        executed(estate, request)
+    relation = base.ExecutePlanRequest()
+    relation.plan.root.filter.input.sql.query = text
+    relation.plan.root.filter.condition.literal.boolean = True
+    with pytest.raises((Denied, Malformed)):
+        executed(estate, relation)
+
+
+@pytest.mark.parametrize("text", attacks.EXPRESSIONS)
+def test_expressions_are_denied(estate: Estate, text: str) -> None:
+    request = base.ExecutePlanRequest()
+    request.plan.root.filter.input.read.named_table.unparsed_identifier = "notes"
+    request.plan.root.filter.condition.expression_string.expression = text
+    with pytest.raises((Denied, Malformed)):
+        executed(estate, request)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("get", ["spark.connect.authenticate.token"]),
+        ("get", ["spark.sql.session.timeZone", "spark.hadoop.fs.s3a.secret.key"]),
+        ("get_option", ["spark.sql.catalog.x.password"]),
+        ("is_modifiable", ["spark.master"]),
+        ("unset", ["spark.sql.runSQLOnFiles"]),
+    ],
+)
+def test_settings_are_denied(kind: str, names: list[str]) -> None:
+    operation = base.ConfigRequest.Operation()
+    getattr(operation, kind).keys.extend(names)
+    with pytest.raises(Denied):
+        check_config(operation)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("spark.sql.runSQLOnFiles", "spark.sql.optimizer.excludedRules", "spark.sql.ansi.enabled"),
+        *("spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.extensions"),
+        *("spark.sql.catalog.x", "spark.sql.variable.substitute", "spark.sql.warehouse.dir"),
+    ],
+)
+def test_no_setting_is_set_that_means_something(name: str) -> None:
+    operation = base.ConfigRequest.Operation()
+    operation.set.pairs.add(key=name, value="true")
+    with pytest.raises(Denied):
+        check_config(operation)
+    defaults = base.ConfigRequest.Operation()
+    defaults.get_all.prefix = "spark."
+    with pytest.raises(Denied):
+        check_config(defaults)
+
+
+@pytest.mark.parametrize(
+    "kind", ["schema", "explain", "tree_string", "is_local", "semantic_hash", "input_files"]
+)
+def test_plans_that_may_not_be_executed_are_not_analyzed(estate: Estate, kind: str) -> None:
+    request = base.AnalyzePlanRequest()
+    getattr(request, kind).plan.root.read.named_table.unparsed_identifier = "hr.people"
+    with pytest.raises(Denied):
+        estate.plans("ana").analyze(parsed(base.AnalyzePlanRequest, request.SerializeToString()))
+
+
+def test_a_plan_with_a_filter_is_not_explained(estate: Estate) -> None:
+    request = base.AnalyzePlanRequest()
+    request.explain.plan.root.read.named_table.unparsed_identifier = "orders"
+    with pytest.raises(Denied, match="not shown"):
+        estate.plans("ana").analyze(request)
+    request.explain.plan.root.read.named_table.unparsed_identifier = "notes"
+    estate.plans("ana").analyze(request)
+
+
+@pytest.fixture(name="stub")
+def _stub(gateway: Running) -> Iterator[Any]:
+    with gateway.stub() as stub:
+        yield stub
+
+
+def refused(call: Any, request: Any, *metadata: tuple[str, str]) -> grpc.RpcError:
+    with pytest.raises(grpc.RpcError) as error:
+        list(call(request, metadata=metadata))
+    return error.value
+
+
+@pytest.mark.spark
+def test_nobody_calls_without_a_good_token(gateway: Running, stub: Any) -> None:
+    request = base.ConfigRequest(session_id=SESSION)
+    request.operation.get.keys.append("spark.sql.session.timeZone")
+    good = f"Bearer {gateway.estate.tokens['ana']}"
+    for metadata in (
+        (),
+        (("authorization", "Bearer wrong"),),
+        (("authorization", f"{good}x"),),
+        (("authorization", good), ("authorization", good)),
+        (("authorization", "Basic cm9vdDo="),),
+    ):
+        assert refused(stub.Config, request, *metadata).code() == grpc.StatusCode.UNAUTHENTICATED
+    assert stub.Config(request, metadata=(("authorization", good),)).pairs
+
+
+@pytest.mark.spark
+def test_calls_with_artifacts_and_clones_are_denied(gateway: Running, stub: Any) -> None:
+    token = ("authorization", f"Bearer {gateway.estate.tokens['ana']}")
+    denied = grpc.StatusCode.PERMISSION_DENIED
+    artifacts = iter([base.AddArtifactsRequest(session_id=SESSION)])
+    assert refused(stub.AddArtifacts, artifacts, token).code() == denied
+    status = base.ArtifactStatusesRequest(session_id=SESSION, names=["x"])
+    assert refused(stub.ArtifactStatus, status, token).code() == denied
+    clone = base.CloneSessionRequest(session_id=SESSION)
+    assert refused(stub.CloneSession, clone, token).code() == denied
+
+
+@pytest.mark.spark
+def test_operations_of_others_are_out_of_reach(gateway: Running, stub: Any) -> None:
+    id = "00000000-0000-0000-0000-0000000000b1"
+    request = base.ExecutePlanRequest(session_id=SESSION, operation_id=id)
+    request.user_context.user_id = "ana"
+    request.plan.root.sql.query = "select 1 as one"
+    request.request_options.add().reattach_options.reattachable = True
+    bo = ("authorization", f"Bearer {gateway.estate.tokens['bo']}")
+    ana = ("authorization", f"Bearer {gateway.estate.tokens['ana']}")
+    assert list(stub.ExecutePlan(request, metadata=(bo,)))
+    again = base.ReattachExecuteRequest(session_id=SESSION, operation_id=id)
+    again.user_context.user_id = "bo"
+    assert "no such operation" in str(refused(stub.ReattachExecute, again, ana).details())
+    assert list(stub.ReattachExecute(again, metadata=(bo,)))
+    assert "in use" in str(refused(stub.ExecutePlan, request, bo).details())
+    release = base.ReleaseExecuteRequest(session_id=SESSION, operation_id=id)
+    assert refused(stub.ReleaseExecute, release, ana).code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+@pytest.mark.spark
+def test_bytes_that_are_no_message_get_a_status(gateway: Running) -> None:
+    token = (("authorization", f"Bearer {gateway.estate.tokens['ana']}"),)
+    with grpc.insecure_channel(f"127.0.0.1:{gateway.port}") as channel:
+        for method, code in (
+            ("spark.connect.SparkConnectService/Config", grpc.StatusCode.INVALID_ARGUMENT),
+            ("spark.connect.SparkConnectService/NewCall", grpc.StatusCode.UNIMPLEMENTED),
+            ("spark.connect.OtherService/Config", grpc.StatusCode.UNIMPLEMENTED),
+        ):
+            call = channel.unary_unary(f"/{method}")
+            with pytest.raises(grpc.RpcError) as error:
+                call(b"\xff\xff", metadata=token)
+            assert error.value.code() == code
+
+
+@pytest.mark.spark
+def test_the_real_client_gets_no_statement_through(gateway: Running) -> None:
+    spark = gateway.session("ana")
+    for text in attacks.SQL:
+        with pytest.raises(PySparkException):
+            spark.sql(text).collect()
+
+
+@pytest.mark.spark
+def test_an_error_does_not_tell_the_filter(gateway: Running) -> None:
+    orders = gateway.session("ana").table("orders")
+    with pytest.raises(PySparkException) as error:
+        orders.select("absent").collect()
+    assert "absent" in str(error.value)
+    assert "Filter" not in str(error.value)
+    assert "'eu'" not in str(error.value)

@@ -49,6 +49,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "ListQuestion": {"operation": "table.load", "principal": "guest"},
     "WhoQuestion": {"operation": "table.load", "entity": TABLE},
     "PrincipalQuestion": {"entity": TABLE, "principal": "guest"},
+    "SightQuestion": {"entity": TABLE, "principal": "guest"},
     "AccessQuestion": {"entity": TABLE},
     "PlanRequest": {"files": [POLICY]},
     "ApplyRequest": {"files": [POLICY], "revision": 0, "digest": "0" * 64},

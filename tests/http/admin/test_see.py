@@ -50,6 +50,7 @@ def test_what_may_not_be_read_is_hidden_with_its_columns(limited: Api) -> None:
         "columns": [],
         "stored": 0,
         "notes": [],
+        "rendered": None,
     }
     for user, table in (("ben", TABLE), ("ana", HIDDEN), ("ana", "table:lk:sales.raw.none")):
         assert limited.must("POST", SEE, {"entity": table}, user=user) == nothing

@@ -3059,11 +3059,49 @@ export interface components {
             secret: boolean;
         };
         /**
+         * SightQuestion
+         * @description A question what a principal sees of a table.
+         *
+         *         With an `engine`, the answer says in its SQL what a read has to keep to; `columns` are then the
+         *         columns of the table as the engine has them, with the engine's types.
+         */
+        SightQuestion: {
+            /** @default null */
+            entity?: string | null;
+            /** @default {} */
+            targets?: {
+                [key: string]: string;
+            };
+            /** @default {} */
+            lists?: {
+                [key: string]: string[];
+            };
+            /** @default {} */
+            attributes?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @default [] */
+            subresources?: string[];
+            /** @default null */
+            principal?: string | null;
+            /** @default [] */
+            groups?: string[];
+            /** @default [] */
+            roles?: string[];
+            /** @default  */
+            engine?: string;
+            /** @default {} */
+            columns?: {
+                [key: string]: string;
+            };
+        };
+        /**
          * SightResponse
          * @description What a principal sees of a table.
          *
          *         `operation` is what reading requires; empty if the model has no operation for it. Rows have to
-         *         meet all `filters`. `columns` are the masked ones, of `stored` columns.
+         *         meet all `filters`. `columns` are the masked ones, of `stored` columns. `rendered` is there if
+         *         the question has an engine.
          */
         SightResponse: {
             may_read: boolean;
@@ -3072,6 +3110,8 @@ export interface components {
             columns: components["schemas"]["MaskedColumn"][];
             stored: number;
             notes: string[];
+            /** @default null */
+            rendered?: components["schemas"]["RenderedRead"] | null;
         };
         /**
          * BindingFilter
@@ -3091,6 +3131,20 @@ export interface components {
             mask: string;
             expression: string;
             masks: string[];
+        };
+        /**
+         * RenderedRead
+         * @description What a read has to keep to, in the SQL of an engine.
+         *
+         *         `missing` are the privileges that a denied read lacks. `masks` have the SQL to show instead of
+         *         a column's values, by column, or null for its values.
+         */
+        RenderedRead: {
+            missing: string[];
+            filters: string[];
+            masks: {
+                [key: string]: string | null;
+            };
         };
         /**
          * SignIn
@@ -5332,7 +5386,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PrincipalQuestion"];
+                "application/json": components["schemas"]["SightQuestion"];
             };
         };
         responses: {

@@ -571,6 +571,17 @@ class PrincipalQuestion(TargetQuestion, kw_only=True):
     roles: list[str] = field(default_factory=list)
 
 
+class SightQuestion(PrincipalQuestion, kw_only=True):
+    """A question what a principal sees of a table.
+
+    With an `engine`, the answer says in its SQL what a read has to keep to; `columns` are then the
+    columns of the table as the engine has them, with the engine's types.
+    """
+
+    engine: str = ""
+    columns: dict[str, str] = field(default_factory=dict)
+
+
 class Question(PrincipalQuestion, kw_only=True):
     """A check: may the principal do the operation, or does it hold the privilege, on the entity?"""
 
@@ -690,11 +701,24 @@ class MaskedColumn(ResponseBody, kw_only=True):
     masks: list[str]
 
 
+class RenderedRead(ResponseBody, kw_only=True):
+    """What a read has to keep to, in the SQL of an engine.
+
+    `missing` are the privileges that a denied read lacks. `masks` have the SQL to show instead of
+    a column's values, by column, or null for its values.
+    """
+
+    missing: list[str]
+    filters: list[str]
+    masks: dict[str, str | None]
+
+
 class SightResponse(ResponseBody, kw_only=True):
     """What a principal sees of a table.
 
     `operation` is what reading requires; empty if the model has no operation for it. Rows have to
-    meet all `filters`. `columns` are the masked ones, of `stored` columns.
+    meet all `filters`. `columns` are the masked ones, of `stored` columns. `rendered` is there if
+    the question has an engine.
     """
 
     may_read: bool
@@ -703,6 +727,7 @@ class SightResponse(ResponseBody, kw_only=True):
     columns: list[MaskedColumn]
     stored: int
     notes: list[str]
+    rendered: RenderedRead | None = None
 
 
 class OperationAccess(ResponseBody, kw_only=True):

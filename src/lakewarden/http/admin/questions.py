@@ -31,7 +31,9 @@ from lakewarden.http.admin.bodies import (
     PrivilegeResponse,
     Question,
     Questions,
+    RenderedRead,
     RuleStep,
+    SightQuestion,
     SightResponse,
     StatementPath,
     TargetQuestion,
@@ -47,7 +49,7 @@ from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.advice import Way
-from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.explain import Step
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
@@ -202,7 +204,7 @@ def privileges(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
     )
 
 
-def see(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
+def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
     """What a principal sees of a table: its rows, and the values of its columns."""
     question = questions.ask(
         exchange.state,
@@ -248,6 +250,24 @@ def see(exchange: Exchange, body: PrincipalQuestion) -> HandlerResult:
         ],
         stored=seen.stored,
         notes=list(question.notes),
+        rendered=_rendered(question, body) if body.engine else None,
+    )
+
+
+def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> RenderedRead:
+    # Here, because the library that reads SQL takes a while to load, and few questions need it.
+    from lakewarden.expressions.checker import ENGINES
+    from lakewarden.service.limited_read import limited_read
+
+    if body.engine not in ENGINES:
+        known = ", ".join(ENGINES)
+        raise BadInput(f"unknown engine `{body.engine}`; expected one of {known}", where="engine")
+    realm = question.realm
+    read = limited_read(realm.system, realm.matrix, question.request, body.engine, body.columns)
+    return RenderedRead(
+        missing=list(read.missing) if question.sees else [],
+        filters=list(read.filters),
+        masks=dict(read.masks or {}),
     )
 
 
@@ -473,7 +493,7 @@ ENDPOINTS = (
         "explain.ask_own",
         see,
         "list the row filters and column masks that bind a user on a table",
-        request=PrincipalQuestion,
+        request=SightQuestion,
         response=SightResponse,
     ),
     Endpoint(

@@ -1,0 +1,87 @@
+"""Whether a principal may read a table, and what the read has to keep to, in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.explain import lacking
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.request import Request
+from lakewarden.service.read_limits import column_mask, row_filters
+from lakewarden.service.sight import sight
+from lakewarden.service.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedRead:
+    """A read of a table by one principal, at one moment.
+
+    `operation` is what reading requires; `missing` the privileges that a denied read lacks.
+    `filters` hold together. `masks` have the SQL to show instead of a column's values, by column,
+    or None for its values. Both are empty unless `may_read`.
+    """
+
+    may_read: bool
+    operation: str
+    missing: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    masks: Mapping[str, str | None] | None = None
+
+
+def limited_read(
+    system: System, matrix: Matrix, request: Request, engine: str, columns: Mapping[str, str]
+) -> LimitedRead:
+    """How the request's target may be read with an engine.
+
+    Args:
+        system: The system of the realm.
+        matrix: The realm's decisions.
+        request: Who asks, and about what; its operation does not matter.
+        engine: The engine whose SQL is written.
+        columns: The columns that there are where the rows are, with the types they have there.
+
+    Raises:
+        BadInput: The target has no rows, or a masked column is none of the columns.
+    """
+    seen = sight(matrix, request)
+    if not seen.may_read:
+        return LimitedRead(False, seen.operation, _missing(matrix, request, seen.operation))
+    entities = {name: _column(system, matrix, request.target, name) for name in columns}
+    unmatched = {one.column for one in seen.columns} - set(entities.values())
+    if unmatched:
+        raise BadInput(f"no column is `{min(unmatched).name}`, which has a mask")
+    return LimitedRead(
+        True,
+        seen.operation,
+        filters=tuple(row_filters(matrix, request, engine)),
+        masks={
+            name: column_mask(matrix, replace(request, target=entity), engine, name, columns[name])
+            for name, entity in entities.items()
+        },
+    )
+
+
+def _column(system: System, matrix: Matrix, table: Entity, name: str) -> Entity:
+    """The column's entity; one that the realm cannot name has the masks of its table."""
+    model = matrix.snapshot.model
+    for type in (type for type, declared in model.types.items() if declared.masked):
+        try:
+            column = system.spelling.parse(type, f"{table.name}.{name}")
+        except WardenError:
+            continue
+        return column
+    return table
+
+
+def _missing(matrix: Matrix, request: Request, operation: str) -> tuple[str, ...]:
+    """The privileges of a shortest way to be allowed; none where nothing would help."""
+    if not operation:
+        return ()
+    try:
+        ways = lacking(matrix, replace(request, operation=operation))
+    except WardenError:
+        return ()
+    return tuple(sorted({need.privilege for need in ways[0]})) if ways else ()

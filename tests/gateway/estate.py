@@ -103,6 +103,7 @@ class Estate:
     """A stored realm, and a token of each user."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.store = open_store(f"sqlite:///{folder}/store.db")
         self.service = DecisionService(self.store)
         self.service.open()

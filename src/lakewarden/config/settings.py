@@ -57,8 +57,8 @@ from lakewarden.registry import registry
 PREFIX: Final = "LAKEWARDEN_"
 """What the names of environment variables begin with."""
 
-NOT_SETTINGS: Final = frozenset({"LAKEWARDEN_SERVER", "LAKEWARDEN_TOKEN"})
-"""Variables that tell the command line's questions where to ask."""
+NOT_SETTINGS: Final = frozenset({"LAKEWARDEN_SERVER", "LAKEWARDEN_SPARK_TOKEN", "LAKEWARDEN_TOKEN"})
+"""Variables that tell commands where to ask, and by which token."""
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 """What this machine is called by its own clients."""

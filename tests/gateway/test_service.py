@@ -1,0 +1,154 @@
+"""The running gateway: what it asks of the server, what it writes down, what it does in trouble."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.proto import base_pb2 as base
+from pyspark.sql.connect.proto import base_pb2_grpc as stubs
+
+from lakewarden.gateway import permitted
+from lakewarden.gateway.backend import Address, Backend
+from lakewarden.kernel.change import StatementRemoved
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.service.actor import SYSTEM
+from tests.gateway import spark_server
+from tests.gateway.estate import REALM, Estate
+from tests.gateway.running import Running, served
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_server_without_the_settings_is_refused(
+    spark_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    required = {**permitted.load().required, "spark.sql.shuffle.partitions": "7"}
+    monkeypatch.setattr(permitted, "load", lambda: replace(lists, required=required))
+    with pytest.raises(BadInput, match=r"must have `spark\.sql\.shuffle\.partitions` = `7`"):
+        Backend(Address(f"127.0.0.1:{spark_port}"), spark_server.TOKEN).check()
+
+
+lists = permitted.load()
+
+
+def test_a_server_that_does_not_answer_is_refused(spark_port: int) -> None:
+    for target, token in ((f"127.0.0.1:{spark_port}", "wrong"), ("127.0.0.1:1", "x")):
+        with pytest.raises(Unavailable, match="does not answer"):
+            Backend(Address(target), token).check()
+
+
+@pytest.mark.parametrize("url", ["http://x", "sc://", "sc://x:y", "sc://x:1/;token=y", "x:1"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(BadInput, match="expected `sc://HOST:PORT`"):
+        Address.read(url)
+
+
+def test_a_denial_is_audited_once_a_minute(gateway: Running) -> None:
+    for _ in range(2):
+        with pytest.raises(PySparkException):
+            gateway.session("bo").table("hr.people").collect()
+    with gateway.estate.service.reading() as reading:
+        rows = [row.body for row in reading.audit() if '"actor":"bo"' in row.body]
+    assert len([row for row in rows if '"spark.SelectFromTable"' in row]) == 1
+    assert '"outcome":"deny"' in rows[-1]
+    assert '"target":"table:spark_catalog.hr.people"' in rows[-1]
+
+
+def test_a_grant_that_is_revoked_is_gone_at_the_next_call(spark_port: int, tmp_path: Path) -> None:
+    estate = Estate(tmp_path)
+    with served(estate, spark_port) as running:
+        spark = running.session("bo")
+        notes = spark.table("notes")
+        notes.createOrReplaceTempView("kept")
+        assert notes.count() == 2
+        estate.service.write(SYSTEM, lambda d: d.change(REALM, StatementRemoved("SELECT_TABLE")))
+        for read in (
+            notes.collect,
+            lambda: spark.table("kept").collect(),
+            lambda: spark.sql("select * from kept").collect(),
+        ):
+            with pytest.raises(PySparkException, match="not allowed: read a table"):
+                read()
+    estate.store.close()
+
+
+def test_everything_is_denied_while_the_store_is_away(
+    gateway: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = gateway.session("bo").table("notes")
+
+    def away(at_least: int = 0) -> None:
+        raise Unavailable("the store cannot be reached")
+
+    monkeypatch.setattr(gateway.estate.service, "catch_up", away)
+    with pytest.raises(
+        PySparkException, match="cannot be decided now: the store cannot be reached"
+    ):
+        notes.collect()
+
+    def broken(at_least: int = 0) -> None:
+        raise KeyError("a secret")
+
+    monkeypatch.setattr(gateway.estate.service, "catch_up", broken)
+    with pytest.raises(PySparkException, match="internal error") as error:
+        notes.collect()
+    assert "secret" not in str(error.value)
+
+
+def test_tables_are_written_by_who_may(gateway: Running) -> None:
+    bo = gateway.session("bo")
+    row = bo.createDataFrame([(9, "ninth")], "id long, text string")
+    row.write.insertInto("notes")
+    assert bo.table("notes").count() == 3
+    bo.createDataFrame([(1, "first"), (3, "third")], "id long, text string").write.insertInto(
+        "notes", overwrite=True
+    )
+    assert bo.table("notes").count() == 2
+    row.write.saveAsTable("sales.fresh")
+    with pytest.raises(PySparkException, match="not allowed"):
+        row.write.mode("overwrite").saveAsTable("sales.fresh")
+    with pytest.raises(PySparkException, match="not allowed: add rows to a table"):
+        gateway.session("ana").table("notes").write.insertInto("notes")
+
+
+def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_path: Path) -> None:
+    (tmp_path / "lakewarden.toml").write_text(
+        '[spark.lake]\nmetalake = "lk"\ncatalogs = { spark_catalog = "lake" }\ndatabase = "sales"\n'
+    )
+    command = [sys.executable, "-m", "lakewarden.cli", "gateway", "--realm", REALM]
+    command += ["--backend", f"sc://127.0.0.1:{spark_port}", "--listen", "127.0.0.1:0"]
+    command += ["--database", f"sqlite:///{estate.folder}/store.db", "--config", "lakewarden.toml"]
+    environment = {"LAKEWARDEN_SPARK_TOKEN": spark_server.TOKEN}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    ) as process:
+        assert process.stdout is not None
+        try:
+            address = process.stdout.readline().split("sc://")[1].strip()
+            request = base.AnalyzePlanRequest(session_id="00000000-0000-0000-0000-0000000000c1")
+            request.schema.plan.root.read.named_table.unparsed_identifier = "customers"
+            token = (("authorization", f"Bearer {estate.tokens['ana']}"),)
+            with grpc.insecure_channel(address) as channel:
+                stub = stubs.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]  # generated
+                answer = stub.AnalyzePlan(request, metadata=token)
+            assert len(answer.schema.schema.struct.fields) == 4
+        finally:
+            process.terminate()
+
+
+def test_the_command_serves_no_plain_text_to_other_machines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from lakewarden.cli import main
+
+    command = ["gateway", "--realm", REALM, "--backend", "sc://127.0.0.1"]
+    assert main([*command, "--listen", "0.0.0.0:0"]) == 2
+    assert "give `--tls-cert`" in capsys.readouterr().err
+    assert main([*command, "--listen", "nowhere"]) == 2
+    assert "expected `HOST:PORT`" in capsys.readouterr().err

@@ -14,7 +14,9 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
+from lakewarden.cli.remote import Server
 from lakewarden.enforce import Guard, ReadDenied
+from lakewarden.enforce.realms import ServedRealm
 from lakewarden.kernel.errors import BadInput, Unavailable, Unknown
 from lakewarden.service import token
 from lakewarden.service.actor import Actor
@@ -223,6 +225,43 @@ def test_a_filter_on_a_column_that_is_not_there_refuses(guard: Guard, estate: Es
     with pytest.raises(BadInput, match="reads"):
         guard.sql("ana", "select 1 from (select 1 as nowhere) x, lake.sales.orders o")
     estate.delete("odd")
+
+
+def test_a_filter_that_does_not_fit_the_type_tells_no_value(guard: Guard, estate: Estate) -> None:
+    estate.state("filter", "odd", on=ORDERS, expression="note + 1 = 2")
+    with pytest.raises(BadInput, match="do not fit") as refused:
+        guard.table(ORDERS, user="ana")
+    assert "secret" not in str(refused.value)
+    estate.delete("odd")
+
+
+def test_a_column_that_the_realm_cannot_name_has_the_masks_of_its_table(estate: Estate) -> None:
+    dotted = ROWS.rename_columns(["id", "region", "iban", "no.te/x"])
+    estate.state("mask", "all", on=ORDERS, expression="null", to=["user:olga"])
+    with estate.guard("open", {ORDERS: dotted}) as guard:
+        assert set(guard.table(ORDERS, user="olga").arrow()["no.te/x"].to_pylist()) == {None}
+    estate.delete("all")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        [],
+        None,
+        {"may_read": True, "operation": "x"},
+        {"may_read": True, "operation": "x", "rendered": None},
+        {"may_read": True, "operation": "x", "rendered": {"filters": [], "masks": {}}},
+    ],
+)
+def test_an_answer_that_is_none_refuses(answer: object) -> None:
+    class Answering(Server):
+        def ask(self, *_: Any, **__: Any) -> Any:
+            return answer
+
+    realm = ServedRealm(Answering("http://127.0.0.1:1"), REALM)
+    with pytest.raises(Unavailable):
+        realm.read("ana", ORDERS, {"id": "BIGINT"})
 
 
 def test_a_masked_column_that_has_no_match_refuses(estate: Estate) -> None:

@@ -147,6 +147,8 @@ REFUSED = [
     ("select * from people, lateral (values (1)) x", "expected a query in parentheses"),
     ("with c as (delete from people) select 1", "expected a query after WITH"),
     ("select date_trunc('a b', id) from people", "unexpected `A B`"),
+    ("select * from people join (values (1)) x(y) on true", "no table"),
+    ("select approx_count_distinct(id, 0.1) from people", "cannot be written"),
     # Functions and values of the session.
     ("select getenv('HOME')", "not part of governed queries"),
     ("select current_setting('threads')", "not part of governed queries"),

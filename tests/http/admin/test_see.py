@@ -127,3 +127,14 @@ def test_only_columns_have_values(limited: Api, entity: str) -> None:
     answer = limited.ask("POST", "/realms/gravitino/unmasked", {"entity": entity})
     assert answer.status == 400
     assert "is not a column; types that are: column" in answer.body["detail"]
+
+
+def test_with_an_engine_the_limits_are_its_sql(limited: Api) -> None:
+    question = {"entity": TABLE, "engine": "duckdb", "columns": {"iban": "VARCHAR", "a": "BIGINT"}}
+    found = limited.must("POST", SEE, question, user="ana")["rendered"]
+    assert (found["filters"], found["missing"]) == (['"a" = 1'], [])
+    assert "SHA256" in found["masks"]["iban"]
+    hidden = limited.must("POST", SEE, {**question, "entity": HIDDEN}, user="ana")["rendered"]
+    assert hidden == {"filters": [], "masks": {}, "missing": []}
+    unknown = limited.ask("POST", SEE, {**question, "engine": "none"}, user="ana")
+    assert unknown.status == 400

@@ -54,6 +54,8 @@ SQL: Final = (
     "select input_file_name() from notes",
     "select from_protobuf(cast('x' as binary), 'M', '/etc/passwd')",
     "select * from python_worker_logs()",
+    "select _metadata.file_path from notes",
+    "select `_METADATA`.file_size from notes",
     "select * from range(10) r, hr.people",
     "select '${env:PATH}'",
     "select '${spark.connect.authenticate.token}'",
@@ -318,6 +320,10 @@ PLANS: Final[Mapping[str, Build]] = {
     "an aggregate of the user": _expression(_set("typed_aggregate_expression")),
     "a merge action": _expression(_set("merge_action")),
     "a metadata column": _expression(_set("unresolved_attribute.is_metadata_column", True)),
+    "a column about files": _expression(
+        _set("unresolved_attribute.unparsed_identifier", "_metadata.file_path")
+    ),
+    "all about files": _expression(_set("unresolved_star.unparsed_target", "`_metadata`.*")),
     "reflection": _function("reflect"),
     "reflection in capitals": _function("JAVA_METHOD"),
     "a qualified function": _function("system.builtin.reflect"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import grpc
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.connect import functions as fn
 from pyspark.sql.connect.proto import base_pb2 as base
+from pyspark.sql.connect.session import SparkSession
 
 from lakewarden.gateway.config_calls import check_config
 from lakewarden.gateway.errors import Denied, Malformed
@@ -200,3 +202,47 @@ def test_an_error_does_not_tell_the_filter(gateway: Running) -> None:
     assert "absent" in str(error.value)
     assert "Filter" not in str(error.value)
     assert "'eu'" not in str(error.value)
+
+
+RAW = "DE00123456789999"
+REACHING: Mapping[str, Callable[[SparkSession, Any], Any]] = {
+    "by the table's name below an alias": lambda s, c: c.alias("x").filter(
+        f"customers.iban = '{RAW}'"
+    ),
+    "by the whole name below an alias": lambda s, c: c.alias("x").filter(
+        fn.col("spark_catalog.sales.customers.iban") == RAW
+    ),
+    "by a column that was not selected": lambda s, c: c.select("name").filter(c.iban == RAW),
+    "by a name that was not selected": lambda s, c: c.select("name").filter(f"iban = '{RAW}'"),
+    "by a column of a renamed one": lambda s, c: c.withColumnRenamed("iban", "x").filter(
+        f"customers.iban = '{RAW}'"
+    ),
+    "by a dropped column": lambda s, c: c.drop("iban").filter(c.iban == RAW),
+    "by an aggregate": lambda s, c: (
+        c.groupBy("name").agg(fn.max("iban").alias("m")).filter(f"m = '{RAW}'")
+    ),
+    "by a join with itself": lambda s, c: (
+        c.alias("a").join(c.alias("b"), fn.col("a.iban") == fn.lit(RAW)).select("a.name")
+    ),
+    "by a pivot": lambda s, c: c.groupBy("name").pivot("iban", [RAW]).count().filter(f"{RAW} > 0"),
+    "by a view": lambda s, c: s.sql(f"select * from reached where iban = '{RAW}'"),
+    "by the query of a view": lambda s, c: s.sql(
+        f"select name from reached r where exists (select 1 from customers where iban = '{RAW}')"
+    ),
+    "by a hidden row": lambda s, c: c.filter("region = 'apac'"),
+    "by the order": lambda s, c: c.select("name").orderBy("customers.iban").filter("name = 'Ian'"),
+    "by a window": lambda s, c: c.selectExpr("iban as i").filter(f"i = '{RAW}'"),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("way", REACHING)
+def test_what_is_hidden_is_not_reached(gateway: Running, way: str) -> None:
+    spark = gateway.session("ana")
+    customers = spark.table("customers")
+    customers.createOrReplaceTempView("reached")
+    try:
+        rows = REACHING[way](spark, customers).collect()
+    except PySparkException:
+        return
+    assert rows == []

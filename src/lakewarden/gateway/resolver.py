@@ -19,10 +19,13 @@ from lakewarden.gateway import identifiers, permitted
 from lakewarden.gateway.errors import Denied, Malformed
 from lakewarden.gateway.inspection import MAX_BYTES, parts
 from lakewarden.gateway.session import Session
-from lakewarden.gateway.sql import checked_expression, checked_query
+from lakewarden.gateway.sql import PlanOf, checked_expression, checked_query
 
 _FIRST_PLAN_ID: Final = 1 << 40
 """Of plans in views: a client counts its own from 0."""
+
+FILES: Final = "_metadata"
+"""Spark's hidden column of tables that are files."""
 
 _plan_ids = count(_FIRST_PLAN_ID)
 
@@ -60,7 +63,7 @@ class Resolver:
             case "read":
                 self._resolve_read(plan)
             case "sql":
-                self._replace(plan, checked_query(plan.sql, self._table))
+                self._replace(plan, self._query(plan.sql, self._table))
             case "unresolved_table_valued_function":
                 check_function(plan.unresolved_table_valued_function.function_name)
             case None:
@@ -79,7 +82,7 @@ class Resolver:
             named = given.get(name[0].lower()) if len(name) == 1 else None
             return self._table(name) if named is None else named
 
-        self._replace(plan, checked_query(plan.with_relations.root.sql, plan_of))
+        self._replace(plan, self._query(plan.with_relations.root.sql, plan_of))
 
     def _table(self, name: Name) -> relations.Relation:
         """The table or view that a query names."""
@@ -87,6 +90,10 @@ class Resolver:
         plan.read.named_table.unparsed_identifier = identifiers.join(name)
         self._resolve_read(plan)
         return plan
+
+    def _query(self, sql: relations.SQL, plan_of: PlanOf) -> relations.Relation:
+        check_column(sql.query)
+        return checked_query(sql, plan_of)
 
     def _replace(self, plan: relations.Relation, other: relations.Relation) -> None:
         if plan.HasField("common"):
@@ -115,10 +122,14 @@ class Resolver:
                 self._resolve_function(plan, function.function_name)
             case "call_function":
                 self._resolve_function(plan, plan.call_function.function_name)
-            case "unresolved_attribute" if plan.unresolved_attribute.is_metadata_column:
-                raise Denied("columns about files are not permitted")
+            case "unresolved_attribute":
+                attribute = plan.unresolved_attribute
+                check_column(attribute.unparsed_identifier, hidden=attribute.is_metadata_column)
+            case "unresolved_star":
+                check_column(plan.unresolved_star.unparsed_target)
             case "expression_string":
                 string = plan.expression_string
+                check_column(string.expression)
                 string.expression = checked_expression(string.expression)
             case None:
                 raise Denied("an expression of no kind is not permitted")
@@ -135,6 +146,12 @@ def check_function(name: str) -> None:
     """Raises `Denied` for a function that is not one of Spark's own for users."""
     if name.lower() not in permitted.load().functions:
         raise Denied(f"function `{name[:100]}` is not permitted")
+
+
+def check_column(text: str, *, hidden: bool = False) -> None:
+    """Raises `Denied` for the column that tells about the files of a table."""
+    if hidden or FILES in text.lower():
+        raise Denied("columns about files are not permitted")
 
 
 def check_schema(text: str) -> None:

@@ -47,9 +47,11 @@ def checked_expression(text: str) -> str:
         raise Denied(f"this expression is not permitted: {error}") from None
 
 
-def checked_query(
-    sql: relations.SQL, plan_of: Callable[[Name], relations.Relation]
-) -> relations.Relation:
+PlanOf = Callable[[Name], relations.Relation]
+"""The plan that stands for a table of a query."""
+
+
+def checked_query(sql: relations.SQL, plan_of: PlanOf) -> relations.Relation:
     """The query with the plans that stand for its tables; raises `Denied`."""
     if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
         raise Denied("SQL with parameters is not permitted")

@@ -33,6 +33,7 @@ GUARDED = {
     "user add": ("person.add",),
     "user remove": ("person.remove",),
     "user list": ("person.list",),
+    "user attributes": ("person.describe", "person.list"),
     "link add": ("link.put",),
     "link remove": ("link.remove",),
     "link list": ("link.list",),

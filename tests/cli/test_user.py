@@ -67,3 +67,28 @@ def test_an_administrator_may_be_called_as_an_identity_provider_has_it(admin: Ad
     admin("init", "--admin", "eng/ana", "--add-admin")
     assert admin.ask("user", "add", "ana", "--directory", "eng").code == 0
     assert admin.ask("init", "--admin", "eng/ana").code == 0
+
+
+def test_attributes_are_set_removed_and_kept(admin: Admin) -> None:
+    assert admin("user", "add", "ben").code == 0
+    assert admin("user", "attributes", "ben").out == ""
+    changed = admin("user", "attributes", "ben", "--set", "region=EU", "--set", "level=a=b")
+    assert changed.lines == ["attribute  value", "level      a=b", "region     EU"]
+    kept = admin("user", "attributes", "ben", "--remove", "level", "--format", "json")
+    assert json.loads(kept.out) == {"region": "EU"}
+    before = admin.revision()
+    assert admin("user", "attributes", "ben", "--set", "region=EU").code == 0
+    assert admin.revision() == before
+
+
+def test_what_is_no_attribute_is_refused(admin: Admin) -> None:
+    assert admin("user", "add", "ben").code == 0
+    for words, problem in (
+        (("ben", "--set", "region"), "--set: expected NAME=VALUE"),
+        (("ben", "--set", "name=x"), "attributes.name: is known of every user"),
+        (("zoe", "--set", "region=EU"), "unknown person `zoe`"),
+        (("zoe",), "unknown person `zoe`"),
+    ):
+        refused = admin.ask("user", "attributes", *words)
+        assert (refused.code, refused.out) == (2, "")
+        assert problem in refused.err

@@ -86,6 +86,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
             "add": "lakewarden.cli.user:add",
             "remove": "lakewarden.cli.user:remove",
             "list": "lakewarden.cli.user:listed",
+            "attributes": "lakewarden.cli.user:attributes",
             "password": "lakewarden.cli.user_password:password",
         },
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote
 
@@ -9,12 +11,18 @@ from cyclopts import Parameter
 
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
-from lakewarden.cli.question import As
+from lakewarden.cli.question import As, Texts, pair
 from lakewarden.cli.remote import PAGE, Server
 from lakewarden.names.control import HOME
 
 Name = Annotated[str, Parameter(help="Name in the directory.")]
 Directory = Annotated[str, Parameter(help="The directory.")]
+SetAttributes = Annotated[
+    Texts, Parameter("--set", help="Attribute to set, `NAME=VALUE`; repeatable.", negative="")
+]
+RemovedAttributes = Annotated[
+    Texts, Parameter("--remove", help="Attribute to remove; repeatable.", negative="")
+]
 IsGroup = Annotated[
     bool, Parameter("--group", help="The name is that of a group.", show_default=False)
 ]
@@ -96,6 +104,69 @@ def listed(*, directory: Directory = HOME, at: At = NOWHERE, format: As = "table
     elif rows:
         show_table(("kind", "name"), rows)
     return YES if rows else NO
+
+
+def attributes(
+    name: Name,
+    /,
+    *,
+    set: SetAttributes = (),
+    remove: RemovedAttributes = (),
+    directory: Directory = HOME,
+    at: At = NOWHERE,
+    format: As = "table",
+) -> int:
+    """Lists what the directory knows of a user, after changing it.
+
+    Row filters and column masks compare with it: `$user.region` is the attribute `region`.
+
+    For example:
+
+        lakewarden user attributes ben --set region=EU --database sqlite:///estate.db
+    """
+    changed = dict(pair(text, "--set") for text in set)
+    gone = frozenset(remove)
+    server = at.remote()
+    if server is not None:
+        path = f"{_path(directory, name, group=False)}/attributes"
+        known: dict[str, str] = server.ask("GET", path)["attributes"]
+        if changed or gone:
+            known = _after(known, changed, gone)
+            server.ask("PUT", path, {"attributes": known})
+    else:
+        known = _attributes_in_store(at, directory, name, changed, gone)
+    if format == "json":
+        show_json(known)
+    elif known:
+        show_table(("attribute", "value"), sorted(known.items()))
+    return YES
+
+
+def _attributes_in_store(
+    at: At, directory: str, name: str, changed: dict[str, str], gone: frozenset[str]
+) -> dict[str, str]:
+    from lakewarden.service import user_attributes
+
+    with opened(at.database) as service:
+        actor = operator(service)
+
+        def stored() -> dict[str, str]:
+            now = service.clock()
+            found = user_attributes.attributes(service.state, actor, directory, name, now)
+            return dict(done(found))
+
+        if changed or gone:
+            wanted = _after(stored(), changed, gone)
+            put = partial(user_attributes.put, directory=directory, user=name, attributes=wanted)
+            done(service.write(actor, put))
+        return stored()
+
+
+def _after(
+    known: Mapping[str, str], changed: Mapping[str, str], gone: frozenset[str]
+) -> dict[str, str]:
+    kept = {name: value for name, value in known.items() if name not in gone}
+    return {**kept, **changed}
 
 
 def _remote(server: Server, directory: str) -> list[str]:

@@ -37,7 +37,7 @@ class StoredRealm:
         realm = self._service.catch_up().realm(self._name)
         text = QuestionText(f"user:{user}", "", table)
         request = question_text.read(text, realm.system, realm.matrix, self._service.clock())
-        return limited_read(realm.system, realm.matrix, request, ENGINE, columns)
+        return limited_read(realm, request, ENGINE, columns)
 
 
 class ServedRealm:

@@ -84,7 +84,7 @@ class Access:
         entity = self._table(self._act("SelectFromTable"), name)
         if entity is None:
             return ["FALSE"]
-        return row_filters(self._realm.matrix, self._answers.request("", entity), ENGINE)
+        return row_filters(self._realm, self._answers.request("", entity), ENGINE)
 
     def mask(self, name: Name, column: str, type: str) -> str | None:
         """What is shown instead of a column, in Spark's SQL; None: its values."""
@@ -96,7 +96,7 @@ class Access:
         if entity is None:
             return "NULL"
         request = self._answers.request("", entity)
-        return column_mask(self._realm.matrix, request, ENGINE, column, type)
+        return column_mask(self._realm, request, ENGINE, column, type)
 
     def schemas(self, catalog: str) -> list[str]:
         """The schemas of a catalog that the user may use."""

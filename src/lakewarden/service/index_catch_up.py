@@ -154,14 +154,14 @@ def _resume(
     system = load_system(realm.model, realm.settings, realm.text)
     stored = reading.people(realm.name)
     own = People(frozenset(stored.principals), frozenset(stored.memberships))
-    shared = state.people.get(realm.directory, People()).spelled(system)
-    before = Matrix(compiled.snapshot(own | shared))
+    shared = state.people.get(realm.directory, People())
+    before = Matrix(compiled.snapshot(own | shared.spelled(system)))
     matrix = _catch_up(before, rows, realm.name, system, reading.revision, now)
     if matrix is None:
         return from_rows(state, realm, reading, now)
     if on_resume is not None:
         on_resume(compiled)
-    return RealmState(realm, system, matrix, own)
+    return RealmState(realm, system, matrix, own, shared.attributes)
 
 
 def _catch_up(

@@ -12,6 +12,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.request import Request
 from lakewarden.service.read_limits import column_mask, row_filters
 from lakewarden.service.sight import sight
+from lakewarden.service.state import RealmState
 from lakewarden.service.system import System
 
 
@@ -32,13 +33,12 @@ class LimitedRead:
 
 
 def limited_read(
-    system: System, matrix: Matrix, request: Request, engine: str, columns: Mapping[str, str]
+    realm: RealmState, request: Request, engine: str, columns: Mapping[str, str]
 ) -> LimitedRead:
     """How the request's target may be read with an engine.
 
     Args:
-        system: The system of the realm.
-        matrix: The realm's decisions.
+        realm: The realm that the target is in.
         request: Who asks, and about what; its operation does not matter.
         engine: The engine whose SQL is written.
         columns: The columns that there are where the rows are, with the types they have there.
@@ -46,6 +46,7 @@ def limited_read(
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
     """
+    system, matrix = realm.system, realm.matrix
     seen = sight(matrix, request)
     if not seen.may_read:
         return LimitedRead(False, seen.operation, _missing(matrix, request, seen.operation))
@@ -56,9 +57,9 @@ def limited_read(
     return LimitedRead(
         True,
         seen.operation,
-        filters=tuple(row_filters(matrix, request, engine)),
+        filters=tuple(row_filters(realm, request, engine)),
         masks={
-            name: column_mask(matrix, replace(request, target=entity), engine, name, columns[name])
+            name: column_mask(realm, replace(request, target=entity), engine, name, columns[name])
             for name, entity in entities.items()
         },
     )

@@ -37,8 +37,3 @@ def check_obligation(statement: Statement, where: str) -> None:
         return
     if expression.lookups:
         raise BadInput(f"no lookup table `{min(expression.lookups)}` is declared", where=where)
-    if expression.attributes:
-        name = min(expression.attributes)
-        raise BadInput(
-            f"`$user.{name}` is not known; expected `$user.name` or `$user.groups`", where=where
-        )

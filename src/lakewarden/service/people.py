@@ -19,7 +19,7 @@ from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, SERVICE_ADMINS, US
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
 from lakewarden.kernel.statement_file import principal_text, read_principal
 from lakewarden.names.canonical import check_segment, check_text, check_user_name
-from lakewarden.service import control, directory_password
+from lakewarden.service import control, directory_password, user_attributes
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import Effect, TokenChanged
@@ -81,6 +81,8 @@ def remove(transaction: WriteTransaction, directory: str, person: Principal) -> 
     )
     transaction.change(people_of(directory), *_tokens_of(transaction.state, directory, person))
     if person.kind == USER:
+        known = user_attributes.removal_changes(transaction.state, directory, person.name)
+        transaction.change(people_of(directory), *known)
         directory_password.forget(transaction, directory, person.name)
     control.keep_an_administrator(transaction, before)
     return None

@@ -16,11 +16,11 @@ from lakewarden.expressions.parser import Expression, parse_expression
 from lakewarden.expressions.renderer import User, render
 from lakewarden.expressions.types import Type, read_type
 from lakewarden.kernel.errors import WardenError
-from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import GROUP, USER
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.service.state import RealmState
 
 HIDDEN_ROWS = "FALSE"
 """The condition of a filter that cannot be said."""
@@ -32,30 +32,30 @@ _REMEMBERED = 65_536
 _UNKNOWN = Table(None)
 
 
-def row_filters(matrix: Matrix, request: Request, engine: str) -> list[str]:
+def row_filters(realm: RealmState, request: Request, engine: str) -> list[str]:
     """The filters that bind who asks on the request's target, as SQL, in order of their ids.
 
     All of them hold together. Raises as `obligations` does.
     """
-    user = user_of(matrix, request)
-    binding = obligations(matrix, request, Effect.FILTER)
+    user = user_of(realm, request)
+    binding = obligations(realm.matrix, request, Effect.FILTER)
     return [_condition(statement.expression, engine, user) for statement in binding]
 
 
 def column_mask(
-    matrix: Matrix, request: Request, engine: str, column: str, type: str
+    realm: RealmState, request: Request, engine: str, column: str, type: str
 ) -> str | None:
     """The SQL that is shown instead of the column that the request is about; None: its values.
 
     `column` is the name and `type` the type that the engine gives it. Raises as `obligations`.
     """
-    binding = obligations(matrix, request, Effect.MASK)
+    binding = obligations(realm.matrix, request, Effect.MASK)
     if not binding:
         return None
     mask = _mask(counting_mask(binding))
     reads_user = mask.expression is not None and _reads_user(mask.expression)
     if reads_user:
-        return _rendered_value(mask, engine, column, type, user_of(matrix, request))
+        return _rendered_value(mask, engine, column, type, user_of(realm, request))
     return _constant_value(mask, engine, column, type)
 
 
@@ -65,12 +65,12 @@ def counting_mask(masks: Sequence[Statement]) -> Statement:
     return next(statement for statement in masks if statement.id == counting)
 
 
-def user_of(matrix: Matrix, request: Request) -> User:
-    """Who asks, as expressions know the user: by name and by the groups that count."""
-    named = matrix.subject(request).named
+def user_of(realm: RealmState, request: Request) -> User:
+    """Who asks, as expressions know the user: name, the groups that count, and attributes."""
+    named = realm.matrix.subject(request).named
     groups = frozenset(principal.name for principal in named if principal.kind == GROUP)
     name = request.principal.name if request.principal.kind == USER else ""
-    return User(name, groups)
+    return User(name, groups, realm.attributes_of(request.principal))
 
 
 def _condition(text: str, engine: str, user: User) -> str:

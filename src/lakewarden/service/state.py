@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakewarden.kernel.change import (
+    AttributeChanged,
     Change,
     EntityDropped,
     EntityRenamed,
@@ -21,7 +22,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, RealmClosed, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.service.effect import (
@@ -51,24 +52,32 @@ FactsReader = Callable[[str, System], Facts]
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Users, groups and roles that are stored, and who belongs to what."""
+    """Users, groups and roles that are stored, and who belongs to what.
+
+    `attributes` are what a directory knows of its users, by the user's name in the directory.
+    """
 
     principals: frozenset[Principal] = frozenset()
     memberships: frozenset[MembershipRow] = frozenset()
+    attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def after(self, effects: Iterable[Effect]) -> People:
         """The people after those of the effects that concern people."""
         principals, memberships = set(self.principals), set(self.memberships)
+        attributes = dict(self.attributes)
         for effect in effects:
             match effect:
                 case PrincipalChanged(principal, present):
                     (principals.add if present else principals.discard)(principal)
                 case MembershipChanged(row, present):
                     (memberships.add if present else memberships.discard)(row)
-        return People(frozenset(principals), frozenset(memberships))
+                case AttributeChanged(user, name, values) if user.type == USER:
+                    known = {n: v for n, v in attributes.get(user.name, {}).items() if n != name}
+                    attributes[user.name] = {**known, name: values[0]} if values else known
+        return People(frozenset(principals), frozenset(memberships), attributes)
 
     def spelled(self, system: System) -> People:
-        """The same people as the realms of a system spell them."""
+        """The same people as the realms of a system spell them; without attributes."""
         return People(
             frozenset(map(system.spelled, self.principals)),
             frozenset(MembershipRow(*map(system.spelled, row)) for row in self.memberships),
@@ -81,12 +90,22 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class RealmState:
-    """One compiled realm; `own` are its people without those of its directory."""
+    """One compiled realm.
+
+    `own` are its people without those of its directory; `attributes` is what the directory knows
+    of its users, by their names there.
+    """
 
     realm: Realm
     system: System
     matrix: Matrix
     own: People
+    attributes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def attributes_of(self, principal: Principal) -> Mapping[str, str]:
+        """What the directory knows of a user; nothing of others."""
+        user = self.system.identities.person(principal) if principal.kind == USER else ""
+        return self.attributes.get(user, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +206,7 @@ def model_fault(realm: Realm) -> str | None:
 
 def _all_people(reading: Reading) -> dict[str, People]:
     return {
-        directory: _people(reading.facts(people_of(directory), None))
+        directory: _people_of_directory(reading.facts(people_of(directory), None))
         for directory in reading.directories()
     }
 
@@ -269,6 +288,14 @@ def _people(facts: Facts) -> People:
     return People(frozenset(facts.principals), frozenset(facts.memberships))
 
 
+def _people_of_directory(facts: Facts) -> People:
+    attributes: dict[str, dict[str, str]] = {}
+    for row in facts.attributes:
+        if row.entity.type == USER:
+            attributes.setdefault(row.entity.name, {})[row.attribute] = row.value
+    return People(frozenset(facts.principals), frozenset(facts.memberships), attributes)
+
+
 def compiled_realm(
     state: State, realm: Realm, facts_of: FactsReader, now: float, revision: int
 ) -> RealmState:
@@ -276,12 +303,13 @@ def compiled_realm(
     system = load_system(realm.model, realm.settings, realm.text)
     facts = facts_of(realm.name, system)
     own = _people(facts)
-    everyone = own | state.people.get(realm.directory, People()).spelled(system)
+    shared = state.people.get(realm.directory, People())
+    everyone = own | shared.spelled(system)
     together = replace(
         facts, principals=tuple(everyone.principals), memberships=tuple(everyone.memberships)
     )
     snapshot = compile(together, system.model, system.spelling, now=now, revision=revision)
-    return RealmState(realm, system, Matrix(snapshot), own)
+    return RealmState(realm, system, Matrix(snapshot), own, shared.attributes)
 
 
 def _with_people(
@@ -298,8 +326,14 @@ def _with_people(
     realms = dict(state.realms)
     for name, realm in state.realms.items():
         if realm.realm.directory == directory:
-            spelled = [_spelled(effect, realm.system) for effect in effects]
-            realms[name] = _changed(realm, spelled, realm.own, now, revision)
+            # What a directory knows of users is no attribute of entities of its realms.
+            spelled = [
+                _spelled(effect, realm.system)
+                for effect in effects
+                if not isinstance(effect, AttributeChanged)
+            ]
+            after = _changed(realm, spelled, realm.own, now, revision)
+            realms[name] = replace(after, attributes=directory_people.attributes)
     return replace(
         state,
         tokens={token.digest: token for token in tokens.values()},

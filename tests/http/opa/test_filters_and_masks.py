@@ -9,6 +9,7 @@ import pytest
 
 from tests.http.opa.test_served import ROOT, Trino, served_realm, table
 
+NOTHING = "CAST(NULL AS VARCHAR)"
 COLUMN_TYPES = {"id": "integer", "region": "varchar(20)", "iban": "varchar", "day": "date"}
 
 
@@ -157,7 +158,6 @@ def test_a_question_that_names_nothing_shows_nothing(furnished: Trino) -> None:
         ("filter", {"expression": ""}, "expression: expected a non-empty string"),
         ("filter", {"expression": "now() > day"}, "body.expression: `NOW()`: expected one of"),
         ("filter", {"expression": "a in (select 1)"}, "not part of expressions"),
-        ("filter", {"expression": "$user.region = a"}, "`$user.region` is not known"),
         ("filter", {"expression": "a in lookup.b"}, "no lookup table `b` is declared"),
         ("mask", {"expression": "hide"}, "body.expression: `hide`: expected null, redact"),
         ("mask", {"expression": "sql 'rand()'"}, "body.expression: `RAND()`: expected one of"),
@@ -242,3 +242,56 @@ def test_a_mask_by_tag_meets_columns_below_what_carries_it(trino: Trino) -> None
     assert refused.status == 400
     assert "only filters and masks choose by `TAG`" in str(refused.json())
     assert served.ask("DELETE", path, token=ROOT).status < 300
+
+
+def test_what_a_directory_knows_of_a_user_is_compared_with(trino: Trino) -> None:
+    served, of = trino.served, "/api/v1/directories/main/users"
+    name = "own-attribute"
+    body = {
+        "on": "table:lk:lake.hr.people",
+        "expression": "region = $user.region or region is null",
+    }
+    assert put(trino, "filter", name, **body).status == 200
+
+    def rows() -> list[str]:
+        return list(filters(trino, "ina", "hr.people"))
+
+    assert served.ask("PUT", f"{of}/ina", token=ROOT).status < 300
+    assert rows() == [f'("region" = {NOTHING}) OR ("region" IS NULL)']
+    known = {"attributes": {"region": "o'EU", "level": "3"}}
+    assert served.ask("PUT", f"{of}/ina/attributes", known, token=ROOT).status == 204
+    assert served.ask("GET", f"{of}/ina/attributes", token=ROOT).json() == known
+    assert rows() == ["(\"region\" = 'o''EU') OR (\"region\" IS NULL)"]
+    assert served.ask("DELETE", f"{of}/ina", token=ROOT).status < 300
+    assert served.ask("PUT", f"{of}/ina", token=ROOT).status < 300
+    assert rows() == [f'("region" = {NOTHING}) OR ("region" IS NULL)']
+    path = f"/api/v1/realms/gravitino/statements/{name}"
+    assert served.ask("DELETE", path, token=ROOT).status < 300
+
+
+@pytest.mark.parametrize(
+    ("attributes", "problem"),
+    [
+        ({"name": "x"}, "is known of every user"),
+        ({"a b": "x"}, "expected a name of letters, digits and `_`"),
+        ({"a": ""}, "expected 1 to 200 characters, got 0"),
+        ({"a": "x" * 201}, "expected 1 to 200 characters, got 201"),
+        ({"a": "\x07"}, "the value of `a`"),
+        ({f"a{n}": "x" for n in range(51)}, "at most 50 are allowed"),
+    ],
+)
+def test_attributes_have_names_and_values(
+    trino: Trino, attributes: dict[str, str], problem: str
+) -> None:
+    path = "/api/v1/directories/main/users/ana/attributes"
+    answer = trino.served.ask("PUT", path, {"attributes": attributes}, token=ROOT)
+    assert answer.status == 400, answer.body
+    assert problem in str(answer.json())
+
+
+def test_only_users_who_are_stored_have_attributes(trino: Trino) -> None:
+    path = "/api/v1/directories/main/users/nobody-knows/attributes"
+    for method, body in (("GET", None), ("PUT", {"attributes": {"a": "b"}})):
+        answer = trino.served.ask(method, path, body, token=ROOT)
+        assert answer.status == 404
+        assert "unknown person `nobody-knows`" in str(answer.json())

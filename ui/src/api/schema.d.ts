@@ -162,6 +162,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/directories/{directory}/users/{name}/attributes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list a user's attributes */
+        get: operations["get_directories_by_directory_users_by_name_attributes"];
+        /** replace a user's attributes */
+        put: operations["put_directories_by_directory_users_by_name_attributes"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/directories/{directory}/users/{name}/password": {
         parameters: {
             query?: never;
@@ -3391,6 +3409,24 @@ export interface components {
             last: string;
         };
         /**
+         * UserAttributes
+         * @description What a directory knows of a user: `$user.NAME` in row filters and column masks.
+         */
+        UserAttributes: {
+            attributes: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * UserAttributesRequest
+         * @description All attributes of a user; those that are not named are removed.
+         */
+        UserAttributesRequest: {
+            attributes: {
+                [key: string]: string;
+            };
+        };
+        /**
          * Users
          * @description The stored users who are allowed, sorted; `reasons` if requested.
          */
@@ -3996,6 +4032,72 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_directories_by_directory_users_by_name_attributes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                directory: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserAttributes"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_directories_by_directory_users_by_name_attributes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                directory: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserAttributesRequest"];
+            };
+        };
         responses: {
             /** @description done */
             204: {

@@ -255,6 +255,18 @@ class PasswordRequest(RequestBody, kw_only=True):
     password: Annotated[str, described(minLength=SHORTEST, maxLength=LONGEST_PASSWORD)]
 
 
+class UserAttributes(ResponseBody, kw_only=True):
+    """What a directory knows of a user: `$user.NAME` in row filters and column masks."""
+
+    attributes: dict[str, str]
+
+
+class UserAttributesRequest(RequestBody, kw_only=True):
+    """All attributes of a user; those that are not named are removed."""
+
+    attributes: dict[str, str]
+
+
 class SessionResponse(ResponseBody, kw_only=True):
     """The signed-in user, and what the pages need for further requests.
 

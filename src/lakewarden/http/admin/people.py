@@ -13,6 +13,8 @@ from lakewarden.http.admin.bodies import (
     PasswordRequest,
     PrincipalRequest,
     Principals,
+    UserAttributes,
+    UserAttributesRequest,
 )
 from lakewarden.http.admin.endpoint import PAGED, Endpoint, HandlerResult, Parameter, cut_of
 from lakewarden.http.exchange import Exchange
@@ -20,7 +22,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement_file import principal_text
-from lakewarden.service import control, directory_password, people, throttle
+from lakewarden.service import control, directory_password, people, throttle, user_attributes
 from lakewarden.service.control import Denied
 from lakewarden.service.password import check_strength
 from lakewarden.service.realm import people_of
@@ -145,6 +147,23 @@ def remove_password(exchange: Exchange) -> HandlerResult:
         lambda transaction: directory_password.remove(transaction, directory, user)
     )
     return removed if isinstance(removed, Denied) else None
+
+
+def attributes(exchange: Exchange) -> HandlerResult:
+    """The attributes of a user of a directory."""
+    directory, user = exchange.params["directory"], exchange.params["name"]
+    known = user_attributes.attributes(
+        exchange.state, exchange.actor, directory, user, exchange.now
+    )
+    return known if isinstance(known, Denied) else UserAttributes(attributes=dict(known))
+
+
+def set_attributes(exchange: Exchange, body: UserAttributesRequest) -> HandlerResult:
+    """Replaces the attributes of a user of a directory."""
+    directory, user = exchange.params["directory"], exchange.params["name"]
+    return exchange.write(
+        lambda transaction: user_attributes.put(transaction, directory, user, body.attributes)
+    )
 
 
 def add_member(exchange: Exchange, body: DirectoryMembership) -> HandlerResult:
@@ -286,6 +305,24 @@ ENDPOINTS = (
             ("PUT", "person.add", _adding, "add"),
             ("DELETE", "person.remove", _removing, "remove"),
         )
+    ),
+    Endpoint(
+        "GET",
+        _DIRECTORY + "/users/{name}/attributes",
+        "person.list",
+        attributes,
+        "list a user's attributes",
+        response=UserAttributes,
+        encoded_slash=True,
+    ),
+    Endpoint(
+        "PUT",
+        _DIRECTORY + "/users/{name}/attributes",
+        "person.describe",
+        set_attributes,
+        "replace a user's attributes",
+        request=UserAttributesRequest,
+        encoded_slash=True,
     ),
     Endpoint(
         "PUT",

@@ -263,7 +263,7 @@ def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> Re
         known = ", ".join(ENGINES)
         raise BadInput(f"unknown engine `{body.engine}`; expected one of {known}", where="engine")
     realm = question.realm
-    read = limited_read(realm.system, realm.matrix, question.request, body.engine, body.columns)
+    read = limited_read(realm, question.request, body.engine, body.columns)
     return RenderedRead(
         missing=list(read.missing) if question.sees else [],
         filters=list(read.filters),

@@ -84,7 +84,7 @@ class Evaluator:
         table = self._access.stored(self._types_with_rows, names)
         if table is None:
             return [{"expression": HIDDEN_ROWS}]
-        found = row_filters(self._realm.matrix, self._access.request("", table), ENGINE)
+        found = row_filters(self._realm, self._access.request("", table), ENGINE)
         return [{"expression": sql} for sql in found]
 
     def column_mask(self) -> Mapping[str, str] | None:
@@ -113,8 +113,7 @@ class Evaluator:
         if entity is None:
             return {"expression": HIDDEN_VALUE}
         request = self._access.request("", entity)
-        matrix, name, type = self._realm.matrix, column.column_name, column.column_type
-        mask = column_mask(matrix, request, ENGINE, name, type)
+        mask = column_mask(self._realm, request, ENGINE, column.column_name, column.column_type)
         return None if mask is None else {"expression": mask}
 
     def _is_declared(self, names: Mapping[str, str]) -> bool:

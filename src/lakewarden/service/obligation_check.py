@@ -1,13 +1,17 @@
 """Filters and masks before they are stored: what they say has to be in the expression language.
 
-What a table's columns are is not known here: an engine that is asked about a column that does not
-exist denies the read.
+Columns are looked for where those of the table are stored. Elsewhere the engine knows them: one
+that is asked about a column that does not exist denies the read.
 """
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
+from lakewarden.analysis.table_columns import columns_read, stored_columns
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.statement import Effect, On, Statement
 
 
 def check_obligation(statement: Statement, where: str) -> None:
@@ -37,3 +41,21 @@ def check_obligation(statement: Statement, where: str) -> None:
         return
     if expression.lookups:
         raise BadInput(f"no lookup table `{min(expression.lookups)}` is declared", where=where)
+
+
+def check_columns(statement: Statement, coded: Coded, where: str) -> None:
+    """Refuses a filter or a mask on a table whose stored columns lack one that it reads.
+
+    `where` is the place of the statement. Raises `BadInput`; the expression has to be readable.
+    """
+    if not statement.obliges or not isinstance(statement.scope, On):
+        return
+    at = (statement.scope.entity, *coded.ancestors(statement.scope.entity))
+    types = coded.model.types
+    tables = (e for e in at if e.type in types and types[e.type].filtered)
+    table = next((coded.tree.find(entity) for entity in tables), None)
+    known = stored_columns(coded, table) if table is not None else frozenset[str]()
+    for name in sorted(columns_read(statement) - known) if known else ():
+        near = get_close_matches(name, known, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise BadInput(f"the table has no column `{name}`{hint}", where=f"{where}.expression")

@@ -20,7 +20,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
-from lakewarden.service.obligation_check import check_obligation
+from lakewarden.service.obligation_check import check_columns, check_obligation
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -64,6 +64,7 @@ def put(
     _check(statement)
     _check_default(realm_state, statement.id)
     _check_kind(realm_state, statement)
+    check_columns(statement, realm_state.matrix.snapshot.coded, "body")
     effects = _marked(transaction, realm, statement.id, mark)
     before = control.administrators(transaction.state, transaction.now)
     if stored(realm_state).get(statement.id) != statement:

@@ -138,3 +138,40 @@ def test_with_an_engine_the_limits_are_its_sql(limited: Api) -> None:
     assert hidden == {"filters": [], "masks": {}, "missing": []}
     unknown = limited.ask("POST", SEE, {**question, "engine": "none"}, user="ana")
     assert unknown.status == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "problem"),
+    [
+        ("filters", {"on": TABLE, "expression": "ibam = 'x'"}, "did you mean `iban`?"),
+        ("filters", {"on": TABLE, "expression": "a = 1"}, "the table has no column `a`"),
+        ("masks", {"on": COLUMN, "expression": "sql 'lower(a)'"}, "the table has no column `a`"),
+        ("masks", {"on": COLUMN, "expression": "sql 'lower(iban)'"}, ""),
+        ("masks", {"on": "column:lk:sales.raw.orders.new", "expression": "last4"}, ""),
+        ("filters", {"on": "schema:lk:sales.raw", "expression": "a = 1"}, ""),
+    ],
+)
+def test_columns_that_the_stored_table_lacks_are_refused(
+    limited: Api, kind: str, body: dict[str, str], problem: str
+) -> None:
+    answer = limited.ask("PUT", f"/realms/gravitino/{kind}/new", body)
+    assert answer.status == (400 if problem else 200), answer
+    assert problem in str(answer.body)
+    if problem:
+        assert "body.expression" in str(answer.body)
+
+
+def test_a_plan_refuses_them_and_leaves_what_is_stored(limited: Api) -> None:
+    policy = limited.must("GET", "/realms/gravitino/policy")
+    policy["filter"].append({"id": "new", "on": TABLE, "where": "gone = 1"})
+    files = [{"name": "policy.toml", "policy": policy}]
+    refused = limited.ask("POST", "/realms/gravitino/plan", {"files": files})
+    assert refused.status == 400
+    assert "`new`.expression: the table has no column `gone`" in str(refused.body)
+    limited.must("DELETE", "/realms/gravitino/statements/rows")
+    limited.must("PUT", "/realms/gravitino/filters/kept", {"on": TABLE, "expression": "iban = 'x'"})
+    limited.must("DELETE", f"/realms/gravitino/entity?entity={COLUMN}")
+    limited.must("PUT", "/realms/gravitino/entity", {"entity": f"{COLUMN}2"})
+    policy = limited.must("GET", "/realms/gravitino/policy")
+    files = [{"name": "policy.toml", "policy": policy}]
+    assert limited.ask("POST", "/realms/gravitino/plan", {"files": files}).status == 200

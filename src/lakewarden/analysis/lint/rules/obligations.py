@@ -18,6 +18,7 @@ from lakewarden.analysis.lint.lint_context import (
     values_of,
 )
 from lakewarden.analysis.lint.rules.criteria import editing
+from lakewarden.analysis.table_columns import columns_read, stored_columns
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Grant
@@ -95,12 +96,12 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
     for grant in _in_force(context):
         statement = grant.statement
         try:
-            read = _columns_read(statement)
+            read = columns_read(statement)
         except BadInput as error:
             yield Violation(at(statement), f"cannot be read: {error}", "correct the expression")
             continue
         for table in _tables(context, grant) if read else ():
-            stored = _columns(context, table)
+            stored = stored_columns(context.coded, table)
             missing = sorted(read - stored)
             if stored and missing:
                 yield Violation(
@@ -153,18 +154,6 @@ def _with_rows(context: LintContext) -> BitMap:
     return BitMap(np.flatnonzero(np.isin(tree.types, codes)).astype(np.uint32)) & tree.stored
 
 
-def _columns_read(statement: Statement) -> frozenset[str]:
-    """The columns that the expression reads. Raises `BadInput`."""
-    # Here, because the library that reads SQL takes a while to load.
-    from lakewarden.expressions.masks import parse_mask
-    from lakewarden.expressions.parser import parse_expression
-
-    if statement.effect is Effect.FILTER:
-        return parse_expression(statement.expression).columns
-    expression = parse_mask(statement.expression).expression
-    return frozenset() if expression is None else expression.columns
-
-
 def _applying(context: LintContext, statement: Statement) -> list[Grant]:
     """The grants by which one may take off the tags that are selected by."""
     if _APPLY_TAG not in context.model.privileges:
@@ -188,14 +177,6 @@ def _tables(context: LintContext, grant: Grant) -> Iterator[int]:
             if types[tree.entity(id).type].masked and tree.parents[id] >= 0
         }
     yield from sorted(tables)
-
-
-def _columns(context: LintContext, table: int) -> set[str]:
-    """The stored columns of a table, where their names spell what they lie in."""
-    spelling, tree, types = context.coded.spelling, context.tree, context.model.types
-    below = map(tree.entity, tree.below(BitMap([table])) & tree.stored)
-    names = (spelling.parts(entity) for entity in below if types[entity.type].masked)
-    return {parts[-1] for parts in names if len(parts) > 1}
 
 
 def _bound(context: LintContext, grant: Grant) -> BitMap:

@@ -1,0 +1,28 @@
+"""Columns of tables: those that are stored, and those that a filter or a mask reads."""
+
+from __future__ import annotations
+
+from pyroaring import BitMap
+
+from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.statement import Effect, Statement
+
+
+def stored_columns(coded: Coded, table: int) -> frozenset[str]:
+    """The stored columns of a table, where their names spell what they lie in; else none."""
+    types = coded.model.types
+    below = map(coded.tree.entity, coded.tree.below(BitMap([table])) & coded.tree.stored)
+    names = (coded.spelling.parts(entity) for entity in below if types[entity.type].masked)
+    return frozenset(parts[-1] for parts in names if len(parts) > 1)
+
+
+def columns_read(statement: Statement) -> frozenset[str]:
+    """The columns that the expression reads. Raises `BadInput` where it cannot be read."""
+    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    from lakewarden.expressions.masks import parse_mask
+    from lakewarden.expressions.parser import parse_expression
+
+    if statement.effect is Effect.FILTER:
+        return parse_expression(statement.expression).columns
+    expression = parse_mask(statement.expression).expression
+    return frozenset() if expression is None else expression.columns

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import grpc
 import pytest
+from cryptography import x509
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import base_pb2_grpc as stubs
 
 from lakewarden.gateway import permitted
 from lakewarden.gateway.backend import Address, Backend
+from lakewarden.gateway.errors import TooManyCalls
+from lakewarden.gateway.running_calls import MAX_CALLS_OF_USER, RunningCalls
+from lakewarden.gateway.server import Listening, Server
 from lakewarden.kernel.change import StatementRemoved
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.actor import SYSTEM
+from tests.app.test_tls import Authority
 from tests.gateway import spark_server
 from tests.gateway.estate import REALM, Estate
 from tests.gateway.running import Running, served
@@ -152,3 +158,33 @@ def test_the_command_serves_no_plain_text_to_other_machines(
     assert "give `--tls-cert`" in capsys.readouterr().err
     assert main([*command, "--listen", "nowhere"]) == 2
     assert "expected `HOST:PORT`" in capsys.readouterr().err
+
+
+def test_a_user_has_a_limited_number_of_plans_at_a_time() -> None:
+    calls = RunningCalls()
+    with ExitStack() as running:
+        for _ in range(MAX_CALLS_OF_USER):
+            running.enter_context(calls.counted("ana"))
+        with pytest.raises(TooManyCalls), calls.counted("ana"):
+            pass
+        with calls.counted("bo"):
+            pass
+    with calls.counted("ana"):
+        pass
+
+
+def test_tokens_are_sent_by_tls(gateway: Running, tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "authority")
+    file = authority.issue("gateway", x509.DNSName("localhost"))
+    request = base.ConfigRequest(session_id="00000000-0000-0000-0000-0000000000d1")
+    request.operation.get.keys.append("spark.sql.session.timeZone")
+    token = (("authorization", f"Bearer {gateway.estate.tokens['ana']}"),)
+    server = Server(gateway.gateway, Listening("127.0.0.1", 0, file))
+    roots = grpc.ssl_channel_credentials(authority.path.read_bytes())
+    with grpc.secure_channel(f"localhost:{server.port}", roots) as channel:
+        stub = stubs.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]  # generated
+        assert stub.Config(request, metadata=token).pairs
+    server.stop()
+    authority.path.write_text("no certificate")
+    with pytest.raises(BadInput, match="certificate"):
+        Server(gateway.gateway, Listening("127.0.0.1", 0, authority.path))

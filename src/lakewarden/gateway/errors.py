@@ -21,5 +21,9 @@ class Malformed(WardenError):
     """The call cannot be read, or is too large."""
 
 
+class TooManyCalls(WardenError):
+    """The user has too many calls at a time."""
+
+
 class NoCredentials(WardenError):
     """Nobody knows who is calling."""

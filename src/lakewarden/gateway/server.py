@@ -49,7 +49,10 @@ class Server:
         try:
             self.port = self._bound(listening)
         except RuntimeError:
-            raise Unavailable(f"cannot listen on {listening.address}") from None
+            failed = f"cannot listen on {listening.address}"
+            if listening.certificate is None:
+                raise Unavailable(failed) from None
+            raise BadInput(f"{failed}, or with this certificate and key") from None
         self._server.start()
 
     def _bound(self, listening: Listening) -> int:
@@ -60,8 +63,6 @@ class Server:
         key = (listening.key or listening.certificate).read_bytes()
         credentials = grpc.ssl_server_credentials([(key, certificate)])
         port = self._server.add_secure_port(listening.address, credentials)
-        if not port:
-            raise BadInput("the certificate and its key cannot be used")
         return port
 
     def wait(self) -> None:

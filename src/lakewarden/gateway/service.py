@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, NoReturn
@@ -27,9 +27,10 @@ from lakewarden.gateway.access import ENGINE, Access
 from lakewarden.gateway.backend import SERVICE, Backend
 from lakewarden.gateway.backend_errors import FETCH, end_with, shown_details
 from lakewarden.gateway.config_calls import check_config
-from lakewarden.gateway.errors import Denied, Malformed, NoCredentials
+from lakewarden.gateway.errors import Denied, Malformed, NoCredentials, TooManyCalls
 from lakewarden.gateway.inspection import parsed
 from lakewarden.gateway.plans import Plans
+from lakewarden.gateway.running_calls import RunningCalls
 from lakewarden.gateway.session import Session, Sessions
 from lakewarden.kernel.errors import Unknown, WardenError
 from lakewarden.service.actor import Actor
@@ -108,6 +109,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         self._settings = settings
         self._sessions = Sessions(settings.catalog, settings.database)
         self._denials = Denials()
+        self._running = RunningCalls()
 
     def check(self) -> None:
         """Raises `BadInput`, `Unknown` or `Unavailable` if the realm serves no Spark."""
@@ -150,18 +152,24 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         return answer
 
     def _stream(self, method: str, data: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        call, answers = self._outcome(method, context, lambda: self._started(method, data, context))
-        context.add_callback(answers.cancel)
-        plan = call.session.answer_of(call.request.operation_id)
-        try:
-            for answer in answers:
-                yield answer if plan is None else named_plan(answer, plan)
-        except grpc.RpcError as error:
-            CALLS.labels(method, "failed").inc()
-            end_with(context, error)
+        with ExitStack() as running:
+            call, answers = self._outcome(
+                method, context, lambda: self._started(method, data, context, running)
+            )
+            context.add_callback(answers.cancel)
+            plan = call.session.answer_of(call.request.operation_id)
+            try:
+                for answer in answers:
+                    yield answer if plan is None else named_plan(answer, plan)
+            except grpc.RpcError as error:
+                CALLS.labels(method, "failed").inc()
+                end_with(context, error)
 
-    def _started(self, method: str, data: bytes, context: grpc.ServicerContext) -> tuple[Call, Any]:
+    def _started(
+        self, method: str, data: bytes, context: grpc.ServicerContext, running: ExitStack
+    ) -> tuple[Call, Any]:
         call = self._call(STREAMS[method], data, context)
+        running.enter_context(self._running.counted(call.actor.user))
         try:
             self._permit(method, call)
         except Denied as error:
@@ -286,6 +294,7 @@ def named_plan(data: bytes, plan: relations.Relation) -> bytes:
 
 _STATUSES: Final = (
     (NoCredentials, grpc.StatusCode.UNAUTHENTICATED, "unauthenticated"),
+    (TooManyCalls, grpc.StatusCode.RESOURCE_EXHAUSTED, "limited"),
     (Malformed, grpc.StatusCode.INVALID_ARGUMENT, "malformed"),
     (Denied, grpc.StatusCode.PERMISSION_DENIED, "denied"),
     # A client tries again for minutes what is said to be unavailable.

@@ -466,6 +466,33 @@ def test_a_link_brings_the_scenario_along(visit: Visits, served: Served) -> None
         page.wait_for_function("document.querySelector('textarea').value === '# only this\\n'")
 
 
+def test_an_asset_shows_its_rows_and_values_as_somebody_sees_them(
+    visit: Visits, served: Served
+) -> None:
+    table = "table:quillmere:lake.people.salaries"
+    of = "/realms/gravitino"
+    rows = {"on": table, "expression": "currency = 'EUR'", "except": ["user:rita"]}
+    asked(served, "PUT", f"{of}/filters/euros", rows)
+    cells = {"on": "column:quillmere:lake.people.salaries.gross", "expression": "redact"}
+    asked(served, "PUT", f"{of}/masks/no-amounts", cells)
+    with visit("admin") as found:
+        found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
+        card = found.page.get_by_role("region", name="Rows and values")
+        card.get_by_text("It may not be read at all.").wait_for()
+        pick(found, "See as", "paul")
+        card.get_by_role("link", name="euros").wait_for()
+        masked = card.get_by_role("row").filter(has_text="salaries.gross")
+        assert "redact" in masked.inner_text()
+        pick(found, "See as", "rita")
+        card.get_by_role("link", name="euros").wait_for(state="detached")
+        assert card.get_by_role("link", name="no-amounts").is_visible()
+        for id in ("euros", "no-amounts"):
+            asked(served, "DELETE", f"{of}/statements/{id}")
+        found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
+        pick(found, "See as", "paul")
+        card.get_by_text("All rows and all values are seen.").wait_for()
+
+
 def test_an_asset_says_which_rules_bear_on_it(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         table = "table:quillmere:lake.sales.forecasts"

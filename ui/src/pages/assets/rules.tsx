@@ -7,12 +7,23 @@ import { Card } from "../../parts/page";
 import { Sentence } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { t } from "../../words";
+import { Limits } from "./limits";
 import styles from "./rules.module.css";
 
 type Row = Schemas["StatementRow"];
 
-/** The statements that bear on an asset: on it, from above it, and by a pattern or criteria. */
+/** The statements that bear on an asset, and what limits its rows and values. */
 export function Rules({ realm, entity }: { realm: string; entity: string }) {
+  return (
+    <div className={styles.groups}>
+      <Limits realm={realm} entity={entity} />
+      <Statements realm={realm} entity={entity} />
+    </div>
+  );
+}
+
+/** Statements on the asset, from above it, and by a pattern or criteria. */
+function Statements({ realm, entity }: { realm: string; entity: string }) {
   const rows = $api.useQuery(
     "get",
     "/api/v1/realms/{realm}/statements",
@@ -30,7 +41,7 @@ export function Rules({ realm, entity }: { realm: string; entity: string }) {
     [t("By a pattern or criteria"), all.filter((one) => !one.direct && !one.source)],
   ];
   return (
-    <div className={styles.groups}>
+    <>
       {groups.map(
         ([title, group]) =>
           group.length > 0 && (
@@ -43,7 +54,7 @@ export function Rules({ realm, entity }: { realm: string; entity: string }) {
             </Card>
           ),
       )}
-    </div>
+    </>
   );
 }
 

@@ -150,7 +150,7 @@ class Aiming:
         """Some questions bring active roles, or sub-resources that a constraint may name."""
         if self.random.random() >= DRESSED:
             return request
-        if not self.snapshot.model.fields:
+        if not self.snapshot.model.choosing:
             held = self.snapshot.subject(request.principal).named
             roles = sorted(principal for principal in held if principal.kind == ROLE)
             few = self.random.sample(roles, min(len(roles), 2))

@@ -77,11 +77,13 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
     settings = ("--auth", "token", "--admin", "root")
     with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
         made = Estate(Trino(served, *tokens), url, issued.text)
+        trino, of = made.trino.served, "column:lk:lake.sales.orders"
+        for name in ROWS.column_names:
+            column = {"entity": f"{of}.{name}"}
+            stored = trino.ask("PUT", f"/api/v1/realms/{REALM}/entity", column, token=ROOT)
+            assert stored.status < 300
         made.state("filter", "eu", on=ORDERS, expression="region = 'eu'", to=["role:lk:reader"])
-        trino = made.trino.served
-        column = {"entity": "column:lk:lake.sales.orders.iban"}
-        assert trino.ask("PUT", f"/api/v1/realms/{REALM}/entity", column, token=ROOT).status < 300
-        made.state("mask", "iban", on=column["entity"], expression="last4", to=["role:lk:reader"])
+        made.state("mask", "iban", on=f"{of}.iban", expression="last4", to=["role:lk:reader"])
         yield made
 
 
@@ -218,7 +220,7 @@ def test_each_statement_that_is_added_shows_less_at_the_next_read(
 
 
 def test_a_filter_on_a_column_that_is_not_there_refuses(guard: Guard, estate: Estate) -> None:
-    estate.state("filter", "odd", on=ORDERS, expression="nowhere = 1")
+    estate.state("filter", "odd", on="schema:lk:lake.sales", expression="nowhere = 1")
     with pytest.raises(BadInput, match="reads"):
         guard.table(ORDERS, user="ana")
     # A query cannot give the filter a column from around it.
@@ -237,9 +239,9 @@ def test_a_filter_that_does_not_fit_the_type_tells_no_value(guard: Guard, estate
 
 def test_a_column_that_the_realm_cannot_name_has_the_masks_of_its_table(estate: Estate) -> None:
     dotted = ROWS.rename_columns(["id", "region", "iban", "no.te/x"])
-    estate.state("mask", "all", on=ORDERS, expression="null", to=["user:olga"])
-    with estate.guard("open", {ORDERS: dotted}) as guard:
-        assert set(guard.table(ORDERS, user="olga").arrow()["no.te/x"].to_pylist()) == {None}
+    estate.state("mask", "all", on=CLIENTS, expression="null", to=["user:olga"])
+    with estate.guard("open", {CLIENTS: dotted}) as guard:
+        assert set(guard.table(CLIENTS, user="olga").arrow()["no.te/x"].to_pylist()) == {None}
     estate.delete("all")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyroaring import BitMap
 
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.statement import Effect, Statement
 
@@ -14,6 +15,29 @@ def stored_columns(coded: Coded, table: int) -> frozenset[str]:
     below = map(coded.tree.entity, coded.tree.below(BitMap([table])) & coded.tree.stored)
     names = (coded.spelling.parts(entity) for entity in below if types[entity.type].masked)
     return frozenset(parts[-1] for parts in names if len(parts) > 1)
+
+
+def missing_columns(coded: Coded, table: int, read: frozenset[str]) -> list[str]:
+    """Of the columns that are read those that a table with stored columns lacks, in order.
+
+    One whose name no entity can have is not missing, since it could not be stored.
+    """
+    known = stored_columns(coded, table)
+    if not known:
+        return []
+    return sorted(name for name in read - known if _can_be_stored(coded, table, name))
+
+
+def _can_be_stored(coded: Coded, table: int, name: str) -> bool:
+    of = coded.tree.entity(table)
+    for type, declared in coded.model.types.items():
+        if declared.masked and of.type in declared.parents:
+            try:
+                parsed = coded.spelling.parse(type, f"{of.name}.{name}")
+            except WardenError:
+                return False
+            return coded.spelling.parent(parsed) == of
+    return False
 
 
 def columns_read(statement: Statement) -> frozenset[str]:

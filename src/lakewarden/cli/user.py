@@ -122,7 +122,7 @@ def attributes(
 
     For example:
 
-        lakewarden user attributes ben --set region=EU --database sqlite:///estate.db
+        lakewarden user attributes ana --set region=EU --database sqlite:///estate.db
     """
     changed = dict(pair(text, "--set") for text in set)
     gone = frozenset(remove)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from lakewarden.analysis.table_columns import columns_read, stored_columns
+from lakewarden.analysis.table_columns import columns_read, missing_columns, stored_columns
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.statement import Effect, On, Statement
@@ -54,8 +54,9 @@ def check_columns(statement: Statement, coded: Coded, where: str) -> None:
     types = coded.model.types
     tables = (e for e in at if e.type in types and types[e.type].filtered)
     table = next((coded.tree.find(entity) for entity in tables), None)
-    known = stored_columns(coded, table) if table is not None else frozenset[str]()
-    for name in sorted(columns_read(statement) - known) if known else ():
-        near = get_close_matches(name, known, 1)
+    if table is None:
+        return
+    for name in missing_columns(coded, table, columns_read(statement)):
+        near = get_close_matches(name, stored_columns(coded, table), 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""
         raise BadInput(f"the table has no column `{name}`{hint}", where=f"{where}.expression")

@@ -24,10 +24,10 @@ from lakewarden.service.write_transaction import WriteTransaction
 MAX_ATTRIBUTES: Final = 50
 """Attributes of one user."""
 
-MAX_VALUE: Final = 200
+MAX_ATTRIBUTE_VALUE: Final = 200
 """Characters of a value."""
 
-NAME: Final = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+ATTRIBUTE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 """What a name looks like, as a regular expression."""
 
 RESERVED: Final = frozenset({"name", "groups"})
@@ -81,11 +81,13 @@ def _check(attributes: Mapping[str, str]) -> None:
         where = f"attributes.{name}"
         if name in RESERVED:
             raise BadInput("is known of every user and cannot be set", where=where)
-        if re.fullmatch(NAME, name) is None:
+        if re.fullmatch(ATTRIBUTE, name) is None:
             message = f"expected a name of letters, digits and `_`, at most 64, got `{name}`"
             raise BadInput(message, where="attributes")
-        if not 0 < len(value) <= MAX_VALUE:
-            raise BadInput(f"expected 1 to {MAX_VALUE} characters, got {len(value)}", where=where)
+        if not 0 < len(value) <= MAX_ATTRIBUTE_VALUE:
+            raise BadInput(
+                f"expected 1 to {MAX_ATTRIBUTE_VALUE} characters, got {len(value)}", where=where
+            )
         check_text(value, f"the value of `{name}`")
 
 

@@ -32,6 +32,7 @@ from lakewarden.service.password import SHORTEST
 from lakewarden.service.plan import MAX_KEEPER
 from lakewarden.service.realm import DIRECTORY
 from lakewarden.service.token import DAY, LONGEST, MAX_TITLE
+from lakewarden.service.user_attributes import ATTRIBUTE, MAX_ATTRIBUTE_VALUE, MAX_ATTRIBUTES
 
 
 class RequestBody(Struct, forbid_unknown_fields=True):
@@ -261,10 +262,18 @@ class UserAttributes(ResponseBody, kw_only=True):
     attributes: dict[str, str]
 
 
+AttributeName = Annotated[str, described(pattern=f"^(?!(name|groups)$){ATTRIBUTE}$")]
+AttributeValue = Annotated[
+    str, described(minLength=1, maxLength=MAX_ATTRIBUTE_VALUE, pattern=READABLE)
+]
+
+
 class UserAttributesRequest(RequestBody, kw_only=True):
     """All attributes of a user; those that are not named are removed."""
 
-    attributes: dict[str, str]
+    attributes: Annotated[
+        dict[AttributeName, AttributeValue], described(maxProperties=MAX_ATTRIBUTES)
+    ]
 
 
 class SessionResponse(ResponseBody, kw_only=True):

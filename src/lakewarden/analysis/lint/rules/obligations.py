@@ -18,7 +18,7 @@ from lakewarden.analysis.lint.lint_context import (
     values_of,
 )
 from lakewarden.analysis.lint.rules.criteria import editing
-from lakewarden.analysis.table_columns import columns_read, stored_columns
+from lakewarden.analysis.table_columns import columns_read, missing_columns
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Grant
@@ -101,9 +101,8 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
             yield Violation(at(statement), f"cannot be read: {error}", "correct the expression")
             continue
         for table in _tables(context, grant) if read else ():
-            stored = stored_columns(context.coded, table)
-            missing = sorted(read - stored)
-            if stored and missing:
+            missing = missing_columns(context.coded, table, read)
+            if missing:
                 yield Violation(
                     at(statement),
                     f"reads {some(missing)}, which {context.entity(table)} does not have",

@@ -12,6 +12,7 @@ from lakewarden.http.admin.dialect import Admin
 from lakewarden.http.authzen.dialect import AuthZen
 from lakewarden.http.exchange import Dialect
 from lakewarden.http.opa.dialect import Opa
+from lakewarden.http.ranger.dialect import Ranger
 from lakewarden.registry import SystemDefinition, registry
 from lakewarden.ui.pages import Pages
 
@@ -33,7 +34,8 @@ def all_dialects(settings: Settings | None = None) -> tuple[Dialect, ...]:
         for system, dialect in systems_registry.having("dialect")
     ]
     own = [dialect for system, dialect in spoken if system.is_own]
-    dialects: list[Dialect] = [*own, Opa(server.trino, server.polaris), AuthZen(), Admin()]
+    engines = (Opa(server.trino, server.polaris), Ranger(server.ranger))
+    dialects: list[Dialect] = [*own, *engines, AuthZen(), Admin()]
     if server.ui.enabled:
         dialects.append(Pages())
     for system, dialect in spoken:

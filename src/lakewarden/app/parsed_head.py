@@ -19,6 +19,7 @@ from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.app.routing import NoRoute, RouteMatch, Table
 from lakewarden.authn import cookie, header
 from lakewarden.authn.header import (
+    Basic,
     Bearer,
     Credentials,
     EngineToken,
@@ -31,6 +32,7 @@ from lakewarden.http.exchange import Refused
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import split_path
 from lakewarden.service.state import State
+from lakewarden.service.token import PREFIX
 
 MOST_KEPT: Final = 4_096
 """Heads that are kept; then all are forgotten."""
@@ -161,9 +163,14 @@ class HeadCache:
 
 
 def _of_engine(credentials: Credentials, query: Mapping[str, tuple[str, ...]]) -> Credentials:
-    """The token of an engine: that of the header, or the query's where there is no header."""
+    """The token of an engine: that of the header, or the query's where there is no header.
+
+    Clients that have nothing but a user and a password send it as the password.
+    """
     if isinstance(credentials, Bearer):
         return EngineToken(credentials.text)
+    if isinstance(credentials, Basic) and credentials.password.startswith(PREFIX):
+        return EngineToken(credentials.password, in_query=True)
     tokens = query.get("token", ())
     if not isinstance(credentials, Nothing) or not tokens:
         return credentials

@@ -34,6 +34,16 @@ class TrinoRealm(EngineRealm):
     )
 
 
+class RangerRealm(EngineRealm):
+    """The services of a realm that plugins of Apache Ranger download: `[ranger.REALM]`."""
+
+    services: dict[str, Literal["trino"]] = Field(
+        default={},
+        description="The type of each service, by the name that plugins use for it"
+        " (`ranger.plugin.TYPE.service.name`).",
+    )
+
+
 class SparkRealm(EngineRealm):
     """What the Spark behind a gateway calls things: `[spark.REALM]`.
 

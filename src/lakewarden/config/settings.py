@@ -34,7 +34,13 @@ from pydantic_settings import (
 )
 
 from lakewarden.config import defaults
-from lakewarden.config.engines import IcebergRealm, PolarisRealm, SparkRealm, TrinoRealm
+from lakewarden.config.engines import (
+    IcebergRealm,
+    PolarisRealm,
+    RangerRealm,
+    SparkRealm,
+    TrinoRealm,
+)
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.root_token import check_root_token
 from lakewarden.config.system_settings import SystemSettings
@@ -303,6 +309,9 @@ class ServerSettings(BaseSettings):
     rate_limits: RateLimits = RateLimits()
     trino: dict[Annotated[str, BeforeValidator(realm_name)], TrinoRealm] = Field(
         default={}, description="What the Trino that asks a realm calls things, by realm."
+    )
+    ranger: dict[Annotated[str, BeforeValidator(realm_name)], RangerRealm] = Field(
+        default={}, description="The services that plugins of Apache Ranger download, by realm."
     )
     polaris: dict[Annotated[str, BeforeValidator(realm_name)], PolarisRealm] = Field(
         default={}, description="What the Polaris that asks a realm calls things, by realm."

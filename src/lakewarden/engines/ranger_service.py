@@ -1,0 +1,168 @@
+"""A service type of Apache Ranger: its accesses, and the acts of an engine that each one opens.
+
+Every access of the type is in its file once, with acts or with `never` and the reason. The acts
+are those of an engine here, so what they require stands in the mapping of that engine alone.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Final
+
+from lakewarden.engines import engine as engines
+from lakewarden.engines.engine import Engine
+from lakewarden.engines.mapping import PARTS
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.toml_section import Section
+
+TYPES: Final = ("trino",)
+"""The service types there are."""
+
+_SUFFIX: Final = ".toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What policies name: things of the engine, or what belongs to none of them.
+
+    `part` is the part of a name that it adds to the level `within`; without it the level is about
+    no thing. `named` is what Ranger calls the part. `rest` are levels of Ranger that a policy
+    covers whole. Any access is the answer to the acts `any` too.
+    """
+
+    name: str
+    part: str
+    named: str
+    within: str
+    rest: tuple[str, ...]
+    any: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access: the acts that it `opens` by level, or why it is `never` given.
+
+    `reads` is the level at which row filters and column masks bind it.
+    """
+
+    name: str
+    opens: Mapping[str, tuple[str, ...]]
+    reads: str
+    never: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangerService:
+    """A service type. `own` is a level of Ranger and the access that all have on themselves."""
+
+    type: str
+    title: str
+    source: str
+    engine: Engine
+    levels: Mapping[str, Level]
+    accesses: Mapping[str, Access]
+    own: tuple[str, str] | None
+
+    def path(self, level: Level) -> tuple[Level, ...]:
+        """The level and those that it lies within, from the outermost.
+
+        >>> trino = load("trino")
+        >>> [level.name for level in trino.path(trino.levels["table"])]
+        ['catalog', 'schema', 'table']
+        """
+        above = self.path(self.levels[level.within]) if level.within else ()
+        return (*above, level)
+
+
+@cache
+def load(type: str) -> RangerService:
+    """The service type of that name; raises `Unknown`, and `BadInput` for a malformed file."""
+    if type not in TYPES:
+        raise Unknown("service type", type, f"expected one of: {', '.join(TYPES)}")
+    file = f"ranger-{type}{_SUFFIX}"
+    return read(resources.files("lakewarden.engines").joinpath(file).read_text("utf-8"), file)
+
+
+def read(text: str, where: str) -> RangerService:
+    """The service type that TOML `text` declares; `BadInput` names the file and the field."""
+    try:
+        file = Section(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(str(error).lower(), where=where) from None
+    head = Section(file.take("service"), file.at("service"))
+    engine = engines.load(head.choice("engine", dict.fromkeys(engines.NAMES)))
+    names = head.texts("accesses")
+    levels = {name: _level(name, one, engine) for name, one in file.named("levels").items()}
+    for level in levels.values():
+        if level.within and level.within not in levels:
+            at = f"{where}.levels.{level.name}.within"
+            raise BadInput(f"unknown level `{level.within}`", where=at)
+    sections = file.named("accesses")
+    _check_complete(names, sections, file.at("accesses"))
+    service = RangerService(
+        type=head.text("type"),
+        title=head.text("title"),
+        source=head.text("source"),
+        engine=engine,
+        levels=levels,
+        accesses={name: _access(name, one, levels, engine) for name, one in sections.items()},
+        own=_own(head),
+    )
+    for section in (head, file):
+        section.close()
+    return service
+
+
+def _own(head: Section) -> tuple[str, str] | None:
+    given = head.take("own")
+    if given is None:
+        return None
+    section = Section(given, head.at("own"))
+    own = section.text("resource"), section.text("access")
+    section.close()
+    return own
+
+
+def _check_complete(names: tuple[str, ...], given: Mapping[str, object], where: str) -> None:
+    unknown, missing = sorted({*given} - {*names}), sorted({*names} - {*given})
+    if unknown:
+        raise BadInput(f"`{unknown[0]}` is no access of the service type", where=where)
+    if missing:
+        raise BadInput(f"nothing said of `{missing[0]}`", where=where)
+
+
+def _level(name: str, section: Section, engine: Engine) -> Level:
+    part = section.choice("part", {"": "", **dict.fromkeys(sorted(PARTS))}, "")
+    level = Level(
+        name=name,
+        part=part,
+        named=section.text("named", part),
+        within=section.text("within", ""),
+        rest=section.texts("rest"),
+        any=section.choices("any", engine.acts, required=False),
+    )
+    section.close()
+    return level
+
+
+def _access(name: str, section: Section, levels: Mapping[str, Level], engine: Engine) -> Access:
+    opens = Section(section.take("opens") or {}, section.at("opens"))
+    for level in opens.names():
+        if level not in levels:
+            raise BadInput(f"unknown level `{level}`", where=opens.at(level))
+    access = Access(
+        name=name,
+        opens={level: opens.choices(level, engine.acts) for level in opens.names()},
+        reads=section.choice("reads", {"": "", **levels}, ""),
+        never=section.text("never", ""),
+    )
+    section.text("note", "")
+    if bool(access.opens) == bool(access.never):
+        raise BadInput("expected either `opens` or `never`", where=section.at("opens"))
+    for one in (opens, section):
+        one.close()
+    return access

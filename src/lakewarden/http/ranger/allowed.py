@@ -1,0 +1,294 @@
+"""Who is given which access on what, as the matrix has it, at every moment from now on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.engines.mapping import EngineMapping, placeholders
+from lakewarden.engines.ranger_service import Level, RangerService
+from lakewarden.http.ranger.residue import Residue, Residues
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.grants import table
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import NONE, Operation
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import Snapshot, assemble
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.service.state import RealmState
+
+_SAID: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
+"""Names that Ranger reads as they are: no wildcard, no macro, no quotes, no capital letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that policies can name: its parts from the outermost, as the engine has them."""
+
+    id: int
+    path: tuple[str, ...]
+
+
+class Places:
+    """What the levels of a service hold: the stored entities that Ranger can name.
+
+    A name with capital letters is none of them, since Ranger does not look at case, and neither
+    are two things with one name, nor what lies in any of these.
+    """
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        service: RangerService,
+        metalake: str,
+        catalogs: Mapping[str, str],
+        residues: Residues,
+    ) -> None:
+        self._realm, self._mapping, self._service = realm, mapping, service
+        self._metalake, self._residues = metalake, residues
+        # Of the catalogs that the engine calls otherwise, their own names are not theirs.
+        self._called = {own: called for called, own in catalogs.items()}
+        self._twice = {own for own in catalogs.values() if [*catalogs.values()].count(own) > 1}
+        self._taken = frozenset(catalogs)
+        self._found: dict[str, Mapping[int, Place]] = {}
+
+    def of(self, level: Level) -> Mapping[int, Place]:
+        """The places of a level by entity id."""
+        found = self._found.get(level.name)
+        if found is None:
+            found = self._found[level.name] = self._of(level)
+        return found
+
+    def above(self, level: Level, id: int) -> int:
+        """The id of what a place of the level lies in."""
+        return int(self._realm.matrix.snapshot.coded.tree.parents[id])
+
+    def types(self, level: Level) -> Sequence[str]:
+        """The types of the entities of the level."""
+        return [
+            type
+            for type, template in self._mapping.names.items()
+            if level.part and template.endswith(f"{{{level.part}}}")
+        ]
+
+    def roots(self, operation: Operation) -> Iterator[Entity]:
+        """What an operation is about that is about all of the engine: the metalake."""
+        for type in operation.rules:
+            template = self._mapping.names.get(type, "")
+            if template and placeholders(template) == {"metalake"}:
+                yield self._realm.system.spelling.parse(type, self._metalake)
+
+    def _of(self, level: Level) -> Mapping[int, Place]:
+        snapshot = self._realm.matrix.snapshot
+        tree = snapshot.coded.tree
+        by_path: dict[tuple[str, ...], list[int]] = {}
+        for type in self.types(level):
+            for id in snapshot.of_type(type) & tree.stored:
+                path = self._path(level, id, tree.entity(id))
+                if path is not None:
+                    by_path.setdefault(path, []).append(id)
+        places = {}
+        for path, ids in by_path.items():
+            if len(ids) == 1:
+                places[ids[0]] = Place(ids[0], path)
+            else:
+                for id in ids:
+                    self._left_out("another thing has the same name", tree.entity(id))
+        return places
+
+    def _path(self, level: Level, id: int, entity: Entity) -> tuple[str, ...] | None:
+        """The entity's name in the engine; None for what cannot be named, or is not below it."""
+        parts = tuple(self._realm.system.spelling.parts(entity))
+        levels = self._service.path(level)
+        if len(parts) != len(levels) + 1 or parts[0] != self._metalake:
+            return None
+        own = parts[-1]
+        if not level.within:
+            return self._catalog(own, entity)
+        parent = self.of(self._service.levels[level.within]).get(self.above(level, id))
+        if parent is None:
+            return None
+        if own in self._service.engine.schemas:
+            self._left_out("the engine has one of that name", entity)
+            return None
+        return (*parent.path, own) if self._said(own, entity) else None
+
+    def _catalog(self, own: str, entity: Entity) -> tuple[str, ...] | None:
+        if own in self._twice:
+            self._left_out("the engine has two catalogs for it", entity)
+            return None
+        called = self._called.get(own, own)
+        is_taken = own not in self._called and own in self._taken
+        if is_taken or called in self._service.engine.catalogs:
+            self._left_out("the engine has another catalog of that name", entity)
+            return None
+        return (called,) if self._said(called, entity) else None
+
+    def _said(self, name: str, entity: Entity) -> bool:
+        if _SAID.fullmatch(name):
+            return True
+        self._left_out("Ranger would read the name in another way", entity)
+        return False
+
+    def _left_out(self, why: str, entity: Entity) -> None:
+        self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))
+
+
+def lasting(snapshot: Snapshot) -> Snapshot:
+    """The snapshot of what is allowed at every moment from now on, if nothing is changed.
+
+    ALLOWs that end are not in force there, and DENYs, filters and masks that are still to begin
+    are. Rules open with ALLOWs and close with the others, so that it never allows more.
+    """
+    statements = {
+        id: _forever(statement, snapshot.table.moment)
+        for id, statement in snapshot.table.statements.items()
+    }
+    kept = {id: statement for id, statement in statements.items() if statement is not None}
+    index = table(kept, snapshot.model, snapshot.coded.memberships, snapshot.table.moment)
+    return assemble(snapshot.coded, index, snapshot.revision)
+
+
+def _forever(statement: Statement, moment: float) -> Statement | None:
+    if statement.valid_from is None and statement.valid_until is None:
+        return statement
+    ended = statement.valid_until is not None and statement.valid_until <= moment
+    if statement.effect is Effect.ALLOW:
+        return statement if statement.valid_until is None and statement.applies(moment) else None
+    return None if ended else replace(statement, valid_from=None, valid_until=None)
+
+
+class Allowed:
+    """What users may do by one matrix, in the accesses of a service."""
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        mapping: EngineMapping,
+        service: RangerService,
+        places: Places,
+        now: float,
+    ) -> None:
+        self._matrix, self._mapping, self._service = matrix, mapping, service
+        self._places, self._now = places, now
+        self._of: dict[tuple[Principal, str], BitMap] = {}
+
+    @cached_property
+    def personal(self) -> bool:
+        """Whether some rule asks who somebody is, beyond what statements say of them."""
+        acts = {act for access in self._service.accesses.values() for level in access.opens
+                for act in (*access.opens[level], *self._service.levels[level].any)}  # fmt: skip
+        return any(
+            plan.shape.personal or plan.shape.administrator
+            for act in acts
+            for operation in (self._operation(act),)
+            for type in operation.rules
+            if type != NONE
+            for plan in (self._matrix.plan(operation, type),)
+        )
+
+    def everywhere(self, principal: Principal, level: Level, acts: Sequence[str]) -> bool:
+        """Whether acts that are about no thing, or the metalake, are allowed."""
+        return all(self._decides(principal, act, level) for act in acts)
+
+    def on(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
+        """The places on which each of the acts is allowed that has a rule for their type.
+
+        At least one has to have one. And whatever they lie in has to be seen.
+        """
+        allowed = BitMap()
+        for type in self._places.types(level):
+            allowed |= self._of_type(principal, type, acts)
+        return allowed & self.seen(principal, level)
+
+    def seen(self, principal: Principal, level: Level) -> BitMap:
+        """The places of a level that are seen, and so is what they lie in."""
+        key = principal, level.name
+        found = self._of.get(key)
+        if found is None:
+            found = BitMap(self._places.of(level))
+            for type in self._places.types(level):
+                ids = found & self._matrix.snapshot.of_type(type)
+                found = (found - ids) | (ids & self._of_type(principal, type, level.any))
+            if level.within:
+                above = self.seen(principal, self._service.levels[level.within])
+                found = BitMap([id for id in found if self._places.above(level, id) in above])
+            self._of[key] = found
+        return found
+
+    def _of_type(self, principal: Principal, type: str, acts: Sequence[str]) -> BitMap:
+        """Of one type the entities on which all of the acts are allowed."""
+        allowed: BitMap | None = None
+        for act in acts:
+            operation = self._operation(act)
+            if NONE in operation.rules and not self._decides_nothing(principal, operation):
+                return BitMap()
+            if type in operation.rules:
+                ids = self._listed(principal, operation, type)
+                allowed = ids if allowed is None else allowed & ids
+        return BitMap() if allowed is None else allowed
+
+    def _listed(self, principal: Principal, operation: Operation, type: str) -> BitMap:
+        request = Request(principal, operation.name, NO_RESOURCE, self._now)
+        return listing(self._matrix, request, type=type)
+
+    def _decides(self, principal: Principal, act: str, level: Level) -> bool:
+        operation = self._operation(act)
+        if NONE in operation.rules:
+            return self._decides_nothing(principal, operation)
+        return any(
+            self._matrix.decide(Request(principal, operation.name, entity, self._now)).allow
+            for entity in self._places.roots(operation)
+        )
+
+    def _decides_nothing(self, principal: Principal, operation: Operation) -> bool:
+        request = Request(principal, operation.name, NO_RESOURCE, self._now)
+        return self._matrix.decide(request).allow
+
+    def _operation(self, act: str) -> Operation:
+        return self._matrix.operation(self._mapping.operation(act))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An access that some users are given on places of a level, for as long as nothing changes."""
+
+    level: Level
+    access: str
+    ends: bool
+    ids: BitMap
+
+
+def given(
+    principal: Principal, service: RangerService, now: Allowed, later: Allowed | None
+) -> Iterator[Given]:
+    """The accesses of one principal. Without a `later` nothing ends of itself."""
+    for access in service.accesses.values():
+        for name, acts in access.opens.items():
+            level = service.levels[name]
+            ids = _ids(principal, level, acts, now)
+            if not ids:
+                continue
+            lasting = ids if later is None else ids & _ids(principal, level, acts, later)
+            if lasting:
+                yield Given(level, access.name, False, lasting)
+            if ids - lasting:
+                yield Given(level, access.name, True, ids - lasting)
+
+
+NOWHERE: Final = BitMap([0])
+"""The one place of a level that is about no thing."""
+
+
+def _ids(principal: Principal, level: Level, acts: Sequence[str], allowed: Allowed) -> BitMap:
+    if level.part:
+        return allowed.on(principal, level, acts)
+    return NOWHERE if allowed.everywhere(principal, level, acts) else BitMap()

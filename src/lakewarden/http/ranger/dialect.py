@@ -1,0 +1,198 @@
+"""The addresses that plugins of Apache Ranger poll, below `/ranger` of a realm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from threading import Lock
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.config.engines import RangerRealm
+from lakewarden.engines import mapping as mappings
+from lakewarden.engines import ranger_service
+from lakewarden.engines.mapping import ON
+from lakewarden.http.exchange import BULK, Exchange, Refused, Reply, Route
+from lakewarden.http.ranger.document import Naming, documents
+from lakewarden.http.ranger.residue import Residues
+from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
+from lakewarden.registry import registry
+from lakewarden.service import control
+from lakewarden.service.state import RealmState
+
+PATH: Final = "/ranger"
+_DIGEST_BITS: Final = 30
+
+
+class NotPermitted(WardenError):
+    """The caller is no enforcement point of the realm."""
+
+
+_STATUSES: Final[tuple[tuple[type[WardenError], HTTPStatus], ...]] = (
+    (BadInput, HTTPStatus.BAD_REQUEST),
+    (LimitExceeded, HTTPStatus.BAD_REQUEST),
+    (NotPermitted, HTTPStatus.FORBIDDEN),
+    (Unknown, HTTPStatus.NOT_FOUND),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Download:
+    """What plugins of a service get at one state of its realm."""
+
+    realm: RealmState
+    version: int
+    policies: bytes
+    roles: bytes
+    tags: bytes
+    users: bytes
+    residues: Residues
+
+
+_Part = Callable[[_Download], bytes]
+_OF_PARTS: Final[Mapping[str, tuple[_Part, str]]] = {
+    "plugins/policies": (lambda download: download.policies, "lastKnownVersion"),
+    "plugins/secure/policies": (lambda download: download.policies, "lastKnownVersion"),
+    "roles": (lambda download: download.roles, "lastKnownRoleVersion"),
+    "roles/secure": (lambda download: download.roles, "lastKnownRoleVersion"),
+    "tags": (lambda download: download.tags, "lastKnownVersion"),
+    "tags/secure": (lambda download: download.tags, "lastKnownVersion"),
+    "xusers": (lambda download: download.users, "lastKnownUserStoreVersion"),
+    "xusers/secure": (lambda download: download.users, "lastKnownUserStoreVersion"),
+}
+"""The documents by the first part of their address, each with the parameter of its version."""
+
+
+class Ranger:
+    """What plugins of Apache Ranger download, for realms whose model has a mapping.
+
+    Documents are kept until the realm changes: a poll that finds nothing new costs a look-up.
+    """
+
+    name = "ranger"
+    anonymous: str | None = None
+
+    def __init__(self, realms: Mapping[str, RangerRealm]) -> None:
+        self._realms = realms
+        self._kept: dict[tuple[str, str], _Download] = {}
+        self._making = Lock()
+        types = (ranger_service.load(type) for type in ranger_service.TYPES)
+        engines = {service.engine.name for service in types}
+        self.models = tuple(
+            sorted(
+                model
+                for system in registry().systems.values()
+                for model in system.models
+                if engines & mappings.of_model(model).keys()
+            )
+        )
+
+    def routes(self) -> Sequence[Route]:
+        """All are for enforcement points, whose token may come in the query or as password."""
+        return (
+            *(self._download_route(first, *one) for first, one in _OF_PARTS.items()),
+            self._route("residue/{service}", self._answer_residue),
+        )
+
+    def _download_route(self, first: str, part: _Part, parameter: str) -> Route:
+        def handler(exchange: Exchange) -> Reply:
+            download = self._download(exchange)
+            if exchange.one(parameter) == str(download.version):
+                return Reply(HTTPStatus.NOT_MODIFIED)
+            return Reply(HTTPStatus.OK, part(download))
+
+        return self._route(f"service/{first}/download/{{service}}", handler)
+
+    def _route(self, path: str, handler: Callable[[Exchange], Reply]) -> Route:
+        return Route("GET", f"{PATH}/{path}", "decision.ask", handler, engine=True, rate_class=BULK)
+
+    def _answer_residue(self, exchange: Exchange) -> Reply:
+        residues = self._download(exchange).residues
+        listed = [asdict(residue) for residue in residues]
+        return _reply(HTTPStatus.OK, {"count": residues.count, "residue": listed})
+
+    def _download(self, exchange: Exchange) -> _Download:
+        """The documents of the service that is named; refuses who may not ask."""
+        realm, name = exchange.realm_state, exchange.params["service"]
+        scope = control.scoped("decision.ask", exchange.realm)
+        if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
+            raise NotPermitted("policies are for who has the role of an enforcement point")
+        settings = self._realms.get(exchange.realm, RangerRealm())
+        type = settings.services.get(name)
+        if type is None:
+            raise Unknown("service", name, "`[ranger.REALM]` has the services of a realm")
+        with self._making:
+            kept = self._kept.get((exchange.realm, name))
+            if kept is None or kept.realm is not realm:
+                kept = _made(realm, settings, name, type, exchange.now)
+                self._kept[exchange.realm, name] = kept
+        return kept
+
+    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
+        """An error as Ranger has it: a code and a message."""
+        if isinstance(error, Refused):
+            return _error(HTTPStatus(error.status), str(error))
+        for kind, status in _STATUSES:
+            if isinstance(error, kind):
+                return _error(status, str(error))
+        if isinstance(error, WardenError):
+            return _error(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
+
+    def unauthenticated(self, why: str) -> Reply:
+        """401 with the reason."""
+        return _error(HTTPStatus.UNAUTHORIZED, why)
+
+    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
+        """404, or 405 with the methods that are there."""
+        if not allowed:
+            return _error(HTTPStatus.NOT_FOUND, "this path does not exist")
+        reply = _error(HTTPStatus.METHOD_NOT_ALLOWED, f"expected one of: {', '.join(allowed)}")
+        reply.headers = {"Allow": ", ".join(allowed)}
+        return reply
+
+
+def _made(realm: RealmState, settings: RangerRealm, name: str, type: str, now: float) -> _Download:
+    service = ranger_service.load(type)
+    engine = service.engine.name
+    mapping = mappings.of_model(realm.realm.model).get(engine)
+    if mapping is None or realm.system.model.settings.get(engine) != ON:
+        message = f"does not answer {service.title}: set `{engine}` to `on` for it"
+        raise Unknown("realm", realm.realm.name, message)
+    naming = Naming(name, settings.metalake, settings.catalogs)
+    made = documents(realm, mapping, service, naming, now)
+    version = _version(realm.matrix.revision, made.policies, made.roles)
+    times = {"policyVersion": version, "policyUpdateTime": version}
+    role_times = {"roleVersion": version, "roleUpdateTime": version}
+    tags = {"op": "replace", "serviceName": name, "tagVersion": version, "tagUpdateTime": version}
+    users = {"userStoreVersion": version, "userStoreUpdateTime": version}
+    nothing: dict[str, Any] = {"tagDefinitions": {}, "tags": {}, "resourceToTagIds": {}}
+    return _Download(
+        realm=realm,
+        version=version,
+        policies=msgspec.json.encode({**made.policies, **times}),
+        roles=msgspec.json.encode({**made.roles, **role_times}),
+        tags=msgspec.json.encode({**tags, **nothing, "serviceResources": []}),
+        users=msgspec.json.encode({**users, "userGroupMapping": {}, "userAttrMapping": {}}),
+        residues=made.residues,
+    )
+
+
+def _version(revision: int, *parts: object) -> int:
+    """A number that is another one for other documents, and grows with the realm's revision.
+
+    What time or the configuration changes has no revision of its own.
+    """
+    digest = sha256(msgspec.json.encode(parts)).digest()
+    return revision << _DIGEST_BITS | int.from_bytes(digest[:4]) >> (32 - _DIGEST_BITS)
+
+
+def _error(status: HTTPStatus, message: str) -> Reply:
+    return _reply(status, {"statusCode": 1, "msgDesc": message, "messageList": []})
+
+
+def _reply(status: HTTPStatus, value: object) -> Reply:
+    return Reply(status, msgspec.json.encode(value))

@@ -1,0 +1,393 @@
+"""The documents that Ranger's plugins download: policies and roles, made from the matrix.
+
+Statements are not read a second time: users with equal rows become a role, and what is allowed to
+the same roles in one container becomes a policy. So there is nothing in it that the kernel denies,
+and no DENY and no owner that it would have to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pyroaring import BitMap
+
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.engines.ranger_service import Level, RangerService
+from lakewarden.http.ranger.allowed import Allowed, Given, Places, given, lasting
+from lakewarden.http.ranger.definition import definition
+from lakewarden.http.ranger.limits import Bound, Limits, touched
+from lakewarden.http.ranger.readers import Readers, readers, role_name
+from lakewarden.http.ranger.residue import Residue, Residues
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.service.state import RealmState
+
+LABEL: Final = "lakewarden"
+_ACCESS, _MASK, _FILTER = 0, 1, 2
+_EVERYBODY: Final = "public"
+_ALL: Final = "*"
+_BEGINNING: Final = "1970/01/01 00:00:00"
+
+Json = dict[str, Any]
+_Rows = Sequence[tuple[str, int, BitMap]]
+"""Accesses, each with the number of the readers who are given it, and on what."""
+
+Grants = tuple[tuple[str, tuple[int, ...]], ...]
+"""Accesses, each with the numbers of the readers who are given it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The policies and the roles of a service, and what they leave out."""
+
+    policies: Json
+    roles: Json
+    residues: Residues
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a service is called, and what it calls things."""
+
+    service: str
+    metalake: str
+    catalogs: Mapping[str, str]
+
+
+def documents(
+    realm: RealmState,
+    mapping: EngineMapping,
+    service: RangerService,
+    naming: Naming,
+    now: float,
+) -> Documents:
+    """The documents of a service, without versions.
+
+    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
+    """
+    return _Builder(realm, mapping, service, naming, now).documents()
+
+
+class _Builder:
+    """Makes the documents of one service."""
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        service: RangerService,
+        naming: Naming,
+        now: float,
+    ) -> None:
+        self._realm, self._service, self._naming = realm, service, naming
+        self._residues = Residues()
+        metalake, catalogs = naming.metalake, naming.catalogs
+        self._places = Places(realm, mapping, service, metalake, catalogs, self._residues)
+        snapshot = realm.matrix.snapshot
+        self._end = snapshot.table.end
+        self._now = Allowed(realm.matrix, mapping, service, self._places, now)
+        self._later: Allowed | None = None
+        self._starting = BitMap()
+        if self._end != float("inf"):
+            later = lasting(snapshot)
+            self._later = Allowed(Matrix(later), mapping, service, self._places, now)
+            self._starting = touched(later, snapshot)
+        self._readers = readers(realm, self._residues, single=self._now.personal)
+        self._limits = Limits(realm, service.engine.name, self._residues, now)
+        self._bound: dict[int, dict[str, Bound]] = {}
+        self._roles: dict[str, Json] = {}
+        self._policies: list[Json] = []
+
+    def documents(self) -> Documents:
+        """Both documents."""
+        self._never()
+        by_level: dict[tuple[str, bool], list[tuple[str, int, BitMap]]] = {}
+        for number, one in enumerate(self._readers):
+            for access in self._given(one):
+                key = access.level.name, access.ends
+                by_level.setdefault(key, []).append((access.access, number, access.ids))
+        for (name, ends), rows in by_level.items():
+            self._add_level(self._service.levels[name], rows, ends=ends)
+        self._add_own()
+        self._add_declared(by_level)
+        self._add_limits()
+        return Documents(self._policy_document(), self._role_document(), self._residues)
+
+    def _never(self) -> None:
+        for access in self._service.accesses.values():
+            if access.never:
+                self._residues.add(Residue(access.never, access=access.name))
+
+    def _given(self, one: Readers) -> Iterator[Given]:
+        """What the readers are given, but for reads whose limits cannot be said."""
+        for access in given(one.any, self._service, self._now, self._later):
+            if self._service.accesses[access.access].reads != access.level.name:
+                yield access
+                continue
+            unsaid = BitMap(
+                [id for id in access.ids & self._limits.tables if not self._limit(one, id)]
+            )
+            ids = access.ids - unsaid
+            if access.ends or not ids & self._starting:
+                yield Given(access.level, access.access, access.ends, ids)
+                continue
+            yield Given(access.level, access.access, False, ids - self._starting)
+            yield Given(access.level, access.access, True, ids & self._starting)
+
+    def _limit(self, one: Readers, table: int) -> bool:
+        """Whether the limits of the readers on a table can be said; they are remembered."""
+        bound = self._limits.bound(one, table)
+        if bound is None:
+            return False
+        for principal, name in zip(one.principals, one.names, strict=True):
+            if bound[principal].condition or bound[principal].columns:
+                self._bound.setdefault(table, {})[name] = bound[principal]
+        return True
+
+    # --- access ---
+
+    def _add_level(self, level: Level, rows: _Rows, *, ends: bool) -> None:
+        if not level.part:
+            grants = _grants(rows, 0)
+            self._add(self._resources(level, ()), self._items(grants), ends=ends)
+            return
+        places = self._places.of(level)
+        for ids, grants in _alike(rows, len(self._realm.matrix.snapshot.coded.tree)):
+            items = self._items(grants)
+            containers: dict[tuple[str, ...], list[str]] = {}
+            for id in ids:
+                *above, own = places[id].path
+                containers.setdefault(tuple(above), []).append(own)
+            for above_path, names in sorted(containers.items()):
+                path = (*((part,) for part in above_path), tuple(sorted(names)))
+                self._add(self._resources(level, path), items, ends=ends)
+
+    def _resources(self, level: Level, path: Sequence[Sequence[str]]) -> Json:
+        """What a policy names: values of each level of Ranger."""
+        named = [one.named for one in self._service.path(level)] if level.part else []
+        values = dict(zip(named, path, strict=True))
+        values |= dict.fromkeys(level.rest, (_ALL,))
+        return _resources(values)
+
+    def _items(self, grants: Grants) -> list[Json]:
+        """The items of a policy: to each set of readers the accesses that they are given."""
+        by_readers: dict[tuple[int, ...], list[str]] = {}
+        for access, numbers in grants:
+            by_readers.setdefault(numbers, []).append(access)
+        return [
+            _item(accesses, roles=[self._role_of(numbers)])
+            for numbers, accesses in sorted(by_readers.items())
+        ]
+
+    def _add(
+        self,
+        resources: Json,
+        items: list[Json],
+        *,
+        ends: bool = False,
+        type: int = _ACCESS,
+        kind: str = "policyItems",
+    ) -> None:
+        id = len(self._policies) + 1
+        policy = {
+            "id": id,
+            "guid": f"{LABEL}-{id}",
+            "name": f"{LABEL} {id}",
+            "service": self._naming.service,
+            "serviceType": self._service.type,
+            "policyType": type,
+            "policyPriority": 0,
+            "policyLabels": [LABEL],
+            "isEnabled": True,
+            "isAuditEnabled": True,
+            "isDenyAllElse": False,
+            "version": 1,
+            "resources": resources,
+            kind: items,
+        }
+        if ends:
+            policy["validitySchedules"] = [_until(self._end)]
+        self._policies.append(policy)
+
+    def _add_own(self) -> None:
+        if self._service.own is not None:
+            resource, access = self._service.own
+            item = _item([access], groups=[_EVERYBODY])
+            self._add(_resources({resource: ("{USER}",)}), [item])
+
+    def _add_declared(self, by_level: Mapping[tuple[str, bool], _Rows]) -> None:
+        """What every client reads and no realm holds, for whoever may use the catalog."""
+        engine = self._service.engine
+        catalog = self._service.levels["catalog"]
+        seen: dict[int, list[int]] = {}
+        for number, one in enumerate(self._readers):
+            for id in self._lastingly_seen(one, catalog):
+                seen.setdefault(id, []).append(number)
+        schemas = tuple(sorted(engine.schemas))
+        for id, numbers in seen.items() if schemas else ():
+            where = self._places.of(catalog)[id].path
+            self._add_readable((where, schemas, (_ALL,)), tuple(numbers), 1)
+        everyone = tuple(number for _, number, _ in by_level.get(("system", False), ()))
+        for name, patterns in engine.catalogs.items() if everyone else ():
+            for pattern in patterns:
+                schema, _, table = pattern.partition(".")
+                self._add_readable(((name,), (schema,), (table,)), everyone, 0)
+
+    def _add_readable(
+        self, path: Sequence[Sequence[str]], numbers: tuple[int, ...], start: int
+    ) -> None:
+        """Lets readers see what contains a table, from the level `start` on, and read the table."""
+        for depth, level in enumerate(self._service.path(self._service.levels["table"])):
+            accesses = [
+                one.name
+                for one in self._service.accesses.values()
+                if one.reads == level.name or {*one.opens.get(level.name, ("",))} <= {*level.any}
+            ]
+            if depth >= start and accesses:
+                items = [_item(accesses, roles=[self._role_of(numbers)])]
+                self._add(self._resources(level, path[: depth + 1]), items)
+
+    def _lastingly_seen(self, one: Readers, level: Level) -> BitMap:
+        seen = self._now.seen(one.any, level)
+        return seen if self._later is None else seen & self._later.seen(one.any, level)
+
+    # --- filters and masks ---
+
+    def _add_limits(self) -> None:
+        for table, bound in sorted(self._bound.items()):
+            level = self._service.levels["table"]
+            path = self._places.of(level)[table].path
+            where = dict(zip([o.named for o in self._service.path(level)], ((p,) for p in path),
+                             strict=True))  # fmt: skip
+            self._add_filters(where, bound)
+            self._add_masks(where, level, bound)
+
+    def _add_filters(self, where: Mapping[str, Sequence[str]], bound: Mapping[str, Bound]) -> None:
+        by_condition: dict[str, list[str]] = {}
+        for name, one in bound.items():
+            if one.condition:
+                by_condition.setdefault(one.condition, []).append(name)
+        items = [
+            {**_item(["select"], roles=[self._role(names)]), "rowFilterInfo": {"filterExpr": sql}}
+            for sql, names in sorted(by_condition.items())
+        ]
+        if items:
+            self._add(_resources(where), items, type=_FILTER, kind="rowFilterPolicyItems")
+
+    def _add_masks(
+        self, where: Mapping[str, Sequence[str]], level: Level, bound: Mapping[str, Bound]
+    ) -> None:
+        by_column: dict[str, list[str]] = {}
+        for name, one in bound.items():
+            for column in one.columns:
+                by_column.setdefault(column, []).append(name)
+        (column_level,) = level.rest
+        for column, names in sorted(by_column.items()):
+            item = _item(["select"], roles=[self._role(names)])
+            items = [{**item, "dataMaskInfo": {"dataMaskType": "MASK_NULL"}}]
+            resources = _resources({**where, column_level: (column,)})
+            self._add(resources, items, type=_MASK, kind="dataMaskPolicyItems")
+
+    # --- roles ---
+
+    def _role_of(self, numbers: tuple[int, ...]) -> str:
+        """The role of all these readers: a role of their roles."""
+        if len(numbers) == 1:
+            return self._role(self._readers[numbers[0]].names)
+        roles = sorted({self._role(self._readers[number].names) for number in numbers})
+        name = role_name(["", *roles])
+        self._roles.setdefault(name, {"name": name, "roles": [{"name": one} for one in roles]})
+        return name
+
+    def _role(self, users: Iterable[str]) -> str:
+        names = sorted(users)
+        name = role_name(names)
+        self._roles.setdefault(name, {"name": name, "users": [{"name": one} for one in names]})
+        return name
+
+    # --- documents ---
+
+    def _policy_document(self) -> Json:
+        return {
+            "serviceName": self._naming.service,
+            "serviceId": 1,
+            "policies": self._policies,
+            "serviceDef": definition(self._service),
+            "auditMode": "audit-default",
+            "serviceConfig": {},
+        }
+
+    def _role_document(self) -> Json:
+        return {
+            "serviceName": self._naming.service,
+            "rangerRoles": [
+                {"id": id, "isEnabled": True, "users": [], "groups": [], "roles": [], **role}
+                for id, (_, role) in enumerate(sorted(self._roles.items()), 1)
+            ],
+        }
+
+
+def _item(
+    accesses: Sequence[str], *, roles: Sequence[str] = (), groups: Sequence[str] = ()
+) -> Json:
+    return {
+        "accesses": [{"type": access, "isAllowed": True} for access in accesses],
+        "users": [],
+        "groups": list(groups),
+        "roles": list(roles),
+        "conditions": [],
+        "delegateAdmin": False,
+    }
+
+
+def _resources(values: Mapping[str, Sequence[str]]) -> Json:
+    return {
+        name: {"values": list(each), "isExcludes": False, "isRecursive": False}
+        for name, each in values.items()
+    }
+
+
+def _until(end: float) -> Json:
+    """The last second before the moment at which something begins or ends."""
+    last = datetime.fromtimestamp(int(end) - 1, UTC)
+    return {
+        "startTime": _BEGINNING,
+        "endTime": last.strftime("%Y/%m/%d %H:%M:%S"),
+        "timeZone": "UTC",
+    }
+
+
+def _grants(rows: _Rows, id: int) -> Grants:
+    """Who is given what on one place."""
+    found: dict[str, list[int]] = {}
+    for access, number, ids in rows:
+        if id in ids:
+            found.setdefault(access, []).append(number)
+    return tuple((access, tuple(numbers)) for access, numbers in sorted(found.items()))
+
+
+def _alike(rows: _Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
+    """The places by who is given what on them.
+
+    COST: a pass over each bitmap. Each place gets the sum of the marks of the rows that it is in,
+    128 bits wide, so that equal sums are equal rows.
+    """
+    sums: NDArray[np.uint64] = np.zeros((size, 2), dtype=np.uint64)
+    everything = BitMap()
+    for access, number, ids in rows:
+        mark = blake2b(f"{access} {number}".encode(), digest_size=16).digest()
+        sums[np.asarray(ids.to_array())] ^= np.frombuffer(mark, dtype=np.uint64)
+        everything |= ids
+    places = np.asarray(everything.to_array(), dtype=np.int64)
+    if not len(places):
+        return
+    _, first, groups = np.unique(sums[places], axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(groups.reshape(-1), kind="stable")
+    sizes = np.cumsum(np.bincount(groups.reshape(-1)))[:-1]
+    for members, start in zip(np.split(places[order], sizes), first.tolist(), strict=True):
+        yield members.tolist(), _grants(rows, int(places[start]))

@@ -1,0 +1,212 @@
+"""Row filters and column masks of those who are given a read, as Ranger's policies say them.
+
+Ranger takes the first that fits, so there is one condition for each reader of a table. What cannot
+be said hides: a filter becomes FALSE, a mask NULL, and both are residue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.http.ranger.readers import Readers
+from lakewarden.http.ranger.residue import Residue, Residues
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.obligations import obligations
+from lakewarden.kernel.principal import Principal
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import OBLIGING, Effect, Matching, On, Statement, Where
+from lakewarden.kernel.wildcard import matches
+from lakewarden.service.read_limits import HIDDEN_ROWS, row_filters
+from lakewarden.service.state import RealmState
+
+EVERY_COLUMN: Final = "*"
+_READS_USER: Final = "$user"
+_PROBE: Final = "column_that_no_table_has_4f1c2a"
+"""A column that is not stored: what binds it binds every column there will be."""
+
+_COLUMN: Final = re.compile(r"[a-z0-9_@#~=+:*?-]+")
+"""Columns and wildcards for them that Ranger reads as they are meant."""
+
+_MACRO: Final = re.compile(r"[{}]|\$\$")
+"""What Ranger or its plugin would replace in an expression."""
+
+_OF_NAMES: Final = frozenset({"type", "name"})
+"""Origins of fields that also what is not stored has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How one user reads a table: the condition on its rows, "" for none, and masked columns."""
+
+    condition: str
+    columns: tuple[str, ...]
+
+
+class Limits:
+    """The filters and masks of a realm, in the SQL of an engine."""
+
+    def __init__(self, realm: RealmState, engine: str, residues: Residues, now: float) -> None:
+        self._realm, self._engine, self._residues, self._now = realm, engine, residues, now
+        snapshot = realm.matrix.snapshot
+        types = snapshot.model.types
+        self._column_types = [name for name, type in types.items() if type.masked]
+        self._masks = [g.statement for g in snapshot.table.obligations(Effect.MASK)]
+        self.tables = touched(snapshot, snapshot)
+
+    def bound(self, readers: Readers, table: int) -> Mapping[Principal, Bound] | None:
+        """How each of the readers reads the table; None: they may not, as it cannot be said."""
+        entity = self._realm.matrix.snapshot.coded.tree.entity(table)
+        columns = self._columns(readers.any, table, entity)
+        if columns is None:
+            return None
+        binding = obligations(self._realm.matrix, self._ask(readers.any, entity), Effect.FILTER)
+        if not any(_READS_USER in statement.expression for statement in binding):
+            bound = Bound(self._condition(readers.any, entity, binding), columns)
+            return dict.fromkeys(readers.principals, bound)
+        return {
+            principal: Bound(self._condition(principal, entity, binding), columns)
+            for principal in readers.principals
+        }
+
+    def _condition(self, principal: Principal, table: Entity, binding: Sequence[Statement]) -> str:
+        if not binding:
+            return ""
+        found = row_filters(self._realm, self._ask(principal, table), self._engine)
+        for sql, statement in zip(found, binding, strict=True):
+            if sql == HIDDEN_ROWS or _MACRO.search(sql):
+                self._add(
+                    "the filter cannot be said: it hides all rows", table, principal, statement
+                )
+                return HIDDEN_ROWS
+        return " AND ".join(f"({sql})" for sql in found)
+
+    def _columns(self, principal: Principal, table: int, entity: Entity) -> tuple[str, ...] | None:
+        """The masked columns, `*` for all; None where they cannot be named."""
+        if not self._masks:
+            return ()
+        masked: set[str] = set()
+        for name in self._candidates(table, entity):
+            column = self._column(entity, name)
+            binding = () if column is None else self._masking(principal, column)
+            if not binding:
+                continue
+            for statement in binding:
+                if statement.expression.strip() != "null":
+                    self._add(
+                        "types are not known, so the mask is NULL", entity, principal, statement
+                    )
+            if name == _PROBE:
+                return (EVERY_COLUMN,)
+            masked.add(name)
+        masked |= self._wildcards(principal, entity)
+        unsaid = sorted(name for name in masked if not _COLUMN.fullmatch(name))
+        if unsaid or self._by_name(principal, entity):
+            why = "a masked column cannot be named, so the table is not read"
+            self._add(why, entity, principal, None)
+            return None
+        return tuple(sorted(masked))
+
+    def _candidates(self, table: int, entity: Entity) -> Iterator[str]:
+        """Names of columns: one that no table has, those stored, and those that masks name."""
+        yield _PROBE
+        snapshot = self._realm.matrix.snapshot
+        tree, parts = snapshot.coded.tree, self._realm.system.spelling.parts
+        for type in self._column_types:
+            for id in tree.subtree(table) & tree.of_type(type):
+                yield parts(tree.entity(id))[-1]
+        for statement in self._masks:
+            anchor = statement.scope.entity if isinstance(statement.scope, On) else None
+            if anchor is None or anchor.type not in self._column_types:
+                continue
+            if tuple(parts(anchor)[:-1]) == tuple(parts(entity)):
+                yield parts(anchor)[-1]
+
+    def _wildcards(self, principal: Principal, table: Entity) -> frozenset[str]:
+        """Wildcards of column names that bind the principal in the table."""
+        own, found = tuple(self._realm.system.spelling.parts(table)), set()
+        for statement in self._masks:
+            scope = statement.scope
+            if not isinstance(scope, Matching) or len(scope.parts) != len(own) + 1:
+                continue
+            if all(matches(p, part) for p, part in zip(scope.parts, own, strict=False)):
+                example = scope.parts[-1].replace("*", "x").replace("?", "x")
+                column = self._column(table, example)
+                if column is None or statement in self._masking(principal, column):
+                    found.add(scope.parts[-1])
+        return frozenset(found)
+
+    def _by_name(self, principal: Principal, table: Entity) -> bool:
+        """Whether a mask with criteria may bind columns by what they are called."""
+        fields = self._realm.matrix.snapshot.model.fields
+        subject = self._realm.matrix.subject(self._ask(principal, table))
+        return any(
+            isinstance(statement.scope, Where)
+            and all(fields[one.field].origin[0] in _OF_NAMES for one in statement.scope.criteria)
+            and not statement.exceptions & subject.named
+            for statement in self._masks
+        )
+
+    def _column(self, table: Entity, name: str) -> Entity | None:
+        spelling = self._realm.system.spelling
+        for type in self._column_types:
+            column = Entity(type, f"{table.name}.{name}")
+            if spelling.parent(column) == table:
+                return column
+        return None
+
+    def _masking(self, principal: Principal, column: Entity) -> Sequence[Statement]:
+        return obligations(self._realm.matrix, self._ask(principal, column), Effect.MASK)
+
+    def _ask(self, principal: Principal, entity: Entity) -> Request:
+        return Request(principal, "", entity, self._now)
+
+    def _add(
+        self, why: str, entity: Entity, principal: Principal, statement: Statement | None
+    ) -> None:
+        id = "" if statement is None else statement.id
+        self._residues.add(
+            Residue(
+                why,
+                f"{entity.type}:{entity.name}",
+                f"{principal.kind}:{principal.name}",
+                id,
+                "select",
+            )
+        )
+
+
+def touched(later: Snapshot, now: Snapshot) -> BitMap:
+    """The tables on which a filter or a mask of `later` may bind; given two, of those it has more.
+
+    A mask by wildcards may bind columns that are not stored, so that it touches every table.
+    """
+    known = (
+        set()
+        if later is now
+        else {grant.statement.id for effect in OBLIGING for grant in now.table.obligations(effect)}
+    )
+    tree, types = later.coded.tree, later.model.types
+    tables = BitMap.union(
+        BitMap(), *(later.of_type(name) for name, type in types.items() if type.filtered)
+    )
+    found = BitMap()
+    for effect in OBLIGING:
+        for grant in later.table.obligations(effect):
+            scope = grant.statement.scope
+            if grant.statement.id in known:
+                continue
+            if isinstance(scope, (Matching, Where)) and effect is Effect.MASK:
+                return tables
+            reached = later.bitmaps[grant.scope]
+            found |= reached | BitMap([int(tree.parents[id]) for id in reached - tables
+                                       if tree.parents[id] >= 0])  # fmt: skip
+            id = tree.find(scope.entity) if isinstance(scope, On) else None
+            if id is not None:
+                found |= BitMap([id, *tree.ancestors(id)])
+    return found & tables

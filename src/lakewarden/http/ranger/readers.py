@@ -1,0 +1,101 @@
+"""Users whom no statement tells apart: they have one row of every operation, and one role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from lakewarden.http.ranger.residue import Residue, Residues
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.snapshot import Snapshot
+from lakewarden.kernel.statement import Effect
+from lakewarden.kernel.subject import Subject
+from lakewarden.service.state import RealmState
+
+_SAID: Final = re.compile(r"[^\s{}$\\*?\x00-\x1f\x7f]+")
+"""Names of users that Ranger reads as they are: no macro, no wildcard, nothing that it trims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Users with equal rows, by their principals and their names in the engine, in order."""
+
+    principals: tuple[Principal, ...]
+    names: tuple[str, ...]
+
+    @property
+    def any(self) -> Principal:
+        """One of them, for all."""
+        return self.principals[0]
+
+
+def readers(realm: RealmState, residues: Residues, *, single: bool) -> Sequence[Readers]:
+    """The stored users that can be named, together where no statement tells them apart.
+
+    `single`: each by itself, as rules need that ask who somebody is.
+    """
+    snapshot = realm.matrix.snapshot
+    mentioned = _mentioned(snapshot)
+    together: dict[object, list[tuple[str, Principal]]] = {}
+    for name, principal in _named(realm, residues):
+        subject = snapshot.subject(principal)
+        key = principal if single else _key(subject, mentioned)
+        together.setdefault(key, []).append((name, principal))
+    return [
+        Readers(tuple(p for _, p in sorted(users)), tuple(n for n, _ in sorted(users)))
+        for users in together.values()
+    ]
+
+
+def role_name(names: Iterable[str]) -> str:
+    """What the role of exactly these users is called: the name says who is in it.
+
+    Plugins download roles and policies one after the other. So no name is ever used for others.
+
+    >>> role_name(["ana", "bo"])
+    'lw-de12ad8fc1a0ba8fdb88ab05e58b0f0a'
+    """
+    digest = sha256(msgspec.json.encode(sorted(names))).hexdigest()
+    return f"lw-{digest[:32]}"
+
+
+def _named(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Principal]]:
+    """The stored users by their names in the engine; those that cannot be named are residue."""
+    memberships, identities = realm.matrix.snapshot.coded.memberships, realm.system.identities
+    for id in sorted(memberships.stored):
+        principal = memberships.principals[id]
+        if principal.kind != USER or memberships.is_beyond(principal):
+            continue
+        name = identities.person(principal)
+        if identities.user(name) == principal and _SAID.fullmatch(name):
+            yield name, principal
+        else:
+            why = "Ranger would read the name of the user in another way"
+            residues.add(Residue(why, principal=f"{principal.kind}:{principal.name}"))
+
+
+def _mentioned(snapshot: Snapshot) -> frozenset[int]:
+    """The principals that statements in force name."""
+    table = snapshot.table
+    ids: set[int] = set()
+    for side in table.sides.values():
+        for grouped in side.values():
+            ids.update(grouped.by_principal)
+    for effect in (Effect.FILTER, Effect.MASK):
+        for grant in table.obligations(effect):
+            ids |= grant.exceptions
+    return frozenset(ids)
+
+
+def _key(subject: Subject, mentioned: frozenset[int]) -> object:
+    """What the rows of a subject follow from."""
+    return (
+        subject.allow & mentioned,
+        subject.deny & mentioned,
+        subject.owned.serialize(),
+    )

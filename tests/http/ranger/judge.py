@@ -1,0 +1,58 @@
+"""Ranger's own policy engine as the judge of a document: what its plugin of Trino would answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+JUDGE = Path(__file__).parents[4] / "shared/tools/ranger-judge/ranger-judge"
+
+REQUESTS: Mapping[str, tuple[str, str]] = {
+    "AccessCatalog": ("_any", "catalog"),
+    "DropCatalog": ("drop", "catalog"),
+    "FilterSchemas": ("_any", "schema"),
+    "ShowCreateSchema": ("show", "schema"),
+    "DropSchema": ("drop", "schema"),
+    "CreateSchema": ("create", "schema"),
+    "FilterTables": ("_any", "table"),
+    "ShowCreateTable": ("show", "table"),
+    "SelectFromColumns": ("select", "column"),
+    "InsertIntoTable": ("insert", "table"),
+    "UpdateTableColumns": ("insert", "table"),
+    "DeleteFromTable": ("delete", "table"),
+    "TruncateTable": ("delete", "table"),
+    "RenameTable": ("alter", "table"),
+    "DropTable": ("drop", "table"),
+    "DropView": ("drop", "table"),
+    "ExecuteFunction": ("execute", "schemafunction"),
+    "DropFunction": ("drop", "schemafunction"),
+    "ExecuteQuery": ("execute", "queryid"),
+    "ReadSystemInformation": ("read_sysinfo", "sysinfo"),
+}
+"""What the plugin asks for an act of Trino: the access, and the last level of the resource."""
+
+
+def judged(
+    policies: Mapping[str, Any],
+    roles: Mapping[str, Any],
+    requests: Sequence[Mapping[str, Any]],
+    folder: Path,
+) -> Iterable[Mapping[str, Any]]:
+    """The answers of Ranger's engine, in order; skips where it is not installed."""
+    home = Path(os.environ.get("RANGER_JUDGE_HOME") or Path.home() / ".cache/ranger-judge")
+    if not JUDGE.exists() or not shutil.which("java") or not list(home.glob("RangerJudge.class")):
+        pytest.skip("Ranger's policy engine is not installed")
+    files = []
+    for name, value in (("policies", policies), ("requests", requests), ("roles", roles)):
+        files.append(folder / f"{name}.json")
+        files[-1].write_text(json.dumps(value))
+    run = subprocess.run([JUDGE, *files], capture_output=True, text=True, check=False, timeout=300)
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]

@@ -146,11 +146,13 @@ def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     yield from served_realm(tmp_path_factory.mktemp("opa"))
 
 
-def served_realm(folder: Path, facts: Facts | None = None) -> Iterator[Trino]:
+def served_realm(
+    folder: Path, facts: Facts | None = None, configuration: str = CONFIGURATION
+) -> Iterator[Trino]:
     """A server in the folder, for as long as it is iterated."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
         tokens = furnish(DecisionService(store), facts)
-    (folder / "lakewarden.toml").write_text(CONFIGURATION)
+    (folder / "lakewarden.toml").write_text(configuration)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
     with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
         yield Trino(served, *tokens)

@@ -1,0 +1,223 @@
+"""What plugins of Apache Ranger download from a real server, and what bad requests get."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.app.serving import Answer
+from tests.http.opa.test_served import ROOT, Trino, served_realm
+from tests.http.ranger.judge import judged
+
+CONFIGURATION = """
+[ranger.gravitino]
+metalake = "lk"
+catalogs = { memory = "lake" }
+services = { prod = "trino" }
+
+[ranger.silent]
+services = { quiet = "trino" }
+"""
+POLICIES = "service/plugins/policies/download/prod"
+ROLES = "service/roles/download/prod"
+DOWNLOADS = {
+    "plugins/policies": ("lastKnownVersion", "policyVersion"),
+    "plugins/secure/policies": ("lastKnownVersion", "policyVersion"),
+    "roles": ("lastKnownRoleVersion", "roleVersion"),
+    "roles/secure": ("lastKnownRoleVersion", "roleVersion"),
+    "tags": ("lastKnownVersion", "tagVersion"),
+    "tags/secure": ("lastKnownVersion", "tagVersion"),
+    "xusers": ("lastKnownUserStoreVersion", "userStoreVersion"),
+    "xusers/secure": ("lastKnownUserStoreVersion", "userStoreVersion"),
+}
+ORDERS = {"catalog": "memory", "schema": "sales", "table": "orders"}
+
+
+@pytest.fixture(name="plugin", scope="module")
+def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
+    yield from served_realm(tmp_path_factory.mktemp("ranger"), configuration=CONFIGURATION)
+
+
+def get(plugin: Trino, path: str, token: str | None = "engine", realm: str = "gravitino") -> Answer:
+    sent = plugin.engine if token == "engine" else token
+    return plugin.served.ask("GET", f"/r/{realm}/ranger/{path}", token=sent)
+
+
+def document(plugin: Trino, path: str) -> Any:
+    answer = get(plugin, path)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def put(plugin: Trino, kind: str, id: str, **body: Any) -> None:
+    path = f"/api/v1/realms/gravitino/{kind}s/{id}"
+    answer = plugin.served.ask("PUT", path, body, token=ROOT)
+    assert answer.status == 200, answer.body
+
+
+def drop(plugin: Trino, id: str) -> None:
+    path = f"/api/v1/realms/gravitino/statements/{id}"
+    assert plugin.served.ask("DELETE", path, token=ROOT).status in (200, 204)
+
+
+@pytest.mark.parametrize("first", DOWNLOADS)
+def test_a_document_is_sent_once(plugin: Trino, first: str) -> None:
+    parameter, member = DOWNLOADS[first]
+    path = f"service/{first}/download/prod?{parameter}="
+    sent = document(plugin, f"{path}-1")
+    same = get(plugin, f"{path}{sent[member]}&pluginId=trino@host-prod&clusterName=")
+    assert (same.status, same.body) == (304, b"")
+    assert get(plugin, f"{path}{sent[member] - 1}").status == 200
+    assert get(plugin, f"{path}x").status == 200
+
+
+def test_a_change_makes_another_version(plugin: Trino) -> None:
+    before = document(plugin, POLICIES)
+    put(plugin, "statement", "more", privileges=["SELECT_TABLE"], on="table:lk:lake.hr.people",
+        to=["role:lk:reader"])  # fmt: skip
+    during = document(plugin, POLICIES)
+    drop(plugin, "more")
+    after = document(plugin, POLICIES)
+    versions = [one["policyVersion"] for one in (before, during, after)]
+    assert versions == sorted({*versions})
+    assert before["policies"] == after["policies"]
+
+
+def test_every_document_has_what_trino_needs_for_anything(plugin: Trino) -> None:
+    policies = document(plugin, POLICIES)["policies"]
+    named = [
+        ({name: one["values"] for name, one in policy["resources"].items()},
+         policy["policyItems"][0]["accesses"][0]["type"])
+        for policy in policies if policy["policyType"] == 0
+    ]  # fmt: skip
+    assert ({"queryid": ["*"]}, "execute") in named
+    assert ({"trinouser": ["{USER}"]}, "impersonate") in named
+    information = {"catalog": ["memory"], "schema": ["information_schema"]}
+    assert ({**information, "table": ["*"], "column": ["*"]}, "select") in named
+
+
+def test_wildcards_name_only_what_the_engine_declares(plugin: Trino) -> None:
+    for policy in document(plugin, POLICIES)["policies"]:
+        values = {name: one["values"] for name, one in policy["resources"].items()}
+        if "*" in values.get("table", ()):
+            is_declared = values["schema"] == ["information_schema"]
+            assert is_declared or values["catalog"] == ["system"], values
+        assert "*" not in values.get("schema", ())
+        assert "*" not in values.get("catalog", ())
+
+
+def test_the_password_of_a_user_without_meaning_may_be_the_token(plugin: Trino) -> None:
+    def status(password: str) -> int:
+        login = base64.b64encode(f"trino:{password}".encode()).decode()
+        url = f"{plugin.served.address}/r/gravitino/ranger/{POLICIES}"
+        return httpx.get(url, headers={"Authorization": f"Basic {login}"}).status_code
+
+    assert status(plugin.engine) == 200
+    assert status(plugin.plain) == 401
+    assert status("lw_x") == 401
+    assert status("secret") == 401
+    assert get(plugin, f"{POLICIES}?token={plugin.engine}", token=None).status == 200
+
+
+def test_who_is_no_enforcement_point_downloads_nothing(plugin: Trino) -> None:
+    assert get(plugin, POLICIES, token=None).status == 401
+    assert get(plugin, POLICIES, token=plugin.stranger).status == 403
+    assert get(plugin, "residue/prod", token=plugin.stranger).status == 403
+
+
+def test_the_service_of_another_realm_is_not_there(plugin: Trino) -> None:
+    for name, realm in (("quiet", "gravitino"), ("prod", "silent"), ("..", "gravitino")):
+        answer = get(plugin, f"service/plugins/policies/download/{name}", realm=realm)
+        assert answer.status in (400, 404), answer.body
+    missing = get(plugin, "service/plugins/policies/download/none").json()
+    assert isinstance(missing, dict)
+    assert missing["statusCode"] == 1
+    assert "none" in missing["msgDesc"]
+    off = get(plugin, "service/plugins/policies/download/quiet", realm="silent")
+    assert off.status == 404
+    assert b"set `trino` to `on`" in off.body
+
+
+def test_other_methods_and_paths_are_refused_in_rangers_form(plugin: Trino) -> None:
+    for method, path, status in (("POST", POLICIES, 405), ("GET", "service/none", 404)):
+        where = f"/r/gravitino/ranger/{path}"
+        answer = plugin.served.ask(method, where, {} if method == "POST" else None,
+                                   token=plugin.engine)  # fmt: skip
+        assert answer.status == status, answer.body
+        body = answer.json()
+        assert isinstance(body, dict)
+        assert body["statusCode"] == 1
+
+
+def test_what_is_left_out_is_listed(plugin: Trino) -> None:
+    left_out = document(plugin, "residue/prod")
+    by_access = {one["access"]: one["why"] for one in left_out["residue"]}
+    assert left_out["count"] == len(left_out["residue"])
+    assert {"create", "grant", "all"} <= by_access.keys()
+
+
+def test_filters_and_masks_bind_whom_they_are_for(plugin: Trino, tmp_path: Path) -> None:
+    table = "table:lk:lake.sales.orders"
+    put(plugin, "filter", "own", on=table, expression="region = $user.name",
+        **{"except": ["role:lk:writer"]})  # fmt: skip
+    put(plugin, "mask", "iban", on="column:lk:lake.sales.orders.iban", expression="null",
+        **{"except": ["role:lk:writer"]})  # fmt: skip
+    try:
+        policies, roles = document(plugin, POLICIES), document(plugin, ROLES)
+    finally:
+        drop(plugin, "own")
+        drop(plugin, "iban")
+    texts = [
+        item["rowFilterInfo"]["filterExpr"]
+        for policy in policies["policies"] if policy["policyType"] == 2
+        for item in policy["rowFilterPolicyItems"]
+    ]  # fmt: skip
+    assert sorted(text.split("= ")[-1] for text in texts) == ["'ana')", "'olga')"]
+    asked: list[dict[str, Any]] = [
+        {"user": user, "groups": [], "roles": [], "access": "select",
+         "resource": {**ORDERS, "column": column}}
+        for user in ("ana", "bo", "olga") for column in ("iban", "region")
+    ]  # fmt: skip
+    asked += [{**one, "resource": ORDERS} for one in asked[::2]]
+    found = list(judged(policies, roles, asked, tmp_path))
+    masked = [one.get("mask", {}).get("type") for one in found[:6]]
+    assert all(one["allowed"] for one in found)
+    assert masked == ["MASK_NULL", None, None, None, "MASK_NULL", None]
+    filtered = [one.get("filter", "").split("= ")[-1] for one in found[6:]]
+    assert filtered == ["'ana')", "", "'olga')"]
+
+
+def test_sql_in_names_is_a_literal_or_hides(plugin: Trino) -> None:
+    """Ranger replaces what stands in braces, before the engine reads the expression."""
+    for id, text in (("braces", "region = '{USER}'"), ("script", "region = '${{USER.dept}}'")):
+        put(plugin, "filter", id, on="table:lk:lake.sales.orders", expression=text)
+        policies, left_out = document(plugin, POLICIES), document(plugin, "residue/prod")
+        drop(plugin, id)
+        (policy,) = [one for one in policies["policies"] if one["policyType"] == 2]
+        said = {item["rowFilterInfo"]["filterExpr"] for item in policy["rowFilterPolicyItems"]}
+        assert said == {"FALSE"}
+        assert id in {one["statement"] for one in left_out["residue"]}
+
+
+def test_what_ends_is_not_allowed_a_second_longer(plugin: Trino) -> None:
+    put(plugin, "statement", "ends", privileges=["SELECT_TABLE"], on="table:lk:lake.hr.people",
+        to=["role:lk:reader"], valid_until="2099-01-01T00:00:00Z")  # fmt: skip
+    put(plugin, "statement", "uses", privileges=["USE_SCHEMA"], on="schema:lk:lake.hr",
+        to=["role:lk:reader"])  # fmt: skip
+    policies = document(plugin, POLICIES)["policies"]
+    drop(plugin, "ends")
+    drop(plugin, "uses")
+    ending = [one for one in policies if "validitySchedules" in one]
+    assert [one["resources"]["table"]["values"] for one in ending] == [["people"]]
+    (schedule,) = ending[0]["validitySchedules"]
+    assert (schedule["endTime"], schedule["timeZone"]) == ("2098/12/31 23:59:59", "UTC")
+
+
+def test_no_token_is_logged(plugin: Trino) -> None:
+    get(plugin, f"{POLICIES}?token={plugin.engine}", token=None)
+    assert plugin.engine not in plugin.served.log.read_text()

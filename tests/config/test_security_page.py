@@ -22,7 +22,7 @@ ELSEWHERE: Final = frozenset(
         *("datahub.version", "datahub.cache_seconds", "ui.enabled", "ui.playground"),
         *("cdap.instance_name", "cdap.version", "cdap.namespace_list"),
         *("cdap.instance_create_action", "cdap.security.announce_urls"),
-        *("iceberg", "polaris", "spark", "trino"),
+        *("iceberg", "polaris", "ranger", "spark", "trino"),
         "cdap.security.authorization.propagate_privileges",
         "cdap.security.authorization.cache_ttl_secs",
         "cdap.security.authorization.cache_max_entries",

@@ -43,9 +43,16 @@ def _plugin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
     yield from served_realm(tmp_path_factory.mktemp("ranger"), configuration=CONFIGURATION)
 
 
-def get(plugin: Trino, path: str, token: str | None = "engine", realm: str = "gravitino") -> Answer:
-    sent = plugin.engine if token == "engine" else token
-    return plugin.served.ask("GET", f"/r/{realm}/ranger/{path}", token=sent)
+def get(plugin: Trino, path: str, *, token: str | None = None, realm: str = "gravitino") -> Answer:
+    """What is answered to a token, by default the engine's."""
+    return anonymous(plugin, path, plugin.engine if token is None else token, realm)
+
+
+def anonymous(
+    plugin: Trino, path: str, token: str | None = None, realm: str = "gravitino"
+) -> Answer:
+    """What is answered to nobody, unless there is a token."""
+    return plugin.served.ask("GET", f"/r/{realm}/ranger/{path}", token=token)
 
 
 def document(plugin: Trino, path: str) -> Any:
@@ -121,11 +128,11 @@ def test_the_password_of_a_user_without_meaning_may_be_the_token(plugin: Trino) 
     assert status(plugin.plain) == 401
     assert status("lw_x") == 401
     assert status("secret") == 401
-    assert get(plugin, f"{POLICIES}?token={plugin.engine}", token=None).status == 200
+    assert anonymous(plugin, f"{POLICIES}?token={plugin.engine}").status == 200
 
 
 def test_who_is_no_enforcement_point_downloads_nothing(plugin: Trino) -> None:
-    assert get(plugin, POLICIES, token=None).status == 401
+    assert anonymous(plugin, POLICIES).status == 401
     assert get(plugin, POLICIES, token=plugin.stranger).status == 403
     assert get(plugin, "residue/prod", token=plugin.stranger).status == 403
 
@@ -219,5 +226,5 @@ def test_what_ends_is_not_allowed_a_second_longer(plugin: Trino) -> None:
 
 
 def test_no_token_is_logged(plugin: Trino) -> None:
-    get(plugin, f"{POLICIES}?token={plugin.engine}", token=None)
+    anonymous(plugin, f"{POLICIES}?token={plugin.engine}")
     assert plugin.engine not in plugin.served.log.read_text()

@@ -14,6 +14,7 @@ from lakewarden.engines.mapping import EngineMapping, placeholders
 from lakewarden.engines.ranger_service import Level, RangerService
 from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.expression import Node
 from lakewarden.kernel.grants import table
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
@@ -59,6 +60,8 @@ class Places:
         self._twice = {own for own in catalogs.values() if [*catalogs.values()].count(own) > 1}
         self._taken = frozenset(catalogs)
         self._found: dict[str, Mapping[int, Place]] = {}
+        self._ids: dict[str, BitMap] = {}
+        self._inside: dict[str, Mapping[int, BitMap]] = {}
 
     def of(self, level: Level) -> Mapping[int, Place]:
         """The places of a level by entity id."""
@@ -67,8 +70,24 @@ class Places:
             found = self._found[level.name] = self._of(level)
         return found
 
-    def above(self, level: Level, id: int) -> int:
-        """The id of what a place of the level lies in."""
+    def ids(self, level: Level) -> BitMap:
+        """The ids of the places of a level; not to be changed."""
+        found = self._ids.get(level.name)
+        if found is None:
+            found = self._ids[level.name] = BitMap(self.of(level))
+        return found
+
+    def inside(self, level: Level, above: BitMap) -> BitMap:
+        """The places of a level that lie in these."""
+        inside = self._inside.get(level.name)
+        if inside is None:
+            grouped: dict[int, BitMap] = {}
+            for id in self.of(level):
+                grouped.setdefault(self._above(id), BitMap()).add(id)
+            inside = self._inside[level.name] = grouped
+        return BitMap.union(BitMap(), *(inside[id] for id in above if id in inside))
+
+    def _above(self, id: int) -> int:
         return int(self._realm.matrix.snapshot.coded.tree.parents[id])
 
     def types(self, level: Level) -> Sequence[str]:
@@ -113,7 +132,7 @@ class Places:
         own = parts[-1]
         if not level.within:
             return self._catalog(own, entity)
-        parent = self.of(self._service.levels[level.within]).get(self.above(level, id))
+        parent = self.of(self._service.levels[level.within]).get(self._above(id))
         if parent is None:
             return None
         if own in self._service.engine.schemas:
@@ -179,7 +198,9 @@ class Allowed:
     ) -> None:
         self._matrix, self._mapping, self._service = matrix, mapping, service
         self._places, self._now = places, now
-        self._of: dict[tuple[Principal, str], BitMap] = {}
+        self._seen: dict[str, BitMap] = {}
+        self._found: dict[tuple[str, Node], BitMap] = {}
+        self._of: Principal | None = None
 
     @cached_property
     def personal(self) -> bool:
@@ -207,38 +228,48 @@ class Allowed:
         allowed = BitMap()
         for type in self._places.types(level):
             allowed |= self._of_type(principal, type, acts)
-        return allowed & self.seen(principal, level)
+        return allowed & self.seen(principal, level) if allowed else allowed
 
     def seen(self, principal: Principal, level: Level) -> BitMap:
         """The places of a level that are seen, and so is what they lie in."""
-        key = principal, level.name
-        found = self._of.get(key)
+        self._turn_to(principal)
+        found = self._seen.get(level.name)
         if found is None:
-            found = BitMap(self._places.of(level))
+            found = self._places.ids(level)
             for type in self._places.types(level):
                 ids = found & self._matrix.snapshot.of_type(type)
                 found = (found - ids) | (ids & self._of_type(principal, type, level.any))
             if level.within:
                 above = self.seen(principal, self._service.levels[level.within])
-                found = BitMap([id for id in found if self._places.above(level, id) in above])
-            self._of[key] = found
+                found = found & self._places.inside(level, above)
+            self._seen[level.name] = found
         return found
+
+    def _turn_to(self, principal: Principal) -> None:
+        """Forgets what was found of another principal: they come one after the other."""
+        if principal != self._of:
+            self._seen.clear()
+            self._found.clear()
+            self._of = principal
 
     def _of_type(self, principal: Principal, type: str, acts: Sequence[str]) -> BitMap:
         """Of one type the entities on which all of the acts are allowed."""
-        allowed: BitMap | None = None
-        for act in acts:
-            operation = self._operation(act)
-            if NONE in operation.rules and not self._decides_nothing(principal, operation):
-                return BitMap()
-            if type in operation.rules:
-                ids = self._listed(principal, operation, type)
-                allowed = ids if allowed is None else allowed & ids
-        return BitMap() if allowed is None else allowed
+        operations = [self._operation(act) for act in acts]
+        about_nothing = (one for one in operations if NONE in one.rules)
+        if not all(self._decides_nothing(principal, one) for one in about_nothing):
+            return BitMap()
+        lists = [self._listed(principal, one, type) for one in operations if type in one.rules]
+        return BitMap.intersection(*lists) if lists else BitMap()
 
     def _listed(self, principal: Principal, operation: Operation, type: str) -> BitMap:
-        request = Request(principal, operation.name, NO_RESOURCE, self._now)
-        return listing(self._matrix, request, type=type)
+        """COST: one list for all operations with the same rule, as most have."""
+        self._turn_to(principal)
+        key = type, operation.rules[type]
+        found = self._found.get(key)
+        if found is None:
+            request = Request(principal, operation.name, NO_RESOURCE, self._now)
+            found = self._found[key] = listing(self._matrix, request, type=type)
+        return found
 
     def _decides(self, principal: Principal, act: str, level: Level) -> bool:
         operation = self._operation(act)

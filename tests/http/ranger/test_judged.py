@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,17 @@ import pytest
 
 from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines import mapping, ranger_service
+from lakewarden.http.engine_access import EngineAccess, vouched
 from lakewarden.http.opa.evaluator import Evaluator
 from lakewarden.http.opa.question import read
 from lakewarden.http.ranger.document import Documents, Naming, documents
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.principal import USER
+from lakewarden.kernel.principal import USER, members_of
+from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import Effect, On, Scope, Statement
+from lakewarden.service.read_limits import column_mask, row_filters
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
@@ -32,6 +38,7 @@ SERVICE = ranger_service.load("trino")
 MAPPING = mapping.of_model("gravitino")["trino"]
 KINDS = {"catalog": 1, "schema": 2, "table": 3, "view": 3, "function": 3}
 PARTS = ("catalogName", "schemaName", "tableName")
+COLUMNS = ("iban", "mail", "region", "absent")
 SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
 
 
@@ -45,9 +52,18 @@ class Realms:
     made: Documents
 
 
-def realm_of(seed: int) -> Realms:
+def realm_of(seed: int, limits: int = 0) -> Realms:
+    """The realm of that seed, with so many filters and masks on it."""
     system = load_system("gravitino", SETTINGS)
     facts = make(system, seed, SIZE).facts
+    more = [_limit(facts, random.Random(f"{seed} {n}"), n) for n in range(limits)]
+    facts = replace(facts, statements=[*facts.statements, *more])
+    if limits:
+        facts = replace(
+            facts,
+            statements=[*facts.statements, *_reading(facts)],
+            memberships=[*facts.memberships, *_belonging(facts)],
+        )
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
     state = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
     tree, parts = matrix.snapshot.coded.tree, system.spelling.parts
@@ -58,6 +74,99 @@ def realm_of(seed: int) -> Realms:
     paths = frozenset((type, path[1:]) for type, path in named if path[0] == metalake)
     naming = Naming("svc", metalake, {})
     return Realms(state, metalake, paths, documents(state, MAPPING, SERVICE, naming, NOW))
+
+
+def _reading(facts: Facts) -> Iterator[Statement]:
+    """Statements by which every second user reads all tables that no DENY keeps from them."""
+    metalakes = [row.entity for row in facts.entities if row.entity.type == "metalake"]
+    people = sorted(one for one in facts.principals if one.kind == USER)[::2]
+    reads = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "SELECT_VIEW"})
+    for metalake in metalakes:
+        yield Statement(
+            f"reads-{metalake.name}", Effect.ALLOW, reads, On(metalake), frozenset(people)
+        )
+
+
+def _belonging(facts: Facts) -> Iterator[MembershipRow]:
+    """Every user is one of every metalake."""
+    for row in facts.entities:
+        for one in facts.principals:
+            if row.entity.type == "metalake" and one.kind == USER:
+                yield MembershipRow(one, members_of(row.entity.name))
+
+
+def _limit(facts: Facts, rng: random.Random, number: int) -> Statement:
+    """A filter or a mask for some, but not for others, perhaps in force later or no longer."""
+    tables = [row.entity for row in facts.entities if row.entity.type in ("table", "view")]
+    above = [row.entity for row in facts.entities if row.entity.type in ("schema", "catalog")]
+    people = sorted(facts.principals)
+    effect = rng.choice((Effect.FILTER, Effect.MASK))
+    anchor = rng.choice(tables if rng.random() < 0.8 or not above else above)
+    scope: Scope = On(anchor)
+    if effect is Effect.MASK and anchor.type in ("table", "view") and rng.random() < 0.7:
+        scope = On(Entity("column", f"{anchor.name}.{rng.choice(COLUMNS)}"))
+    start, end = rng.choice(((None, None), (None, None), (NOW + 50, None), (None, NOW + 90)))
+    texts = ("region = 'eu'", "region = $user.name", "region = '{USER}'", "note = 'it''s'")
+    return Statement(
+        id=f"limit-{number}",
+        effect=effect,
+        privileges=frozenset(),
+        scope=scope,
+        principals=frozenset(rng.sample(people, rng.choice((0, 0, 1, 2)))),
+        exceptions=frozenset(rng.sample(people, rng.choice((0, 1)))),
+        valid_from=start,
+        valid_until=end,
+        expression="null" if effect is Effect.MASK else rng.choice(texts),
+    )
+
+
+def check_limits(seed: int, folder: Path) -> Counter[str]:
+    """Whoever reads a table by Ranger is bound by what binds them in the realm."""
+    realm = realm_of(seed, limits=8)
+    tables = sorted(path for type, path in realm.paths if type in ("table", "view"))
+    questions = list(itertools.product(users(realm), tables, COLUMNS))
+    requests = [
+        {"user": user, "groups": [], "roles": [], "access": "select", "resource": resource}
+        for user, path, column in questions
+        for resource in (_named(path), {**_named(path), "column": column})
+    ]
+    answers = list(judged(_without_schedules(realm), realm.made.roles, requests, folder))
+    counts: Counter[str] = Counter()
+    pairs = zip(questions, answers[::2], answers[1::2], strict=True)
+    for (user, path, column), of_table, of_column in pairs:
+        if not of_column["allowed"]:
+            continue
+        filters, mask = _bound(realm, user, path, column)
+        where = (seed, user, path, column, of_table, of_column)
+        if filters:
+            hides = any("{" in sql for sql in filters)
+            expected = "FALSE" if hides else " AND ".join(f"({sql})" for sql in filters)
+            assert of_table["filter"] == expected, where
+        assert ("filter" in of_table) is bool(filters), where
+        assert ("mask" in of_column) is mask, where
+        counts[f"{bool(filters)} {mask}"] += 1
+    return counts
+
+
+def _named(path: tuple[str, ...]) -> dict[str, str]:
+    return dict(zip(("catalog", "schema", "table"), path, strict=True))
+
+
+def _bound(realm: Realms, user: str, path: tuple[str, ...], column: str) -> tuple[list[str], bool]:
+    """The filters, and whether the column has a mask, as the realm has them."""
+    asking = vouched(realm.state, user, (), NOW)
+    access = EngineAccess(realm.state, MAPPING, TrinoRealm(metalake=realm.metalake), asking)
+    names = dict(zip(("catalog", "schema", "table"), path, strict=True))
+    table = access.stored(("table", "view"), names)
+    assert table is not None
+    masked = [Entity("column", f"{table.name}.{column}")]
+    if table.type == "view":  # a column has the masks of what it cannot be named in
+        masked.append(table)
+    masks = [
+        column_mask(realm.state, access.request("", one), "trino", column, "varchar")
+        for one in masked
+    ]
+    return row_filters(realm.state, access.request("", table), "trino"), any(masks)
 
 
 def users(realm: Realms) -> list[str]:
@@ -108,16 +217,20 @@ def request(user: str, act: str, path: tuple[str, ...]) -> Mapping[str, Any]:
     return {"user": user, "groups": [], "roles": [], "access": access, "resource": resource}
 
 
-def check(seed: int, folder: Path) -> Counter[str]:
-    realm = realm_of(seed)
-    questions = list(asked(realm))
-    # Worlds have a clock of their own, so that the moments of their schedules are long past.
+def _without_schedules(realm: Realms) -> dict[str, Any]:
+    """The policies: worlds have a clock of their own, whose moments are long past."""
     policies = [
         {key: value for key, value in policy.items() if key != "validitySchedules"}
         for policy in realm.made.policies["policies"]
     ]
+    return {**realm.made.policies, "policies": policies}
+
+
+def check(seed: int, folder: Path) -> Counter[str]:
+    realm = realm_of(seed)
+    questions = list(asked(realm))
     answers = judged(
-        {**realm.made.policies, "policies": policies},
+        _without_schedules(realm),
         realm.made.roles,
         [request(*one) for one in questions],
         folder,
@@ -143,6 +256,17 @@ def _is_residue(realm: Realms, left_out: set[str], user: str, path: tuple[str, .
         return True
     names = {f"{realm.metalake}:{'.'.join(path[:depth])}" for depth in (1, 2, 3)}
     return any(one and (name in one) for one in left_out for name in (*names, user))
+
+
+def test_limits_bind_by_ranger_whom_they_bind_in_the_realm(tmp_path: Path) -> None:
+    counts = check_limits(3, tmp_path)
+    assert counts, "nobody reads anything"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(200, 230))
+def test_random_limits_bind_as_in_the_realm(tmp_path: Path, seed: int) -> None:
+    check_limits(seed, tmp_path)
 
 
 def test_a_small_world_is_judged_as_the_kernel_does(tmp_path: Path) -> None:

@@ -92,8 +92,7 @@ class Limits:
             return ()
         masked: set[str] = set()
         for name in self._candidates(table, entity):
-            column = self._column(entity, name)
-            binding = () if column is None else self._masking(principal, column)
+            binding = self._masking(principal, entity, name)
             if not binding:
                 continue
             for statement in binding:
@@ -136,8 +135,7 @@ class Limits:
                 continue
             if all(matches(p, part) for p, part in zip(scope.parts, own, strict=False)):
                 example = scope.parts[-1].replace("*", "x").replace("?", "x")
-                column = self._column(table, example)
-                if column is None or statement in self._masking(principal, column):
+                if statement in self._masking(principal, table, example):
                     found.add(scope.parts[-1])
         return frozenset(found)
 
@@ -152,16 +150,19 @@ class Limits:
             for statement in self._masks
         )
 
-    def _column(self, table: Entity, name: str) -> Entity | None:
+    def _masking(self, principal: Principal, table: Entity, name: str) -> Sequence[Statement]:
+        """The masks on a column. Those on what has no columns of its own, a view, count too."""
         spelling = self._realm.system.spelling
-        for type in self._column_types:
-            column = Entity(type, f"{table.name}.{name}")
-            if spelling.parent(column) == table:
-                return column
-        return None
-
-    def _masking(self, principal: Principal, column: Entity) -> Sequence[Statement]:
-        return obligations(self._realm.matrix, self._ask(principal, column), Effect.MASK)
+        columns = [Entity(type, f"{table.name}.{name}") for type in self._column_types]
+        inside = [column for column in columns if spelling.parent(column) == table]
+        asked = inside or [*columns, table]
+        return [
+            statement
+            for entity in asked
+            for statement in obligations(
+                self._realm.matrix, self._ask(principal, entity), Effect.MASK
+            )
+        ]
 
     def _ask(self, principal: Principal, entity: Entity) -> Request:
         return Request(principal, "", entity, self._now)
@@ -206,7 +207,23 @@ def touched(later: Snapshot, now: Snapshot) -> BitMap:
             reached = later.bitmaps[grant.scope]
             found |= reached | BitMap([int(tree.parents[id]) for id in reached - tables
                                        if tree.parents[id] >= 0])  # fmt: skip
-            id = tree.find(scope.entity) if isinstance(scope, On) else None
-            if id is not None:
-                found |= BitMap([id, *tree.ancestors(id)])
+            if isinstance(scope, On):
+                found |= BitMap(_holding(later, scope.entity))
     return found & tables
+
+
+def _holding(snapshot: Snapshot, anchor: Entity) -> Iterator[int]:
+    """What may hold the columns of an anchor: what it lies in, and what has the name of that.
+
+    A column of a view is named like one of a table.
+    """
+    coded = snapshot.coded
+    id = coded.tree.find(anchor)
+    if id is not None:
+        yield from (id, *coded.tree.ancestors(id))
+    names = [anchor.name, *(above.name for above in coded.ancestors(anchor))]
+    for type, declared in snapshot.model.types.items():
+        for name in names if declared.filtered else ():
+            same = coded.tree.find(Entity(type, name))
+            if same is not None:
+                yield same

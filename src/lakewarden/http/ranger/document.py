@@ -386,8 +386,15 @@ def _alike(rows: _Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
     places = np.asarray(everything.to_array(), dtype=np.int64)
     if not len(places):
         return
-    _, first, groups = np.unique(sums[places], axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(groups.reshape(-1), kind="stable")
-    sizes = np.cumsum(np.bincount(groups.reshape(-1)))[:-1]
-    for members, start in zip(np.split(places[order], sizes), first.tolist(), strict=True):
-        yield members.tolist(), _grants(rows, int(places[start]))
+    _, groups = np.unique(sums[places], axis=0, return_inverse=True)
+    group_of = np.zeros(size, dtype=np.int64)
+    group_of[places] = groups.reshape(-1)
+    order = np.argsort(group_of[places], kind="stable")
+    ends = np.cumsum(np.bincount(group_of[places]))[:-1]
+    members = np.split(places[order], ends)
+    grants: list[dict[str, list[int]]] = [{} for _ in members]
+    for access, number, ids in rows:
+        for group in np.unique(group_of[np.asarray(ids.to_array())]).tolist():
+            grants[group].setdefault(access, []).append(number)
+    for group, own in zip(members, grants, strict=True):
+        yield group.tolist(), tuple((name, tuple(own[name])) for name in sorted(own))

@@ -1,0 +1,55 @@
+"""Files of Ranger's service types: each access once, with acts of an engine or a reason."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from lakewarden.engines import ranger_service
+from lakewarden.engines.mapping import of_model
+from lakewarden.kernel.errors import BadInput, Unknown
+
+
+def text() -> str:
+    files = resources.files("lakewarden.engines")
+    return files.joinpath("ranger-trino.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[accesses.drop]", "[accesses.fly]", "`fly` is no access of the service type"),
+        ('"select", "insert"', '"select", "fly", "insert"', "nothing said of `fly`"),
+        ('["DropSchema"]', '["DropTown"]', r'accesses."drop".opens.schema: unknown `DropTown`'),
+        ('opens.catalog = ["DropC', 'opens.town = ["DropC', "unknown level `town`"),
+        ('within = "catalog"', 'within = "town"', "unknown level `town`"),
+        ('part = "schema"', 'part = "town"', "unknown `town`"),
+        ('engine = "trino"', 'engine = "presto"', "unknown `presto`"),
+        ('never = "it implies every other one"', "", "either `opens` or `never`"),
+        ('never = "it implies every other one"', 'never = "x"\nwhy = "x"', "unknown key `why`"),
+        ("[service]", "[service", "ranger.toml: "),
+    ],
+)
+def test_a_malformed_file_is_refused_with_the_field(old: str, new: str, message: str) -> None:
+    assert old in text()
+    with pytest.raises(BadInput, match=message):
+        ranger_service.read(text().replace(old, new, 1), "ranger.toml")
+
+
+def test_a_service_type_that_is_not_there_is_refused() -> None:
+    with pytest.raises(Unknown, match="expected one of: trino"):
+        ranger_service.load("hdfs")
+
+
+@pytest.mark.parametrize("type", ranger_service.TYPES)
+def test_no_act_that_an_access_opens_takes_the_whole_of_a_table(type: str) -> None:
+    """It would have to be left out for whom a filter or a mask binds."""
+    service = ranger_service.load(type)
+    opened = {
+        act for one in service.accesses.values() for acts in one.opens.values() for act in acts
+    }
+    opened |= {act for level in service.levels.values() for act in level.any}
+    assert not [act for act in opened if service.engine.acts[act].whole]
+    operations = of_model("gravitino")[service.engine.name].operations
+    assert {f"{service.engine.name}.{act}" for act in opened} <= operations.keys()

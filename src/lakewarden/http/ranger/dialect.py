@@ -15,7 +15,7 @@ from lakewarden.config.engines import RangerRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
 from lakewarden.engines.mapping import ON
-from lakewarden.http.exchange import BULK, Exchange, Refused, Reply, Route
+from lakewarden.http.exchange import Exchange, Refused, Reply, Route
 from lakewarden.http.ranger.document import Naming, documents
 from lakewarden.http.ranger.residue import Residues
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
@@ -107,7 +107,7 @@ class Ranger:
         return self._route(f"service/{first}/download/{{service}}", handler)
 
     def _route(self, path: str, handler: Callable[[Exchange], Reply]) -> Route:
-        return Route("GET", f"{PATH}/{path}", "decision.ask", handler, engine=True, rate_class=BULK)
+        return Route("GET", f"{PATH}/{path}", "decision.ask", handler, engine=True)
 
     def _answer_residue(self, exchange: Exchange) -> Reply:
         residues = self._download(exchange).residues

@@ -22,7 +22,7 @@ from lakewarden.engines.ranger_service import Level, RangerService
 from lakewarden.http.ranger.allowed import Allowed, Given, Places, given, lasting
 from lakewarden.http.ranger.definition import definition
 from lakewarden.http.ranger.limits import Bound, Limits, touched
-from lakewarden.http.ranger.readers import Readers, readers, role_name
+from lakewarden.http.ranger.readers import Readers, readers, role_name, together
 from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.service.state import RealmState
@@ -100,6 +100,8 @@ class _Builder:
         self._readers = readers(realm, self._residues, single=self._now.personal)
         self._limits = Limits(realm, service.engine.name, self._residues, now)
         self._bound: dict[int, dict[str, Bound]] = {}
+        self._together = together(snapshot, self._readers)
+        self._role_names: dict[tuple[int, ...], str] = {}
         self._roles: dict[str, Json] = {}
         self._policies: list[Json] = []
 
@@ -296,12 +298,33 @@ class _Builder:
     # --- roles ---
 
     def _role_of(self, numbers: tuple[int, ...]) -> str:
-        """The role of all these readers: a role of their roles."""
-        if len(numbers) == 1:
-            return self._role(self._readers[numbers[0]].names)
-        roles = sorted({self._role(self._readers[number].names) for number in numbers})
-        name = role_name(["", *roles])
-        self._roles.setdefault(name, {"name": name, "roles": [{"name": one} for one in roles]})
+        """The role of all these readers: where it can be, of what statements name."""
+        found = self._role_names.get(numbers)
+        if found is None:
+            found = self._role_names[numbers] = self._role_of_parts(numbers)
+        return found
+
+    def _role_of_parts(self, numbers: tuple[int, ...]) -> str:
+        left = whole = BitMap(numbers)
+        roles = set()
+        for part in self._together:
+            if len(part) < len(whole) and part <= whole and len(part & left) > 1:
+                roles.add(self._role_of_all(part))
+                left = left - part
+        if not roles:
+            return self._role_of_all(whole)
+        roles |= {self._role(self._readers[number].names) for number in left}
+        return self._role_of_roles(roles)
+
+    def _role_of_all(self, numbers: BitMap) -> str:
+        """The role of the roles of readers."""
+        roles = {self._role(self._readers[number].names) for number in numbers}
+        return next(iter(roles)) if len(roles) == 1 else self._role_of_roles(roles)
+
+    def _role_of_roles(self, roles: Iterable[str]) -> str:
+        names = sorted(roles)
+        name = role_name(["", *names])
+        self._roles.setdefault(name, {"name": name, "roles": [{"name": one} for one in names]})
         return name
 
     def _role(self, users: Iterable[str]) -> str:

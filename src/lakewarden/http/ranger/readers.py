@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Final
 
 import msgspec
+from pyroaring import BitMap
 
 from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.principal import USER, Principal
@@ -40,15 +41,15 @@ def readers(realm: RealmState, residues: Residues, *, single: bool) -> Sequence[
     `single`: each by itself, as rules need that ask who somebody is.
     """
     snapshot = realm.matrix.snapshot
-    mentioned = _mentioned(snapshot)
-    together: dict[object, list[tuple[str, Principal]]] = {}
+    named = mentioned(snapshot)
+    alike: dict[object, list[tuple[str, Principal]]] = {}
     for name, principal in _named(realm, residues):
         subject = snapshot.subject(principal)
-        key = principal if single else _key(subject, mentioned)
-        together.setdefault(key, []).append((name, principal))
+        key = principal if single else _key(subject, named)
+        alike.setdefault(key, []).append((name, principal))
     return [
         Readers(tuple(p for _, p in sorted(users)), tuple(n for n, _ in sorted(users)))
-        for users in together.values()
+        for users in alike.values()
     ]
 
 
@@ -79,7 +80,7 @@ def _named(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Princip
             residues.add(Residue(why, principal=f"{principal.kind}:{principal.name}"))
 
 
-def _mentioned(snapshot: Snapshot) -> frozenset[int]:
+def mentioned(snapshot: Snapshot) -> frozenset[int]:
     """The principals that statements in force name."""
     table = snapshot.table
     ids: set[int] = set()
@@ -90,6 +91,17 @@ def _mentioned(snapshot: Snapshot) -> frozenset[int]:
         for grant in table.obligations(effect):
             ids |= grant.exceptions
     return frozenset(ids)
+
+
+def together(snapshot: Snapshot, of: Sequence[Readers]) -> Sequence[BitMap]:
+    """The numbers of readers who act as one principal that statements name, the most first."""
+    found: dict[int, BitMap] = {}
+    named = mentioned(snapshot)
+    for number, one in enumerate(of):
+        for id in snapshot.subject(one.any).allow & named:
+            found.setdefault(id, BitMap()).add(number)
+    several = {frozenset(numbers): numbers for numbers in found.values() if len(numbers) > 1}
+    return sorted(several.values(), key=lambda numbers: (-len(numbers), *numbers))
 
 
 def _key(subject: Subject, mentioned: frozenset[int]) -> object:

@@ -1,0 +1,67 @@
+"""Names that Ranger would read in another way are in no policy, and are told of."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakewarden.engines import mapping, ranger_service
+from lakewarden.http.ranger.document import Documents, Naming, documents
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import USER, Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+
+SETTINGS = {"trino": "on"}
+
+
+def made(table: str, user: str = "olga") -> Documents:
+    """The documents of a realm in which a user owns everything."""
+    system = load_system("gravitino", SETTINGS)
+    entities = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s")]
+    entities += [Entity("table", "lk:c.s.orders"), Entity("table", f"lk:c.s.{table}")]
+    owner = Principal(USER, user)
+    facts = Facts(
+        entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
+        owners=[OwnerRow(entities[0], owner)],
+        principals=[owner],
+        memberships=[MembershipRow(owner, members_of("lk"))],
+    )
+    matrix = Matrix(compile(facts, system.model, system.spelling))
+    realm = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
+    trino, service = mapping.of_model("gravitino")["trino"], ranger_service.load("trino")
+    return documents(realm, trino, service, Naming("prod", "lk", {}), 0.0)
+
+
+def tables(found: Documents) -> set[str]:
+    return {
+        name
+        for policy in found.policies["policies"]
+        if policy["resources"].get("schema", {}).get("values") == ["s"]
+        for name in policy["resources"].get("table", {}).get("values", ())
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["*", "or*", "order?", "{USER}", "${{USER.x}}", '"orders"', "'o'", "Orders", "o\\*", "ä"],
+)
+def test_a_table_that_cannot_be_named_is_residue(name: str) -> None:
+    found = made(name)
+    assert tables(found) == {"orders"}
+    assert f"table:lk:c.s.{name}" in {residue.entity for residue in found.residues}
+
+
+@pytest.mark.parametrize("name", ["{USER}", "{OWNER}", "${{x}}", "a*", " olga"])
+def test_a_user_who_cannot_be_named_is_residue(name: str) -> None:
+    found = made("more", name)
+    assert found.roles["rangerRoles"] == []
+    assert tables(found) == set()
+    assert f"user:{name}" in {residue.principal for residue in found.residues}
+
+
+def test_a_name_that_can_be_said_is_in_a_policy() -> None:
+    assert tables(made("more_2")) == {"more_2", "orders"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from google.protobuf.message import Message
 from pyspark.sql.connect.proto import expressions_pb2 as expressions
@@ -170,11 +170,11 @@ def renumbered(plan: relations.Relation) -> relations.Relation:
     copy = relations.Relation()
     copy.CopyFrom(plan)
     numbers: dict[int, int] = {}
+    part: Any
     for part in _all_parts(copy):
         field = part.DESCRIPTOR.fields_by_name.get("plan_id")
         if field is not None and part.HasField("plan_id"):
-            old = getattr(part, "plan_id")  # noqa: B009 — the type of the message is not known
-            part.plan_id = _new_id(numbers, old)
+            part.plan_id = _new_id(numbers, part.plan_id)
     return copy
 
 

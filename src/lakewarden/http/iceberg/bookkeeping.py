@@ -96,10 +96,9 @@ def _moved(state: RealmState, source: Entity, target: Entity) -> Iterator[Effect
         if is_inside and not _is_stored(state, on):
             moved = On(Entity(on.type, renamed(on.name)))
             yield StatementAdded(replace(statement, scope=moved))
-    if not _is_stored(state, source):
-        return
     id_of_source = coded.tree.find(source)
-    assert id_of_source is not None  # noqa: S101 — INVARIANT: it is stored
+    if id_of_source is None or not _is_stored(state, source):
+        return
     for number in coded.tree.subtree(id_of_source) & coded.tree.stored:
         below = coded.tree.entity(number)
         yield EntityRenamed(below, renamed(below.name))

@@ -9,23 +9,26 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
-import msgspec
-
 from lakewarden.config.engines import PolarisRealm, TrinoRealm
 from lakewarden.engines import engine as engines
 from lakewarden.engines import mapping as mappings
-from lakewarden.engines.mapping import ON, EngineMapping
+from lakewarden.engines.mapping import EngineMapping
 from lakewarden.http.engine_access import EngineAccess, vouched
-from lakewarden.http.exchange import BULK, READS, Exchange, Handler, Refused, Reply, Route
+from lakewarden.http.engine_dialect import (
+    EngineDialect,
+    json_reply,
+    mapping_of,
+    require_enforcement_point,
+)
+from lakewarden.http.exchange import BULK, READS, Exchange, Handler, Reply, Route
 from lakewarden.http.opa import polaris_question
 from lakewarden.http.opa.evaluator import ENGINE as TRINO
 from lakewarden.http.opa.evaluator import Evaluator
 from lakewarden.http.opa.polaris_evaluator import ENGINE as POLARIS
 from lakewarden.http.opa.polaris_evaluator import PolarisEvaluator
 from lakewarden.http.opa.question import read
-from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
+from lakewarden.kernel.errors import BadInput
 from lakewarden.registry import registry
-from lakewarden.service import control
 from lakewarden.service.audit import AuditEvent
 
 PATH: Final = "/opa/v1"
@@ -33,23 +36,10 @@ BATCH_BYTES: Final = 32 * 1024 * 1024
 """Longest body of a list: a hundred thousand tables with long names."""
 
 
-class NotPermitted(WardenError):
-    """The caller is no enforcement point of the realm."""
-
-
-_STATUSES: Final[tuple[tuple[type[WardenError], HTTPStatus], ...]] = (
-    (BadInput, HTTPStatus.BAD_REQUEST),
-    (LimitExceeded, HTTPStatus.BAD_REQUEST),
-    (NotPermitted, HTTPStatus.FORBIDDEN),
-    (Unknown, HTTPStatus.NOT_FOUND),
-)
-
-
-class Opa:
+class Opa(EngineDialect):
     """The OPA dialect of Trino and Polaris, for realms whose model has a mapping."""
 
     name = "opa"
-    anonymous: str | None = None
 
     def __init__(
         self, trino: Mapping[str, TrinoRealm], polaris: Mapping[str, PolarisRealm]
@@ -88,7 +78,7 @@ class Opa:
             if evaluator.act is None:
                 why = "this operation of Trino is not known"
                 exchange.denied(_unknown(exchange, TRINO, evaluator.operation, why))
-            return _reply(HTTPStatus.OK, {"result": result(evaluator)})
+            return json_reply(HTTPStatus.OK, {"result": result(evaluator)})
 
         return _route(name, handler, large=large)
 
@@ -108,30 +98,11 @@ class Opa:
         why = evaluator.not_understood()
         if why:
             exchange.denied(_unknown(exchange, POLARIS, question.action, why))
-        return _reply(HTTPStatus.OK, {"result": {"allow": evaluator.allows()}})
+        return json_reply(HTTPStatus.OK, {"result": {"allow": evaluator.allows()}})
 
-    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """An error as OPA has it: a code and a message."""
-        if isinstance(error, Refused):
-            return _error(HTTPStatus(error.status), str(error))
-        for kind, status in _STATUSES:
-            if isinstance(error, kind):
-                return _error(status, str(error))
-        if isinstance(error, WardenError):
-            return _error(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
-
-    def unauthenticated(self, why: str) -> Reply:
-        """401 with the reason."""
-        return _error(HTTPStatus.UNAUTHORIZED, why)
-
-    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the methods that are there."""
-        if not allowed:
-            return _error(HTTPStatus.NOT_FOUND, "this path does not exist")
-        reply = _error(HTTPStatus.METHOD_NOT_ALLOWED, f"expected one of: {', '.join(allowed)}")
-        reply.headers = {"Allow": ", ".join(allowed)}
-        return reply
+    def error_body(self, status: HTTPStatus, message: str) -> object:
+        """A code and a message, as OPA has it."""
+        return {"code": _CODES.get(status, "internal_error"), "message": message}
 
 
 _SHOWN: Final = 100
@@ -159,16 +130,8 @@ def _route(name: str, handler: Handler, *, large: bool = False) -> Route:
 
 def _mapping(exchange: Exchange, engine: str) -> EngineMapping:
     """What the engine's acts require in the realm; refuses who may not ask, and other realms."""
-    realm = exchange.realm_state
-    scope = control.scoped("decision.ask", exchange.realm)
-    if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
-        raise NotPermitted("asking for others takes the role of an enforcement point")
-    mapping = mappings.of_model(realm.realm.model).get(engine)
-    if mapping is None or realm.system.model.settings.get(engine) != ON:
-        title = engines.load(engine).title
-        message = f"does not answer {title}: set `{engine}` to `on` for it"
-        raise Unknown("realm", exchange.realm, message)
-    return mapping
+    require_enforcement_point(exchange)
+    return mapping_of(exchange.realm_state, engine, engines.load(engine).title)
 
 
 def _unknown(exchange: Exchange, engine: str, operation: str, why: str) -> AuditEvent:
@@ -185,11 +148,3 @@ def _unknown(exchange: Exchange, engine: str, operation: str, why: str) -> Audit
         request_id=exchange.actor.request_id,
         details={"operation": operation[:_SHOWN]},
     )
-
-
-def _error(status: HTTPStatus, message: str) -> Reply:
-    return _reply(status, {"code": _CODES.get(status, "internal_error"), "message": message})
-
-
-def _reply(status: HTTPStatus, value: object) -> Reply:
-    return Reply(status, msgspec.json.encode(value))

@@ -14,29 +14,21 @@ import msgspec
 from lakewarden.config.engines import RangerRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
-from lakewarden.engines.mapping import ON
-from lakewarden.http.exchange import Exchange, Refused, Reply, Route
+from lakewarden.http.engine_dialect import (
+    EngineDialect,
+    json_reply,
+    mapping_of,
+    require_enforcement_point,
+)
+from lakewarden.http.exchange import Exchange, Reply, Route
 from lakewarden.http.ranger.document import Naming, documents
 from lakewarden.http.ranger.residue import Residues
-from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
+from lakewarden.kernel.errors import Unknown
 from lakewarden.registry import registry
-from lakewarden.service import control
 from lakewarden.service.state import RealmState
 
 PATH: Final = "/ranger"
 _DIGEST_BITS: Final = 30
-
-
-class NotPermitted(WardenError):
-    """The caller is no enforcement point of the realm."""
-
-
-_STATUSES: Final[tuple[tuple[type[WardenError], HTTPStatus], ...]] = (
-    (BadInput, HTTPStatus.BAD_REQUEST),
-    (LimitExceeded, HTTPStatus.BAD_REQUEST),
-    (NotPermitted, HTTPStatus.FORBIDDEN),
-    (Unknown, HTTPStatus.NOT_FOUND),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +58,13 @@ _OF_PARTS: Final[Mapping[str, tuple[_Part, str]]] = {
 """The documents by the first part of their address, each with the parameter of its version."""
 
 
-class Ranger:
+class Ranger(EngineDialect):
     """What plugins of Apache Ranger download, for realms whose model has a mapping.
 
     Documents are kept until the realm changes: a poll that finds nothing new costs a look-up.
     """
 
     name = "ranger"
-    anonymous: str | None = None
 
     def __init__(self, realms: Mapping[str, RangerRealm]) -> None:
         self._realms = realms
@@ -112,14 +103,12 @@ class Ranger:
     def _answer_residue(self, exchange: Exchange) -> Reply:
         residues = self._download(exchange).residues
         listed = [asdict(residue) for residue in residues]
-        return _reply(HTTPStatus.OK, {"count": residues.count, "residue": listed})
+        return json_reply(HTTPStatus.OK, {"count": residues.count, "residue": listed})
 
     def _download(self, exchange: Exchange) -> _Download:
         """The documents of the service that is named; refuses who may not ask."""
         realm, name = exchange.realm_state, exchange.params["service"]
-        scope = control.scoped("decision.ask", exchange.realm)
-        if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
-            raise NotPermitted("policies are for who has the role of an enforcement point")
+        require_enforcement_point(exchange)
         settings = self._realms.get(exchange.realm, RangerRealm())
         type = settings.services.get(name)
         if type is None:
@@ -131,37 +120,14 @@ class Ranger:
                 self._kept[exchange.realm, name] = kept
         return kept
 
-    def failed(self, exchange: Exchange | None, error: Exception) -> Reply:
-        """An error as Ranger has it: a code and a message."""
-        if isinstance(error, Refused):
-            return _error(HTTPStatus(error.status), str(error))
-        for kind, status in _STATUSES:
-            if isinstance(error, kind):
-                return _error(status, str(error))
-        if isinstance(error, WardenError):
-            return _error(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
-        return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error")
-
-    def unauthenticated(self, why: str) -> Reply:
-        """401 with the reason."""
-        return _error(HTTPStatus.UNAUTHORIZED, why)
-
-    def missing(self, method: str, path: str, allowed: Sequence[str]) -> Reply:
-        """404, or 405 with the methods that are there."""
-        if not allowed:
-            return _error(HTTPStatus.NOT_FOUND, "this path does not exist")
-        reply = _error(HTTPStatus.METHOD_NOT_ALLOWED, f"expected one of: {', '.join(allowed)}")
-        reply.headers = {"Allow": ", ".join(allowed)}
-        return reply
+    def error_body(self, status: HTTPStatus, message: str) -> object:
+        """A code and a message, as Ranger has it."""
+        return {"statusCode": 1, "msgDesc": message, "messageList": []}
 
 
 def _made(realm: RealmState, settings: RangerRealm, name: str, type: str, now: float) -> _Download:
     service = ranger_service.load(type)
-    engine = service.engine.name
-    mapping = mappings.of_model(realm.realm.model).get(engine)
-    if mapping is None or realm.system.model.settings.get(engine) != ON:
-        message = f"does not answer {service.title}: set `{engine}` to `on` for it"
-        raise Unknown("realm", realm.realm.name, message)
+    mapping = mapping_of(realm, service.engine.name, service.title)
     naming = Naming(name, settings.metalake, settings.catalogs)
     made = documents(realm, mapping, service, naming, now)
     version = _version(realm.matrix.revision, made.policies, made.roles)
@@ -188,11 +154,3 @@ def _version(revision: int, *parts: object) -> int:
     """
     digest = sha256(msgspec.json.encode(parts)).digest()
     return revision << _DIGEST_BITS | int.from_bytes(digest[:4]) >> (32 - _DIGEST_BITS)
-
-
-def _error(status: HTTPStatus, message: str) -> Reply:
-    return _reply(status, {"statusCode": 1, "msgDesc": message, "messageList": []})
-
-
-def _reply(status: HTTPStatus, value: object) -> Reply:
-    return Reply(status, msgspec.json.encode(value))

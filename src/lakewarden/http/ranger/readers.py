@@ -59,7 +59,7 @@ def role_name(names: Iterable[str]) -> str:
     Plugins download roles and policies one after the other. So no name is ever used for others.
 
     >>> role_name(["ana", "bo"])
-    'lw-de12ad8fc1a0ba8fdb88ab05e58b0f0a'
+    'lw-d688944514c33529d6dc159292f43acd'
     """
     digest = sha256(msgspec.json.encode(sorted(names))).hexdigest()
     return f"lw-{digest[:32]}"

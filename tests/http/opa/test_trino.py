@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.kernel.relations import Facts
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.store import open_store
 from tests.app.serving import Served, server
@@ -103,10 +104,13 @@ class Governed:
 
 
 @contextmanager
-def _governed(folder: Path) -> Iterator[Governed]:
+def governed_trino(
+    folder: Path, facts: Facts | None = None, configuration: str = CONFIGURATION
+) -> Iterator[Governed]:
+    """A Trino and a server of their own, with the realm of `furnish`."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
-        engine, *_ = furnish(DecisionService(store))
-    (folder / "lakewarden.toml").write_text(CONFIGURATION)
+        engine, *_ = furnish(DecisionService(store), facts)
+    (folder / "lakewarden.toml").write_text(configuration)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
     with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
         at = f"{served.address}/r/gravitino/opa/v1"
@@ -125,7 +129,7 @@ def _governed(folder: Path) -> Iterator[Governed]:
 def _of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
     java()
     home()
-    with _governed(tmp_path_factory.mktemp("trino")) as governed:
+    with governed_trino(tmp_path_factory.mktemp("trino")) as governed:
         yield governed
 
 

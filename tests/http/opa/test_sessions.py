@@ -1,0 +1,173 @@
+"""Sessions of ten users on a real Trino, as `sessions.toml` has them, and the same users' REST.
+
+It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from lakewarden.kernel.principal import Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.system import load_system
+from tests.app.serving import Served
+from tests.http.opa.test_served import ROOT, SETTINGS
+from tests.http.opa.test_trino import Governed, governed_trino, outcome
+from tests.http.opa.trino_server import home, java
+
+pytestmark = [pytest.mark.trino, pytest.mark.nightly]
+
+FILE: Final = tomllib.loads((Path(__file__).parent / "sessions.toml").read_text("utf-8"))
+WORLD: Final[Mapping[str, Any]] = FILE["world"]
+SESSIONS: Final[Sequence[Mapping[str, Any]]] = FILE["session"]
+NOBODY: Final = "eve"
+CONFIGURATION: Final = """
+[trino.gravitino]
+metalake = "lk"
+catalogs = { memory = "lake", tpch = "samples" }
+"""
+CALLED: Final = {"lake": "memory", "samples": "tpch"}
+"""Catalogs of the realm, as Trino calls them."""
+REALM: Final = "/api/v1/realms/gravitino"
+
+Step = Mapping[str, Any]
+
+
+def _facts() -> Facts:
+    """What `[world]` declares."""
+    system = load_system("gravitino", SETTINGS)
+    entities = [system.entity(text) for text in WORLD["entities"]]
+    roles: Mapping[str, Sequence[str]] = WORLD["roles"]
+    users = {name: system.principal(name) for name in roles}
+    granted = {**WORLD["grants"], **WORLD["denials"]}
+    named = {name: Principal("role", f"lk:{name}") for name in granted}
+    memberships = [MembershipRow(user, members_of("lk")) for user in users.values()]
+    for name, held in roles.items():
+        memberships += [MembershipRow(users[name], named[role]) for role in held]
+    owners = [OwnerRow(system.entity(of), users[who]) for of, who in WORLD["owners"].items()]
+    statements = [
+        {
+            "id": f"{role}-{number}",
+            "effect": effect,
+            "privileges": privileges,
+            "on": on,
+            "to": [f"role:lk:{role}"],
+        }
+        for effect, table in (("allow", "grants"), ("deny", "denials"))
+        for role, grants in WORLD[table].items()
+        for number, (on, privileges) in enumerate(grants.items())
+    ]
+    return Facts(
+        entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
+        owners=owners,
+        principals=[*users.values(), *named.values()],
+        memberships=memberships,
+        statements=read_statements(statements, system.model, system.spelling, "sessions.toml"),
+    )
+
+
+@pytest.fixture(name="governed", scope="module")
+def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
+    java()
+    home()
+    folder = tmp_path_factory.mktemp("sessions")
+    with governed_trino(folder, _facts(), CONFIGURATION) as governed:
+        yield governed
+
+
+def changed(served: Served, step: Step) -> None:
+    """Does what a step that is no statement says."""
+    if "store" in step:
+        owner = step.get("owner")
+        body = {"entity": step["store"], "owners": [{"principal": f"user:{owner}"}]}
+        answer = served.ask("PUT", f"{REALM}/entity", body if owner else body | {"owners": []},
+                            token=ROOT)  # fmt: skip
+    elif "forget" in step:
+        answer = served.ask("DELETE", f"{REALM}/entity?entity={step['forget']}", token=ROOT)
+    elif "remove" in step:
+        answer = served.ask("DELETE", f"{REALM}/statements/{step['remove']}", token=ROOT)
+    else:
+        stated = dict(step["state"])
+        kind, id = stated.pop("kind", "statement"), stated.pop("id")
+        answer = served.ask("PUT", f"{REALM}/{kind}s/{id}", stated, token=ROOT)
+    assert answer.status < 300, (step, answer.body)
+
+
+def is_expected(step: Step, found: list[list[object]] | str) -> bool:
+    """Whether a statement ended as its step says; the order of rows does not count."""
+    for key in ("refused", "unsupported"):
+        if key in step:
+            return isinstance(found, str) and str(step[key]) in found
+    if not isinstance(found, list):
+        return False
+    if "count" in step:
+        return len(found) == int(step["count"])
+    return sorted(map(json.dumps, found)) == sorted(map(json.dumps, step["rows"]))
+
+
+def test_there_are_two_hundred_statements_of_ten_users() -> None:
+    steps = [step for session in SESSIONS for step in session["steps"] if "sql" in step]
+    assert len(steps) >= 200
+    users = {step["user"] for step in steps if "refused" not in step}
+    assert users >= set(WORLD["roles"])
+    assert NOBODY in {step["user"] for step in steps}
+    assert len(users) >= 10
+
+
+def test_every_statement_ends_as_the_mapping_says(governed: Governed) -> None:
+    wrong = []
+    for session in SESSIONS:
+        for step in session["steps"]:
+            if "sql" not in step:
+                changed(governed.served, step)
+                continue
+            found = outcome(governed.trino, step["user"], step["sql"])
+            if not is_expected(step, found):
+                wrong.append((session["title"], step["user"], step["sql"], found))
+    assert wrong == [], "\n".join(map(str, wrong))
+
+
+def names(served: Served, token: str, path: str) -> set[str] | None:
+    """What a list of Gravitino's REST names; None where it is refused."""
+    answer = served.ask("GET", f"/r/gravitino/api/metalakes/lk/{path}", token=token)
+    if answer.status == 403:
+        return None
+    assert answer.status == 200, answer.body
+    found: Any = answer.json()
+    return {one["name"] for one in found["identifiers"]}
+
+
+def shown(governed: Governed, user: str, statement: str) -> set[str] | None:
+    """What Trino lists, but for what every client reads; None where it refuses."""
+    found = outcome(governed.trino, user, statement)
+    if isinstance(found, str):
+        return None
+    return {str(row[0]) for row in found} - {"system", "information_schema"}
+
+
+@pytest.mark.parametrize("user", [*WORLD["roles"], NOBODY])
+def test_gravitino_lists_the_same_to_the_same_user(governed: Governed, user: str) -> None:
+    """Catalogs, schemas, tables and views, which Trino lists together; after the sessions."""
+    served = governed.served
+    issued: Any = served.ask("POST", "/api/v1/tokens", {"user": user}, token=ROOT).json()
+    token = issued["token"]
+    catalogs = names(served, token, "catalogs")
+    seen = shown(governed, user, "SHOW CATALOGS")
+    assert seen == (None if catalogs is None else {CALLED[one] for one in catalogs})
+    for catalog, schemas in (("lake", ("sales", "hr")), ("samples", ("tiny",))):
+        called = CALLED[catalog]
+        listed = names(served, token, f"catalogs/{catalog}/schemas")
+        assert shown(governed, user, f"SHOW SCHEMAS FROM {called}") == listed, catalog
+        for schema in schemas:
+            path = f"catalogs/{catalog}/schemas/{schema}"
+            kinds = [names(served, token, f"{path}/{kind}") for kind in ("tables", "views")]
+            seen = shown(governed, user, f"SHOW TABLES FROM {called}.{schema}")
+            expected = None if None in kinds else {name for kind in kinds for name in kind or ()}
+            assert seen == expected, (catalog, schema)

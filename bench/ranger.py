@@ -21,7 +21,8 @@ import msgspec
 from bench.result import machine, rounded
 from bench.timing import settle
 from lakewarden.engines import mapping, ranger_service
-from lakewarden.http.ranger.document import Naming, documents
+from lakewarden.http.ranger.document import documents
+from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow

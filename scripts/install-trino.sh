@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs Trino for the tests that start one, with the plug-ins opa, memory and tpch: 821 MB are downloaded
-# once through Maven, 190 MB kept in the cache of the user. Prints the folder. Needs mvn (Debian: maven).
+# Installs Trino for the tests that start one, with the plug-ins opa, ranger, memory and tpch: 821 MB are
+# downloaded once through Maven, 286 MB kept in the cache of the user. Prints the folder. Needs mvn (Debian:
+# maven). An installation without one of the plug-ins is replaced.
 set -eu
 version=476
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lakewarden
 home=$cache/trino-server-$version
-if [ ! -d "$home/lib" ]; then
+if [ ! -d "$home/lib" ] || [ ! -d "$home/plugin/ranger" ]; then
     command -v mvn >/dev/null || {
         echo "mvn is needed to download Trino (on Debian or Ubuntu: apt-get install maven)" >&2
         exit 1
@@ -20,10 +21,11 @@ if [ ! -d "$home/lib" ]; then
     tar -xzf "$work/trino-server-$version.tar.gz" -C "$work"
     for plugin in "$work/trino-server-$version"/plugin/*; do
         case ${plugin##*/} in
-        opa | memory | tpch) ;;
+        opa | ranger | memory | tpch) ;;
         *) rm -rf "$plugin" ;;
         esac
     done
+    rm -rf "$home"
     mv "$work/trino-server-$version" "$home"
 fi
 echo "$home"

@@ -28,7 +28,7 @@ GROUP: Final = "lakewarden.systems"
 
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
-    *("search", "dbt", "owner_rules", "passwords", "policies", "documents"),
+    *("search", "dbt", "owner_rules", "passwords", "policies", "documents", "locations"),
 )
 """The parts of a system that are one reference each."""
 
@@ -55,6 +55,7 @@ class SystemDefinition:
     - `policies`: a function of a policy's name, its value as the system writes it, the model and
       the place for errors, that returns the statement that it states, as a file has it
     - `documents`: a module that is a `lakewarden.service.statement_document.StatementDocuments`
+    - `locations`: by type, a function of an entity's document that returns where its files lie
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
     - `engines`: the files that say what the acts of an engine require, by the engines' names
@@ -83,6 +84,7 @@ class SystemDefinition:
     passwords: str = ""
     policies: str = ""
     documents: str = ""
+    locations: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()

@@ -64,5 +64,5 @@ def test_a_malformed_file_is_refused_with_its_field(old: str, new: str, message:
 
 
 def test_there_is_no_other_engine() -> None:
-    with pytest.raises(Unknown, match="expected one of: iceberg, polaris, spark, trino"):
+    with pytest.raises(Unknown, match="expected one of: hdfs, hive, iceberg, kafka"):
         engine.load("presto")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
+from zipfile import ZipFile
 
 import pytest
 
 from lakewarden.engines import ranger_service
 from lakewarden.engines.mapping import of_model
+from lakewarden.http.ranger.definition import named
 from lakewarden.kernel.errors import BadInput, Unknown
+from tests.http.ranger.judge import judge_home
 
 
 def text() -> str:
@@ -38,8 +42,21 @@ def test_a_malformed_file_is_refused_with_the_field(old: str, new: str, message:
 
 
 def test_a_service_type_that_is_not_there_is_refused() -> None:
-    with pytest.raises(Unknown, match="expected one of: trino"):
-        ranger_service.load("hdfs")
+    with pytest.raises(Unknown, match="expected one of: hdfs, hive, kafka, trino"):
+        ranger_service.load("hbase")
+
+
+@pytest.mark.parametrize("type", ranger_service.TYPES)
+def test_the_accesses_are_those_of_rangers_own_definition(type: str) -> None:
+    jars = [*judge_home().glob("lib/ranger-plugins-common-*.jar")]
+    if not jars:
+        pytest.skip("Ranger's policy engine is not installed")
+    with ZipFile(jars[0]) as jar:
+        own = json.loads(jar.read(f"service-defs/ranger-servicedef-{type}.json"))
+    assert {one["name"] for one in own["accessTypes"]} == {*ranger_service.load(type).accesses}
+    names = {one["name"] for one in own["resources"]}
+    declared = ranger_service.load(type)
+    assert {part for level in declared.levels.values() for part in named(declared, level)} <= names
 
 
 @pytest.mark.parametrize("type", ranger_service.TYPES)

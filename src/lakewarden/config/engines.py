@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from lakewarden.config.values import Section
+from lakewarden.engines.ranger_service import load
 
 
 class EngineRealm(Section):
@@ -37,11 +38,25 @@ class TrinoRealm(EngineRealm):
 class RangerRealm(EngineRealm):
     """The services of a realm that plugins of Apache Ranger download: `[ranger.REALM]`."""
 
-    services: dict[str, Literal["trino"]] = Field(
+    services: dict[str, Literal["hdfs", "hive", "kafka", "trino"]] = Field(
         default={},
         description="The type of each service, by the name that plugins use for it"
         " (`ranger.plugin.TYPE.service.name`).",
     )
+    governs: dict[str, str] = Field(
+        default={},
+        description="What a service governs: of type `hive` and `kafka` the realm's catalog, of"
+        " type `hdfs` the address of the file system (`hdfs://namenode:8020`).",
+    )
+
+    @model_validator(mode="after")
+    def _check_governed(self) -> Self:
+        """Each service that stands for one thing says for which, and no other does."""
+        expected = {name for name, type in self.services.items() if load(type).governs}
+        for name in sorted(expected ^ self.governs.keys()):
+            what = "is not said" if name in expected else "takes a service of another type"
+            raise ValueError(f"what the service `{name}` governs {what}")
+        return self
 
 
 class SparkRealm(EngineRealm):

@@ -23,10 +23,18 @@ from lakewarden.registry import registry
 OFF: Final = "off"
 ON: Final = "on"
 
-PARTS: Final = frozenset({"metalake", "catalog", "schema", "table", "view", "column", "function"})
+PARTS: Final = frozenset(
+    {
+        *("metalake", "catalog", "schema"),
+        *("table", "view", "column", "function", "topic", "fileset"),
+    }
+)
 """What a template of a name may have in braces."""
 
-_UNCONDITIONAL: Final = {"never": "nobody", "anyone": "anyone"}
+NOBODY: Final = "nobody"
+"""The rule of an act that is `never` allowed."""
+
+_UNCONDITIONAL: Final = {"never": NOBODY, "anyone": "anyone"}
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 

@@ -19,8 +19,15 @@ from lakewarden.engines.mapping import PARTS
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 
-TYPES: Final = ("trino",)
+TYPES: Final = ("hdfs", "hive", "kafka", "trino")
 """The service types there are."""
+
+ANY: Final = "_any"
+"""Ranger's word for any access."""
+
+CATALOG: Final = "catalog"
+FILE_SYSTEM: Final = "file system"
+"""What a service governs, where it is not all catalogs of the engine."""
 
 _SUFFIX: Final = ".toml"
 
@@ -30,8 +37,10 @@ class Level:
     """What policies name: things of the engine, or what belongs to none of them.
 
     `part` is the part of a name that it adds to the level `within`; without it the level is about
-    no thing. `named` is what Ranger calls the part. `rest` are levels of Ranger that a policy
-    covers whole. Any access is the answer to the acts `any` too.
+    no thing. `named` is what Ranger calls the part; policies do not name one that is `hidden`.
+    `rest` are levels of Ranger that a policy covers whole. Any access is the answer to the acts
+    `any` too; `unseen` is why these alone are not given, where no access stands for them. A
+    `located` level is named by the paths of files, and covers all that lies below.
     """
 
     name: str
@@ -40,6 +49,9 @@ class Level:
     within: str
     rest: tuple[str, ...]
     any: tuple[str, ...]
+    hidden: bool = False
+    located: bool = False
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +69,12 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class RangerService:
-    """A service type. `own` is a level of Ranger and the access that all have on themselves."""
+    """A service type. `own` is a level of Ranger and the access that all have on themselves.
+
+    `governs` is what one service stands for: a catalog, a file system, or "" for all catalogs.
+    `folds`: the engine takes names in capital letters for the same ones. `wildcards`: filters and
+    masks may name columns by them.
+    """
 
     type: str
     title: str
@@ -66,6 +83,14 @@ class RangerService:
     levels: Mapping[str, Level]
     accesses: Mapping[str, Access]
     own: tuple[str, str] | None
+    governs: str
+    folds: bool
+    wildcards: bool
+
+    @property
+    def reading(self) -> Access | None:
+        """The access that row filters and column masks bind; None where there are none."""
+        return next((access for access in self.accesses.values() if access.reads), None)
 
     def path(self, level: Level) -> tuple[Level, ...]:
         """The level and those that it lies within, from the outermost.
@@ -111,6 +136,9 @@ def read(text: str, where: str) -> RangerService:
         levels=levels,
         accesses={name: _access(name, one, levels, engine) for name, one in sections.items()},
         own=_own(head),
+        governs=head.choice("governs", dict.fromkeys(("", CATALOG, FILE_SYSTEM)), ""),
+        folds=head.flag("folds", default=True),
+        wildcards=head.flag("wildcards", default=True),
     )
     for section in (head, file):
         section.close()
@@ -144,6 +172,9 @@ def _level(name: str, section: Section, engine: Engine) -> Level:
         within=section.text("within", ""),
         rest=section.texts("rest"),
         any=section.choices("any", engine.acts, required=False),
+        hidden=section.flag("hidden"),
+        located=section.flag("located"),
+        unseen=section.text("unseen", ""),
     )
     section.close()
     return level

@@ -24,7 +24,10 @@ from lakewarden.service.state import RealmState
 Names = Mapping[str, str]
 """The names of a request by what they name: `catalog`, `schema`, `table` and so on."""
 
-_ORDER: Final = ("metalake", "catalog", "schema", "table", "view", "column", "function")
+_ORDER: Final = (
+    *("metalake", "catalog", "schema"),
+    *("table", "view", "column", "function", "topic", "fileset"),
+)
 """The parts of a name, from the outermost."""
 
 

@@ -26,7 +26,7 @@ from tests.app.serving import Answer, Served, server
 
 ROOT = "root-token-of-the-tests-0123456789abcdef"
 RECORDED = Path(__file__).parents[4] / "shared/data/trino-opa"
-SETTINGS = {"trino": "on", "polaris": "on"}
+SETTINGS = dict.fromkeys(("trino", "polaris", "hive", "kafka", "hdfs"), "on")
 CONFIGURATION = """
 [trino.gravitino]
 metalake = "lk"

@@ -18,7 +18,8 @@ from lakewarden.engines import mapping, ranger_service
 from lakewarden.http.engine_access import EngineAccess, vouched
 from lakewarden.http.opa.evaluator import Evaluator
 from lakewarden.http.opa.question import read
-from lakewarden.http.ranger.document import Documents, Naming, documents
+from lakewarden.http.ranger.document import Documents, documents
+from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, members_of
@@ -31,7 +32,7 @@ from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW
 from lakewarden.testing.worlds import Size, make
-from tests.http.ranger.judge import REQUESTS, judged
+from tests.http.ranger.judge import REQUESTS, judged, without_schedules
 
 SETTINGS = {"trino": "on"}
 SERVICE = ranger_service.load("trino")
@@ -56,7 +57,7 @@ def realm_of(seed: int, limits: int = 0) -> Realms:
     """The realm of that seed, with so many filters and masks on it."""
     system = load_system("gravitino", SETTINGS)
     facts = make(system, seed, SIZE).facts
-    more = [_limit(facts, random.Random(f"{seed} {n}"), n) for n in range(limits)]
+    more = [limit(facts, random.Random(f"{seed} {n}"), n) for n in range(limits)]
     facts = replace(facts, statements=[*facts.statements, *more])
     if limits:
         facts = replace(
@@ -95,7 +96,7 @@ def _belonging(facts: Facts) -> Iterator[MembershipRow]:
                 yield MembershipRow(one, members_of(row.entity.name))
 
 
-def _limit(facts: Facts, rng: random.Random, number: int) -> Statement:
+def limit(facts: Facts, rng: random.Random, number: int) -> Statement:
     """A filter or a mask for some, but not for others, perhaps in force later or no longer."""
     tables = [row.entity for row in facts.entities if row.entity.type in ("table", "view")]
     above = [row.entity for row in facts.entities if row.entity.type in ("schema", "catalog")]
@@ -130,7 +131,9 @@ def check_limits(seed: int, folder: Path) -> Counter[str]:
         for user, path, column in questions
         for resource in (_named(path), {**_named(path), "column": column})
     ]
-    answers = list(judged(_without_schedules(realm), realm.made.roles, requests, folder))
+    answers = list(
+        judged(without_schedules(realm.made.policies), realm.made.roles, requests, folder)
+    )
     counts: Counter[str] = Counter()
     pairs = zip(questions, answers[::2], answers[1::2], strict=True)
     for (user, path, column), of_table, of_column in pairs:
@@ -217,20 +220,11 @@ def request(user: str, act: str, path: tuple[str, ...]) -> Mapping[str, Any]:
     return {"user": user, "groups": [], "roles": [], "access": access, "resource": resource}
 
 
-def _without_schedules(realm: Realms) -> dict[str, Any]:
-    """The policies: worlds have a clock of their own, whose moments are long past."""
-    policies = [
-        {key: value for key, value in policy.items() if key != "validitySchedules"}
-        for policy in realm.made.policies["policies"]
-    ]
-    return {**realm.made.policies, "policies": policies}
-
-
 def check(seed: int, folder: Path) -> Counter[str]:
     realm = realm_of(seed)
     questions = list(asked(realm))
     answers = judged(
-        _without_schedules(realm),
+        without_schedules(realm.made.policies),
         realm.made.roles,
         [request(*one) for one in questions],
         folder,

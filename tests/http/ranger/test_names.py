@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.engines import mapping, ranger_service
-from lakewarden.http.ranger.document import Documents, Naming, documents
+from lakewarden.http.ranger.document import Documents, documents
+from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal, members_of

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lakewarden.config.engines import RangerRealm
 from tests.app.serving import Answer
 from tests.http.opa.test_served import ROOT, Trino, served_realm
 from tests.http.ranger.judge import judged
@@ -18,7 +19,8 @@ CONFIGURATION = """
 [ranger.gravitino]
 metalake = "lk"
 catalogs = { memory = "lake" }
-services = { prod = "trino" }
+services = { prod = "trino", sql = "hive", stream = "kafka", files = "hdfs" }
+governs = { sql = "lake", stream = "lake", files = "hdfs://nn:8020" }
 
 [ranger.silent]
 services = { quiet = "trino" }
@@ -159,6 +161,58 @@ def test_other_methods_and_paths_are_refused_in_rangers_form(plugin: Trino) -> N
         body = answer.json()
         assert isinstance(body, dict)
         assert body["statusCode"] == 1
+
+
+def test_documents_of_hive_name_the_databases_of_one_catalog(plugin: Trino) -> None:
+    found = document(plugin, "service/plugins/policies/download/sql")
+    assert found["serviceDef"]["name"] == "hive"
+    named = [{name: one["values"] for name, one in policy["resources"].items()}
+             for policy in found["policies"]]  # fmt: skip
+    assert {"database": ["sales"], "table": ["clients", "orders"], "column": ["*"]} in named
+    assert not [one for one in named if "catalog" in one]
+    left_out = document(plugin, "residue/sql")["residue"]
+    assert {"create", "alter", "all", "_any"} <= {one["access"] for one in left_out}
+
+
+def test_documents_of_hdfs_follow_where_filesets_are_stored(plugin: Trino) -> None:
+    token = plugin.served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
+    assert isinstance(token, dict)
+    filesets = "/r/gravitino/api/metalakes/lk/catalogs/lake/schemas/sales/filesets"
+    path = "service/plugins/policies/download/files"
+
+    def change(method: str, where: str, body: object = None) -> None:
+        answer = plugin.served.ask(method, where, body, token=token["token"])
+        assert answer.status == 200, answer.body
+
+    def paths() -> set[str]:
+        return {
+            one for policy in document(plugin, path)["policies"]
+            for one in policy["resources"]["path"]["values"]
+        }  # fmt: skip
+
+    assert paths() == set()
+    body = {"name": "raw", "type": "external", "storageLocation": "hdfs://nn:8020/raw"}
+    change("POST", filesets, body)
+    first = document(plugin, path)
+    (policy,) = first["policies"]
+    assert policy["resources"]["path"] == {
+        "values": ["/raw"], "isExcludes": False, "isRecursive": True
+    }  # fmt: skip
+    change("POST", filesets, {**body, "name": "more", "storageLocation": "/raw/more"})
+    assert paths() == {"/raw", "/raw/more"}
+    assert document(plugin, path)["policyVersion"] > first["policyVersion"]
+    left_out = {one["entity"] for one in document(plugin, "residue/files")["residue"]}
+    assert "fileset:lk:lake.sales.raw" in left_out
+    for name in ("raw", "more"):
+        change("DELETE", f"{filesets}/{name}")
+
+
+def test_what_a_service_governs_is_part_of_its_settings() -> None:
+    with pytest.raises(ValueError, match="`a` governs is not said"):
+        RangerRealm(services={"a": "hive"})
+    for services in ({"a": "trino"}, {}):
+        with pytest.raises(ValueError, match="`a` governs takes a service of another type"):
+            RangerRealm.model_validate({"services": services, "governs": {"a": "lake"}})
 
 
 def test_what_is_left_out_is_listed(plugin: Trino) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from pyroaring import BitMap
 
-from lakewarden.engines.mapping import EngineMapping, placeholders
+from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import Level, RangerService
-from lakewarden.http.ranger.residue import Residue, Residues
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.http.ranger.places import Places
+from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.grants import table
 from lakewarden.kernel.listing import listing
@@ -23,142 +22,6 @@ from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.snapshot import Snapshot, assemble
 from lakewarden.kernel.statement import Effect, Statement
-from lakewarden.service.state import RealmState
-
-_SAID: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
-"""Names that Ranger reads as they are: no wildcard, no macro, no quotes, no capital letters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Something that policies can name: its parts from the outermost, as the engine has them."""
-
-    id: int
-    path: tuple[str, ...]
-
-
-class Places:
-    """What the levels of a service hold: the stored entities that Ranger can name.
-
-    A name with capital letters is none of them, since Ranger does not look at case, and neither
-    are two things with one name, nor what lies in any of these.
-    """
-
-    def __init__(
-        self,
-        realm: RealmState,
-        mapping: EngineMapping,
-        service: RangerService,
-        metalake: str,
-        catalogs: Mapping[str, str],
-        residues: Residues,
-    ) -> None:
-        self._realm, self._mapping, self._service = realm, mapping, service
-        self._metalake, self._residues = metalake, residues
-        # Of the catalogs that the engine calls otherwise, their own names are not theirs.
-        self._called = {own: called for called, own in catalogs.items()}
-        self._twice = {own for own in catalogs.values() if [*catalogs.values()].count(own) > 1}
-        self._taken = frozenset(catalogs)
-        self._found: dict[str, Mapping[int, Place]] = {}
-        self._ids: dict[str, BitMap] = {}
-        self._inside: dict[str, Mapping[int, BitMap]] = {}
-
-    def of(self, level: Level) -> Mapping[int, Place]:
-        """The places of a level by entity id."""
-        found = self._found.get(level.name)
-        if found is None:
-            found = self._found[level.name] = self._of(level)
-        return found
-
-    def ids(self, level: Level) -> BitMap:
-        """The ids of the places of a level; not to be changed."""
-        found = self._ids.get(level.name)
-        if found is None:
-            found = self._ids[level.name] = BitMap(self.of(level))
-        return found
-
-    def inside(self, level: Level, above: BitMap) -> BitMap:
-        """The places of a level that lie in these."""
-        inside = self._inside.get(level.name)
-        if inside is None:
-            grouped: dict[int, BitMap] = {}
-            for id in self.of(level):
-                grouped.setdefault(self._above(id), BitMap()).add(id)
-            inside = self._inside[level.name] = grouped
-        return BitMap.union(BitMap(), *(inside[id] for id in above if id in inside))
-
-    def _above(self, id: int) -> int:
-        return int(self._realm.matrix.snapshot.coded.tree.parents[id])
-
-    def types(self, level: Level) -> Sequence[str]:
-        """The types of the entities of the level."""
-        return [
-            type
-            for type, template in self._mapping.names.items()
-            if level.part and template.endswith(f"{{{level.part}}}")
-        ]
-
-    def roots(self, operation: Operation) -> Iterator[Entity]:
-        """What an operation is about that is about all of the engine: the metalake."""
-        for type in operation.rules:
-            template = self._mapping.names.get(type, "")
-            if template and placeholders(template) == {"metalake"}:
-                yield self._realm.system.spelling.parse(type, self._metalake)
-
-    def _of(self, level: Level) -> Mapping[int, Place]:
-        snapshot = self._realm.matrix.snapshot
-        tree = snapshot.coded.tree
-        by_path: dict[tuple[str, ...], list[int]] = {}
-        for type in self.types(level):
-            for id in snapshot.of_type(type) & tree.stored:
-                path = self._path(level, id, tree.entity(id))
-                if path is not None:
-                    by_path.setdefault(path, []).append(id)
-        places = {}
-        for path, ids in by_path.items():
-            if len(ids) == 1:
-                places[ids[0]] = Place(ids[0], path)
-            else:
-                for id in ids:
-                    self._left_out("another thing has the same name", tree.entity(id))
-        return places
-
-    def _path(self, level: Level, id: int, entity: Entity) -> tuple[str, ...] | None:
-        """The entity's name in the engine; None for what cannot be named, or is not below it."""
-        parts = tuple(self._realm.system.spelling.parts(entity))
-        levels = self._service.path(level)
-        if len(parts) != len(levels) + 1 or parts[0] != self._metalake:
-            return None
-        own = parts[-1]
-        if not level.within:
-            return self._catalog(own, entity)
-        parent = self.of(self._service.levels[level.within]).get(self._above(id))
-        if parent is None:
-            return None
-        if own in self._service.engine.schemas:
-            self._left_out("the engine has one of that name", entity)
-            return None
-        return (*parent.path, own) if self._said(own, entity) else None
-
-    def _catalog(self, own: str, entity: Entity) -> tuple[str, ...] | None:
-        if own in self._twice:
-            self._left_out("the engine has two catalogs for it", entity)
-            return None
-        called = self._called.get(own, own)
-        is_taken = own not in self._called and own in self._taken
-        if is_taken or called in self._service.engine.catalogs:
-            self._left_out("the engine has another catalog of that name", entity)
-            return None
-        return (called,) if self._said(called, entity) else None
-
-    def _said(self, name: str, entity: Entity) -> bool:
-        if _SAID.fullmatch(name):
-            return True
-        self._left_out("Ranger would read the name in another way", entity)
-        return False
-
-    def _left_out(self, why: str, entity: Entity) -> None:
-        self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))
 
 
 def lasting(snapshot: Snapshot) -> Snapshot:
@@ -228,7 +91,9 @@ class Allowed:
         allowed = BitMap()
         for type in self._places.types(level):
             allowed |= self._of_type(principal, type, acts)
-        return allowed & self.seen(principal, level) if allowed else allowed
+        if not allowed:
+            return allowed
+        return self._places.with_all_inside(level, allowed & self.seen(principal, level))
 
     def seen(self, principal: Principal, level: Level) -> BitMap:
         """The places of a level that are seen, and so is what they lie in."""

@@ -5,27 +5,29 @@ Names are compared byte for byte there: Ranger's own definition does not look at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from lakewarden.engines.ranger_service import Level, RangerService
 
 _MATCHER: Final = "org.apache.ranger.plugin.resourcematcher.RangerDefaultResourceMatcher"
+_PATH_MATCHER: Final = "org.apache.ranger.plugin.resourcematcher.RangerPathResourceMatcher"
 _OPTIONS: Final = {"wildCard": "true", "ignoreCase": "false"}
+_EXACT: Final = {"wildCard": "false", "ignoreCase": "false"}
 _MASKS: Final = ("MASK_NULL", "MASK_NONE", "CUSTOM")
 
 
 def definition(service: RangerService) -> dict[str, Any]:
     """The service type with what our policies name: resources, accesses, masks."""
-    paths = [_named(service, level) for level in service.levels.values()]
+    paths = [named(service, level) for level in service.levels.values() if not level.hidden]
     paths += [] if service.own is None else [(service.own[0],)]
     parents = {
         name: (path[depth - 1] if depth else "", depth)
         for path in paths
         for depth, name in enumerate(path)
     }
+    located = {level.named for level in service.levels.values() if level.located}
     resources = [
-        _resource(number, name, parent, depth)
+        _resource(number, name, parent, depth, located=name in located)
         for number, (name, (parent, depth)) in enumerate(parents.items(), 1)
     ]
     return {
@@ -35,31 +37,40 @@ def definition(service: RangerService) -> dict[str, Any]:
         "implClass": "",
         "resources": resources,
         "accessTypes": _items(tuple(service.accesses)),
-        "dataMaskDef": {
-            "maskTypes": _items(_MASKS),
-            "accessTypes": _items(tuple(_reading(service))),
-            "resources": _of(resources, *_read_path(service)),
-        },
-        "rowFilterDef": {
-            "accessTypes": _items(tuple(_reading(service))),
-            "resources": _of(resources, *_read_path(service)[:-1]),
-        },
+        **_limiting(service, resources),
     }
 
 
-def _named(service: RangerService, level: Level) -> tuple[str, ...]:
-    """What Ranger calls the levels of a policy, from the outermost."""
-    named = tuple(one.named for one in service.path(level)) if level.part else ()
-    return (*named, *level.rest)
+def named(service: RangerService, level: Level) -> tuple[str, ...]:
+    """What Ranger calls the levels of a policy, from the outermost.
+
+    >>> from lakewarden.engines.ranger_service import load
+    >>> named(load("hive"), load("hive").levels["table"])
+    ('database', 'table', 'column')
+    """
+    own = service.path(level) if level.part else ()
+    return (*(one.named for one in own if not one.hidden), *level.rest)
 
 
-def _reading(service: RangerService) -> Iterator[str]:
-    return (access.name for access in service.accesses.values() if access.reads)
-
-
-def _read_path(service: RangerService) -> tuple[str, ...]:
-    (level,) = {access.reads for access in service.accesses.values() if access.reads}
-    return _named(service, service.levels[level])
+def _limiting(service: RangerService, resources: list[dict[str, Any]]) -> dict[str, Any]:
+    """What row filters and column masks name; nothing where the service type has none."""
+    reading = service.reading
+    if reading is None:
+        return {}
+    path = named(service, service.levels[reading.reads])
+    if not service.wildcards:
+        resources = [{**one, "matcherOptions": _EXACT} for one in resources]
+    return {
+        "dataMaskDef": {
+            "maskTypes": _items(_MASKS),
+            "accessTypes": _items((reading.name,)),
+            "resources": _of(resources, *path),
+        },
+        "rowFilterDef": {
+            "accessTypes": _items((reading.name,)),
+            "resources": _of(resources, *path[:-1]),
+        },
+    }
 
 
 def _items(names: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -70,19 +81,19 @@ def _of(resources: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
     return [resource for resource in resources if resource["name"] in names]
 
 
-def _resource(number: int, name: str, parent: str, depth: int) -> dict[str, Any]:
+def _resource(number: int, name: str, parent: str, depth: int, *, located: bool) -> dict[str, Any]:
     return {
         "itemId": number,
         "name": name,
-        "type": "string",
+        "type": "path" if located else "string",
         "parent": parent,
         "level": 10 * (depth + 1),
         "mandatory": True,
         "isValidLeaf": True,
         "lookupSupported": False,
-        "recursiveSupported": False,
+        "recursiveSupported": located,
         "excludesSupported": False,
-        "matcher": _MATCHER,
+        "matcher": _PATH_MATCHER if located else _MATCHER,
         "matcherOptions": _OPTIONS,
         "label": name,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -14,6 +14,7 @@ import msgspec
 from lakewarden.config.engines import RangerRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
+from lakewarden.engines.ranger_service import FILE_SYSTEM, RangerService
 from lakewarden.http.engine_dialect import (
     EngineDialect,
     json_reply,
@@ -21,14 +22,19 @@ from lakewarden.http.engine_dialect import (
     require_enforcement_point,
 )
 from lakewarden.http.exchange import Exchange, Reply, Route
-from lakewarden.http.ranger.document import Naming, documents
+from lakewarden.http.ranger.document import documents
+from lakewarden.http.ranger.file_places import Files
+from lakewarden.http.ranger.places import Naming
 from lakewarden.http.ranger.residue import Residues
-from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unavailable, Unknown
 from lakewarden.registry import registry
-from lakewarden.service.state import RealmState
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState, State
 
 PATH: Final = "/ranger"
 _DIGEST_BITS: Final = 30
+_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class _Download:
     """What plugins of a service get at one state of its realm."""
 
     realm: RealmState
+    revision: int
     version: int
     policies: bytes
     roles: bytes
@@ -113,10 +120,11 @@ class Ranger(EngineDialect):
         type = settings.services.get(name)
         if type is None:
             raise Unknown("service", name, "`[ranger.REALM]` has the services of a realm")
+        service = ranger_service.load(type)
         with self._making:
             kept = self._kept.get((exchange.realm, name))
-            if kept is None or kept.realm is not realm:
-                kept = _made(realm, settings, name, type, exchange.now)
+            if kept is None or not _is_of(kept, exchange.state, realm, service):
+                kept = _made(exchange, service, name, settings)
                 self._kept[exchange.realm, name] = kept
         return kept
 
@@ -125,11 +133,24 @@ class Ranger(EngineDialect):
         return {"statusCode": 1, "msgDesc": message, "messageList": []}
 
 
-def _made(realm: RealmState, settings: RangerRealm, name: str, type: str, now: float) -> _Download:
-    service = ranger_service.load(type)
+def _is_of(kept: _Download, state: State, realm: RealmState, service: RangerService) -> bool:
+    """Whether the documents are those of this state. Where files lie is not in the realm's."""
+    if service.governs == FILE_SYSTEM and kept.revision != state.revision:
+        return False
+    return kept.realm is realm
+
+
+def _made(
+    exchange: Exchange, service: RangerService, name: str, settings: RangerRealm
+) -> _Download:
+    residues, files, state = Residues(), None, exchange.state
+    governs = settings.governs.get(name, "")
+    if service.governs == FILE_SYSTEM:
+        state, files = _files(exchange, governs, residues)
+    realm = state.realm(exchange.realm)
     mapping = mapping_of(realm, service.engine.name, service.title)
-    naming = Naming(name, settings.metalake, settings.catalogs)
-    made = documents(realm, mapping, service, naming, now)
+    naming = Naming(name, settings.metalake, settings.catalogs, governs, files)
+    made = documents(realm, mapping, service, naming, exchange.now, residues)
     version = _version(realm.matrix.revision, made.policies, made.roles)
     times = {"policyVersion": version, "policyUpdateTime": version}
     role_times = {"roleVersion": version, "roleUpdateTime": version}
@@ -138,6 +159,7 @@ def _made(realm: RealmState, settings: RangerRealm, name: str, type: str, now: f
     nothing: dict[str, Any] = {"tagDefinitions": {}, "tags": {}, "resourceToTagIds": {}}
     return _Download(
         realm=realm,
+        revision=state.revision,
         version=version,
         policies=msgspec.json.encode({**made.policies, **times}),
         roles=msgspec.json.encode({**made.roles, **role_times}),
@@ -145,6 +167,32 @@ def _made(realm: RealmState, settings: RangerRealm, name: str, type: str, now: f
         users=msgspec.json.encode({**users, "userGroupMapping": {}, "userAttrMapping": {}}),
         residues=made.residues,
     )
+
+
+def _files(exchange: Exchange, file_system: str, residues: Residues) -> tuple[State, Files]:
+    """Where the files of a file system lie, and the state to which that belongs.
+
+    Raises `Unavailable` where the store changes again and again meanwhile.
+    """
+    state = exchange.state
+    for _ in range(_TRIES):
+        with exchange.service.reading() as reading:
+            if reading.revision == state.revision:
+                realm = state.realm(exchange.realm)
+                stored = _locations(reading, realm)
+                tree = realm.matrix.snapshot.coded.tree
+                return state, Files(tree, stored, file_system, residues)
+        state = exchange.service.catch_up()
+    raise Unavailable("the store changed while it was read; poll again")
+
+
+def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Sequence[str]]]:
+    """What the realm's system says of where files lie."""
+    system = registry().of_model(realm.realm.model)
+    located = system.load(system.locations) if system.locations else {}
+    for type, addresses in located.items():
+        for entity, document in reading.documents_of(realm.realm.name, type):
+            yield entity, addresses(document)
 
 
 def _version(revision: int, *parts: object) -> int:

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from lakewarden.engines.mapping import EngineMapping
-from lakewarden.engines.ranger_service import Level, RangerService
-from lakewarden.http.ranger.allowed import Allowed, Given, Places, given, lasting
-from lakewarden.http.ranger.definition import definition
+from lakewarden.engines.mapping import NOBODY, EngineMapping
+from lakewarden.engines.ranger_service import ANY, Level, RangerService
+from lakewarden.http.ranger.allowed import Allowed, Given, given, lasting
+from lakewarden.http.ranger.definition import definition, named
 from lakewarden.http.ranger.limits import Bound, Limits, touched
+from lakewarden.http.ranger.places import Naming, Places
 from lakewarden.http.ranger.readers import Readers, readers, role_name, together
 from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.matrix import Matrix
@@ -31,6 +32,7 @@ LABEL: Final = "lakewarden"
 _ACCESS, _MASK, _FILTER = 0, 1, 2
 _EVERYBODY: Final = "public"
 _ALL: Final = "*"
+_UNBOUND: Final = Bound("", ())
 _BEGINNING: Final = "1970/01/01 00:00:00"
 
 Json = dict[str, Any]
@@ -50,27 +52,19 @@ class Documents:
     residues: Residues
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """What a service is called, and what it calls things."""
-
-    service: str
-    metalake: str
-    catalogs: Mapping[str, str]
-
-
 def documents(
     realm: RealmState,
     mapping: EngineMapping,
     service: RangerService,
     naming: Naming,
     now: float,
+    residues: Residues | None = None,
 ) -> Documents:
-    """The documents of a service, without versions.
+    """The documents of a service, without versions; `residues` are those that are known before.
 
     Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
     """
-    return _Builder(realm, mapping, service, naming, now).documents()
+    return _Builder(realm, mapping, service, naming, now, residues or Residues()).documents()
 
 
 class _Builder:
@@ -83,11 +77,11 @@ class _Builder:
         service: RangerService,
         naming: Naming,
         now: float,
+        residues: Residues,
     ) -> None:
         self._realm, self._service, self._naming = realm, service, naming
-        self._residues = Residues()
-        metalake, catalogs = naming.metalake, naming.catalogs
-        self._places = Places(realm, mapping, service, metalake, catalogs, self._residues)
+        self._residues, self._mapping = residues, mapping
+        self._places = Places(realm, mapping, service, naming, self._residues)
         snapshot = realm.matrix.snapshot
         self._end = snapshot.table.end
         self._now = Allowed(realm.matrix, mapping, service, self._places, now)
@@ -98,8 +92,9 @@ class _Builder:
             self._later = Allowed(Matrix(later), mapping, service, self._places, now)
             self._starting = touched(later, snapshot)
         self._readers = readers(realm, self._residues, single=self._now.personal)
-        self._limits = Limits(realm, service.engine.name, self._residues, now)
+        self._limits = Limits(realm, service, self._residues, now)
         self._bound: dict[int, dict[str, Bound]] = {}
+        self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}
         self._together = together(snapshot, self._readers)
         self._role_names: dict[tuple[int, ...], str] = {}
         self._roles: dict[str, Json] = {}
@@ -110,23 +105,37 @@ class _Builder:
         self._never()
         by_level: dict[tuple[str, bool], list[tuple[str, int, BitMap]]] = {}
         for number, one in enumerate(self._readers):
-            for access in self._given(one):
+            for access in self._given(number, one):
                 key = access.level.name, access.ends
                 by_level.setdefault(key, []).append((access.access, number, access.ids))
         for (name, ends), rows in by_level.items():
             self._add_level(self._service.levels[name], rows, ends=ends)
+        self._add_only()
         self._add_own()
         self._add_declared(by_level)
         self._add_limits()
         return Documents(self._policy_document(), self._role_document(), self._residues)
 
     def _never(self) -> None:
+        """What is given to nobody: for its own reason, or that of an act that it opens, too."""
+        for one in self._service.levels.values():
+            if one.unseen:
+                self._residues.add(Residue(one.unseen, access=ANY))
         for access in self._service.accesses.values():
             if access.never:
                 self._residues.add(Residue(access.never, access=access.name))
+            for level, acts in access.opens.items():
+                for act in acts:
+                    operation = self._mapping.operations[self._mapping.operation(act)]
+                    if operation.get("rule") == NOBODY:
+                        why = f"on a {level} it opens {act}, too: {operation['note']}"
+                        self._residues.add(Residue(why, access=access.name))
 
-    def _given(self, one: Readers) -> Iterator[Given]:
-        """What the readers are given, but for reads whose limits cannot be said."""
+    def _given(self, number: int, one: Readers) -> Iterator[Given]:
+        """What the readers are given, but for reads whose limits cannot be said.
+
+        Reads of certain columns alone are remembered.
+        """
         for access in given(one.any, self._service, self._now, self._later):
             if self._service.accesses[access.access].reads != access.level.name:
                 yield access
@@ -135,11 +144,19 @@ class _Builder:
                 [id for id in access.ids & self._limits.tables if not self._limit(one, id)]
             )
             ids = access.ids - unsaid
-            if access.ends or not ids & self._starting:
-                yield Given(access.level, access.access, access.ends, ids)
-                continue
-            yield Given(access.level, access.access, False, ids - self._starting)
-            yield Given(access.level, access.access, True, ids & self._starting)
+            ending = ids if access.ends else ids & self._starting
+            for ends, some in ((False, ids - ending), (True, ending)):
+                whole = BitMap([id for id in some if not self._reads_only(number, one, id, ends)])
+                if whole:
+                    yield Given(access.level, access.access, ends, whole)
+
+    def _reads_only(self, number: int, one: Readers, table: int, ends: bool) -> bool:
+        """Whether the readers may read certain columns of the table alone; it is remembered."""
+        bound = self._bound.get(table, {}).get(one.names[0])
+        if bound is None or bound.only is None:
+            return False
+        self._only.setdefault((table, ends, bound.only), []).append(number)
+        return True
 
     def _limit(self, one: Readers, table: int) -> bool:
         """Whether the limits of the readers on a table can be said; they are remembered."""
@@ -147,7 +164,7 @@ class _Builder:
         if bound is None:
             return False
         for principal, name in zip(one.principals, one.names, strict=True):
-            if bound[principal].condition or bound[principal].columns:
+            if bound[principal] != _UNBOUND:
                 self._bound.setdefault(table, {})[name] = bound[principal]
         return True
 
@@ -161,20 +178,18 @@ class _Builder:
         places = self._places.of(level)
         for ids, grants in _alike(rows, len(self._realm.matrix.snapshot.coded.tree)):
             items = self._items(grants)
-            containers: dict[tuple[str, ...], list[str]] = {}
+            containers: dict[tuple[str, ...], set[str]] = {}
             for id in ids:
-                *above, own = places[id].path
-                containers.setdefault(tuple(above), []).append(own)
+                containers.setdefault(places[id].above, set()).update(places[id].own)
             for above_path, names in sorted(containers.items()):
                 path = (*((part,) for part in above_path), tuple(sorted(names)))
                 self._add(self._resources(level, path), items, ends=ends)
 
     def _resources(self, level: Level, path: Sequence[Sequence[str]]) -> Json:
-        """What a policy names: values of each level of Ranger."""
-        named = [one.named for one in self._service.path(level)] if level.part else []
-        values = dict(zip(named, path, strict=True))
-        values |= dict.fromkeys(level.rest, (_ALL,))
-        return _resources(values)
+        """What a policy names: values of each level of Ranger, all of those that are left."""
+        names = named(self._service, level)
+        values = dict(zip(names, path, strict=False)) | dict.fromkeys(names[len(path) :], (_ALL,))
+        return _resources(values, recursive=level.located)
 
     def _items(self, grants: Grants) -> list[Json]:
         """The items of a policy: to each set of readers the accesses that they are given."""
@@ -222,9 +237,21 @@ class _Builder:
             item = _item([access], groups=[_EVERYBODY])
             self._add(_resources({resource: ("{USER}",)}), [item])
 
+    def _add_only(self) -> None:
+        """Reads of certain columns of a table."""
+        reading = self._service.reading
+        for (table, ends, columns), numbers in sorted(self._only.items()):
+            assert reading is not None  # noqa: S101 — INVARIANT: what is read has a level
+            level = self._service.levels[reading.reads]
+            path = [(name,) for name in self._places.of(level)[table].path]
+            item = _item([reading.name], roles=[self._role_of(tuple(numbers))])
+            self._add(self._resources(level, [*path, columns]), [item], ends=ends)
+
     def _add_declared(self, by_level: Mapping[tuple[str, bool], _Rows]) -> None:
         """What every client reads and no realm holds, for whoever may use the catalog."""
         engine = self._service.engine
+        if not engine.schemas and not engine.catalogs:
+            return
         catalog = self._service.levels["catalog"]
         seen: dict[int, list[int]] = {}
         for number, one in enumerate(self._readers):
@@ -261,28 +288,36 @@ class _Builder:
     # --- filters and masks ---
 
     def _add_limits(self) -> None:
+        reading = self._service.reading
         for table, bound in sorted(self._bound.items()):
-            level = self._service.levels["table"]
+            assert reading is not None  # noqa: S101 — INVARIANT: what binds binds a read
+            level = self._service.levels[reading.reads]
+            names = named(self._service, level)
             path = self._places.of(level)[table].path
-            where = dict(zip([o.named for o in self._service.path(level)], ((p,) for p in path),
-                             strict=True))  # fmt: skip
-            self._add_filters(where, bound)
-            self._add_masks(where, level, bound)
+            where = dict(zip(names, ((part,) for part in path), strict=False))
+            self._add_filters(reading.name, where, bound)
+            self._add_masks(reading.name, where, level, bound)
 
-    def _add_filters(self, where: Mapping[str, Sequence[str]], bound: Mapping[str, Bound]) -> None:
+    def _add_filters(
+        self, access: str, where: Mapping[str, Sequence[str]], bound: Mapping[str, Bound]
+    ) -> None:
         by_condition: dict[str, list[str]] = {}
         for name, one in bound.items():
             if one.condition:
                 by_condition.setdefault(one.condition, []).append(name)
         items = [
-            {**_item(["select"], roles=[self._role(names)]), "rowFilterInfo": {"filterExpr": sql}}
+            {**_item([access], roles=[self._role(names)]), "rowFilterInfo": {"filterExpr": sql}}
             for sql, names in sorted(by_condition.items())
         ]
         if items:
             self._add(_resources(where), items, type=_FILTER, kind="rowFilterPolicyItems")
 
     def _add_masks(
-        self, where: Mapping[str, Sequence[str]], level: Level, bound: Mapping[str, Bound]
+        self,
+        access: str,
+        where: Mapping[str, Sequence[str]],
+        level: Level,
+        bound: Mapping[str, Bound],
     ) -> None:
         by_column: dict[str, list[str]] = {}
         for name, one in bound.items():
@@ -290,7 +325,7 @@ class _Builder:
                 by_column.setdefault(column, []).append(name)
         (column_level,) = level.rest
         for column, names in sorted(by_column.items()):
-            item = _item(["select"], roles=[self._role(names)])
+            item = _item([access], roles=[self._role(names)])
             items = [{**item, "dataMaskInfo": {"dataMaskType": "MASK_NULL"}}]
             resources = _resources({**where, column_level: (column,)})
             self._add(resources, items, type=_MASK, kind="dataMaskPolicyItems")
@@ -368,9 +403,9 @@ def _item(
     }
 
 
-def _resources(values: Mapping[str, Sequence[str]]) -> Json:
+def _resources(values: Mapping[str, Sequence[str]], *, recursive: bool = False) -> Json:
     return {
-        name: {"values": list(each), "isExcludes": False, "isRecursive": False}
+        name: {"values": list(each), "isExcludes": False, "isRecursive": recursive}
         for name, each in values.items()
     }
 

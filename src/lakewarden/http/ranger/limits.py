@@ -13,6 +13,7 @@ from typing import Final
 
 from pyroaring import BitMap
 
+from lakewarden.engines.ranger_service import RangerService
 from lakewarden.http.ranger.readers import Readers
 from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.entity import Entity
@@ -33,6 +34,9 @@ _PROBE: Final = "column_that_no_table_has_4f1c2a"
 _COLUMN: Final = re.compile(r"[a-z0-9_@#~=+:*?-]+")
 """Columns and wildcards for them that Ranger reads as they are meant."""
 
+_COLUMN_EXACTLY: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
+"""Columns that Ranger reads as they are meant, without wildcards."""
+
 _MACRO: Final = re.compile(r"[{}]|\$\$")
 """What Ranger or its plugin would replace in an expression."""
 
@@ -42,17 +46,25 @@ _OF_NAMES: Final = frozenset({"type", "name"})
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How one user reads a table: the condition on its rows, "" for none, and masked columns."""
+    """How one user reads a table: the condition on its rows, "" for none, and masked columns.
+
+    `only` are the columns that may be read, where not all can be told from masked ones.
+    """
 
     condition: str
     columns: tuple[str, ...]
+    only: tuple[str, ...] | None = None
 
 
 class Limits:
     """The filters and masks of a realm, in the SQL of an engine."""
 
-    def __init__(self, realm: RealmState, engine: str, residues: Residues, now: float) -> None:
-        self._realm, self._engine, self._residues, self._now = realm, engine, residues, now
+    def __init__(
+        self, realm: RealmState, service: RangerService, residues: Residues, now: float
+    ) -> None:
+        self._realm, self._residues, self._now = realm, residues, now
+        self._engine, self._has_wildcards = service.engine.name, service.wildcards
+        self._access = "" if service.reading is None else service.reading.name
         snapshot = realm.matrix.snapshot
         types = snapshot.model.types
         self._column_types = [name for name, type in types.items() if type.masked]
@@ -62,15 +74,18 @@ class Limits:
     def bound(self, readers: Readers, table: int) -> Mapping[Principal, Bound] | None:
         """How each of the readers reads the table; None: they may not, as it cannot be said."""
         entity = self._realm.matrix.snapshot.coded.tree.entity(table)
-        columns = self._columns(readers.any, table, entity)
-        if columns is None:
+        columns, only = self._columns(readers.any, table, entity), None
+        if columns is not None and not self._has_wildcards:
+            only = self._only(readers.any, table, entity)
+            columns = columns if only is None else tuple(sorted({*columns} & {*only}))
+        if columns is None or only == ():
             return None
         binding = obligations(self._realm.matrix, self._ask(readers.any, entity), Effect.FILTER)
         if not any(_READS_USER in statement.expression for statement in binding):
-            bound = Bound(self._condition(readers.any, entity, binding), columns)
+            bound = Bound(self._condition(readers.any, entity, binding), columns, only)
             return dict.fromkeys(readers.principals, bound)
         return {
-            principal: Bound(self._condition(principal, entity, binding), columns)
+            principal: Bound(self._condition(principal, entity, binding), columns, only)
             for principal in readers.principals
         }
 
@@ -87,7 +102,10 @@ class Limits:
         return " AND ".join(f"({sql})" for sql in found)
 
     def _columns(self, principal: Principal, table: int, entity: Entity) -> tuple[str, ...] | None:
-        """The masked columns, `*` for all; None where they cannot be named."""
+        """The masked columns, `*` for all; None where they cannot be named.
+
+        Without wildcards all columns by their names, of those that are stored.
+        """
         if not self._masks:
             return ()
         masked: set[str] = set()
@@ -100,9 +118,12 @@ class Limits:
                     self._add(
                         "types are not known, so the mask is NULL", entity, principal, statement
                     )
-            if name == _PROBE:
+            if name == _PROBE and self._has_wildcards:
                 return (EVERY_COLUMN,)
             masked.add(name)
+        if not self._has_wildcards:
+            masked -= {_PROBE}
+            return tuple(sorted(masked))
         masked |= self._wildcards(principal, entity)
         unsaid = sorted(name for name in masked if not _COLUMN.fullmatch(name))
         if unsaid or self._by_name(principal, entity):
@@ -111,14 +132,37 @@ class Limits:
             return None
         return tuple(sorted(masked))
 
-    def _candidates(self, table: int, entity: Entity) -> Iterator[str]:
-        """Names of columns: one that no table has, those stored, and those that masks name."""
-        yield _PROBE
-        snapshot = self._realm.matrix.snapshot
-        tree, parts = snapshot.coded.tree, self._realm.system.spelling.parts
+    def _only(self, principal: Principal, table: int, entity: Entity) -> tuple[str, ...] | None:
+        """The stored columns, if masks bind columns that are not, or cannot be named; else None.
+
+        A mask names columns one by one there, so that what is not named may not be read.
+        """
+        stored = [name for name in self._stored(table) if _COLUMN_EXACTLY.fullmatch(name)]
+        is_open = (
+            self._masking(principal, entity, _PROBE)
+            or self._wildcards(principal, entity)
+            or self._by_name(principal, entity)
+        )
+        unsaid = (
+            name for name in self._candidates(table, entity) if not _COLUMN_EXACTLY.fullmatch(name)
+        )
+        if not is_open and not any(self._masking(principal, entity, name) for name in unsaid):
+            return None
+        self._add("a mask needs names of columns: those stored are read", entity, principal, None)
+        return tuple(sorted(stored))
+
+    def _stored(self, table: int) -> Iterator[str]:
+        """The names of the stored columns of a table."""
+        tree, parts = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling.parts
         for type in self._column_types:
             for id in tree.subtree(table) & tree.of_type(type):
                 yield parts(tree.entity(id))[-1]
+
+    def _candidates(self, table: int, entity: Entity) -> Iterator[str]:
+        """Names of columns: one that no table has, those stored, and those that masks name."""
+        yield _PROBE
+        parts = self._realm.system.spelling.parts
+        yield from self._stored(table)
         for statement in self._masks:
             anchor = statement.scope.entity if isinstance(statement.scope, On) else None
             if anchor is None or anchor.type not in self._column_types:
@@ -177,7 +221,7 @@ class Limits:
                 f"{entity.type}:{entity.name}",
                 f"{principal.kind}:{principal.name}",
                 id,
-                "select",
+                self._access,
             )
         )
 

@@ -18,13 +18,17 @@ SYSTEM: Final = SystemDefinition(
     extractor="extract:EXTRACTOR",
     dbt="ingest.dbt:DBT",
     sample="sample:SAMPLE",
+    locations="locations:LOCATED",
     sources={
         "gravitino-file": "ingest.file:SOURCE",
         "ranger-file": "ingest.ranger_file:SOURCE",
         "sql": "ingest.sql:SOURCE",
     },
     engines={
+        "hdfs": "engines/hdfs.toml",
+        "hive": "engines/hive.toml",
         "iceberg": "engines/iceberg.toml",
+        "kafka": "engines/kafka.toml",
         "polaris": "engines/polaris.toml",
         "spark": "engines/spark.toml",
         "trino": "engines/trino.toml",

@@ -1,0 +1,195 @@
+"""What policies of a service can name: the stored entities, by what the engine calls them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.engines.mapping import EngineMapping, placeholders
+from lakewarden.engines.ranger_service import CATALOG, Level, RangerService
+from lakewarden.http.ranger.file_places import Files
+from lakewarden.http.ranger.residue import Residue, Residues
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.model import Operation
+from lakewarden.service.state import RealmState
+
+_SAID: Final = re.compile(r"[a-z0-9_@#~=+:-]+")
+"""Names that Ranger reads as they are: no wildcard, no macro, no quotes, no capital letters."""
+
+_SAID_EXACTLY: Final = re.compile(r"[A-Za-z0-9_@#~=+:.-]+")
+"""The same where the engine tells capital letters from small ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that policies can name: the names of what it lies in, from the outermost, its own.
+
+    A fileset has one or more, the paths at which its files lie.
+    """
+
+    id: int
+    above: tuple[str, ...]
+    own: tuple[str, ...]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names from the outermost, of a place with one name."""
+        return (*self.above, *self.own)
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a service is called, what it calls things, and what it governs: a catalog of the realm.
+
+    `files` are the places of files, where it governs a file system.
+    """
+
+    service: str
+    metalake: str
+    catalogs: Mapping[str, str]
+    governs: str = ""
+    files: Files | None = None
+
+
+class Places:
+    """What the levels of a service hold: the stored entities that Ranger can name.
+
+    A name with capital letters is none of them where Ranger does not look at case, and neither
+    are two things with one name, nor what lies in any of these.
+    """
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        service: RangerService,
+        naming: Naming,
+        residues: Residues,
+    ) -> None:
+        self._realm, self._mapping, self._service = realm, mapping, service
+        self._naming, self._residues = naming, residues
+        catalogs = naming.catalogs
+        # Of the catalogs that the engine calls otherwise, their own names are not theirs.
+        self._called = {own: called for called, own in catalogs.items()}
+        self._twice = {own for own in catalogs.values() if [*catalogs.values()].count(own) > 1}
+        self._taken = frozenset(catalogs)
+        self._found: dict[str, Mapping[int, Place]] = {}
+        self._ids: dict[str, BitMap] = {}
+        self._inside: dict[str, Mapping[int, BitMap]] = {}
+
+    def of(self, level: Level) -> Mapping[int, Place]:
+        """The places of a level by entity id."""
+        found = self._found.get(level.name)
+        if found is None:
+            found = self._found[level.name] = self._of(level)
+        return found
+
+    def ids(self, level: Level) -> BitMap:
+        """The ids of the places of a level; not to be changed."""
+        found = self._ids.get(level.name)
+        if found is None:
+            found = self._ids[level.name] = BitMap(self.of(level))
+        return found
+
+    def inside(self, level: Level, above: BitMap) -> BitMap:
+        """The places of a level that lie in these."""
+        inside = self._inside.get(level.name)
+        if inside is None:
+            grouped: dict[int, BitMap] = {}
+            for id in self.of(level):
+                grouped.setdefault(self._above(id), BitMap()).add(id)
+            inside = self._inside[level.name] = grouped
+        return BitMap.union(BitMap(), *(inside[id] for id in above if id in inside))
+
+    def with_all_inside(self, level: Level, ids: BitMap) -> BitMap:
+        """Of these, those with which a policy opens no files of others than these."""
+        files = self._naming.files if level.located else None
+        return ids if files is None else files.with_all_inside(ids)
+
+    def _above(self, id: int) -> int:
+        return int(self._realm.matrix.snapshot.coded.tree.parents[id])
+
+    def types(self, level: Level) -> Sequence[str]:
+        """The types of the entities of the level."""
+        return [
+            type
+            for type, template in self._mapping.names.items()
+            if level.part and template.endswith(f"{{{level.part}}}")
+        ]
+
+    def roots(self, operation: Operation) -> Iterator[Entity]:
+        """What an operation is about that is about all of the engine: the metalake."""
+        for type in operation.rules:
+            template = self._mapping.names.get(type, "")
+            if template and placeholders(template) == {"metalake"}:
+                yield self._realm.system.spelling.parse(type, self._naming.metalake)
+
+    def _of(self, level: Level) -> Mapping[int, Place]:
+        snapshot = self._realm.matrix.snapshot
+        tree = snapshot.coded.tree
+        by_path: dict[tuple[str, ...], list[Place]] = {}
+        for type in self.types(level):
+            for id in snapshot.of_type(type) & tree.stored:
+                place = self._place(level, id, tree.entity(id))
+                if place is not None:
+                    # Filesets may lie at the same place: `with_all_inside` minds them.
+                    key = (str(id),) if level.hidden or level.located else place.path
+                    by_path.setdefault(key, []).append(place)
+        places = {}
+        for alike in by_path.values():
+            if len(alike) == 1:
+                places[alike[0].id] = alike[0]
+            else:
+                for place in alike:
+                    self._left_out("another thing has the same name", tree.entity(place.id))
+        return places
+
+    def _place(self, level: Level, id: int, entity: Entity) -> Place | None:
+        """The entity's name in the engine; None for what cannot be named, or is not below it."""
+        parts = tuple(self._realm.system.spelling.parts(entity))
+        if len(parts) != len(self._service.path(level)) + 1 or parts[0] != self._naming.metalake:
+            return None
+        if not level.within:
+            return self._catalog(level, id, entity)
+        parent = self.of(self._service.levels[level.within]).get(self._above(id))
+        if parent is None:
+            return None
+        if level.hidden:
+            return Place(id, parent.path, ())
+        own = parts[-1]
+        if own in self._service.engine.schemas:
+            self._left_out("the engine has one of that name", entity)
+            return None
+        if level.located and self._naming.files is not None:
+            paths = self._naming.files.paths(id)
+            return Place(id, parent.path, paths) if paths else None
+        return Place(id, parent.path, (own,)) if self._said(own, entity) else None
+
+    def _catalog(self, level: Level, id: int, entity: Entity) -> Place | None:
+        own = self._realm.system.spelling.parts(entity)[-1]
+        if level.hidden:
+            is_governed = self._service.governs != CATALOG or own == self._naming.governs
+            return Place(id, (), ()) if is_governed else None
+        if own in self._twice:
+            self._left_out("the engine has two catalogs for it", entity)
+            return None
+        called = self._called.get(own, own)
+        is_taken = own not in self._called and own in self._taken
+        if is_taken or called in self._service.engine.catalogs:
+            self._left_out("the engine has another catalog of that name", entity)
+            return None
+        return Place(id, (), (called,)) if self._said(called, entity) else None
+
+    def _said(self, name: str, entity: Entity) -> bool:
+        said = _SAID if self._service.folds else _SAID_EXACTLY
+        if said.fullmatch(name):
+            return True
+        self._left_out("Ranger would read the name in another way", entity)
+        return False
+
+    def _left_out(self, why: str, entity: Entity) -> None:
+        self._residues.add(Residue(why, entity=f"{entity.type}:{entity.name}"))

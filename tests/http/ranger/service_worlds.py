@@ -1,0 +1,235 @@
+"""Random realms as services of Ranger see them: one catalog, or one file system."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from lakewarden.config.engines import TrinoRealm
+from lakewarden.engines import mapping, ranger_service
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.engines.ranger_service import FILE_SYSTEM, Level, RangerService
+from lakewarden.http.engine_access import EngineAccess, vouched
+from lakewarden.http.ranger.document import Documents, documents
+from lakewarden.http.ranger.file_places import Files
+from lakewarden.http.ranger.places import Naming
+from lakewarden.http.ranger.residue import Residues
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import USER, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement import Effect, Matching, On, Statement
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+from lakewarden.testing.world_draft import NOW
+from lakewarden.testing.worlds import Size, make
+from tests.http.ranger.test_judged import COLUMNS, limit
+
+SIZE = Size(entities=45, users=8, groups=4, roles=4, statements=30, goals=12)
+MEMBERS = {"hive": ("table", "view", "function"), "kafka": ("topic",), "hdfs": ("fileset",)}
+"""What the schemas of each service are filled with, so that there is something to ask about."""
+
+PRIVILEGES = {
+    "hive": ("SELECT_TABLE", "SELECT_VIEW", "MODIFY_TABLE", "INSERT_ROWS", "EXECUTE_FUNCTION"),
+    "kafka": ("CONSUME_TOPIC", "PRODUCE_TOPIC"),
+    "hdfs": ("READ_FILESET", "WRITE_FILESET"),
+}
+FOLDERS = ("/data", "/data/a", "/data/a/b", "/data/ab", "/lake/x", "/lake/x/", "/lake/./y")
+FILE_SYSTEM_ADDRESS = "hdfs://nn:8020"
+ODD = ("s3a://bucket/data", "/data/*", "hdfs://other:8020/data", "hdfs://nn/lake/z", "/", "/d {a}")
+
+
+@dataclass(frozen=True)
+class ServiceWorld:
+    """A random realm, one service of it, and the documents of that.
+
+    `stored` are the paths of what the service could name, by type, in the realm's names.
+    `folders` are the paths of filesets, as the test draws them.
+    """
+
+    service: RangerService
+    mapping: EngineMapping
+    state: RealmState
+    naming: Naming
+    made: Documents
+    stored: Mapping[tuple[str, ...], Entity]
+    folders: Mapping[str, tuple[Entity, ...]]
+
+    def users(self) -> list[str]:
+        memberships = self.state.matrix.snapshot.coded.memberships
+        stored = (memberships.principals[id] for id in sorted(memberships.stored))
+        people = [one for one in stored if one.kind == USER]
+        return [*map(self.state.system.identities.person, people), "nobody-of-that-name"]
+
+    def allows(self, user: str, act: str, entity: Entity | None) -> bool:
+        """What the kernel decides, asked about one entity."""
+        access = EngineAccess(
+            self.state, self.mapping, TrinoRealm(), vouched(self.state, user, (), NOW)
+        )
+        declared = self.service.engine.acts[act]
+        if entity is None:
+            operation = self.state.matrix.operation(self.mapping.operation(act))
+            if "metalake" in operation.rules:
+                entity = Entity("metalake", self.naming.metalake)
+            else:
+                return access.decides(declared, {})
+        return access.decides_on(declared, entity)
+
+    def has_rule(self, act: str, type: str) -> bool:
+        return type in self.state.matrix.operation(self.mapping.operation(act)).rules
+
+    def opens(self, user: str, level: Level, acts: tuple[str, ...], entity: Entity) -> bool:
+        """Whether all acts that have a rule for the entity are allowed, and it is seen."""
+        asked = [act for act in acts if self.has_rule(act, entity.type)]
+        return (
+            bool(asked)
+            and self.sees(user, level, entity)
+            and all(self.allows(user, act, entity) for act in asked)
+        )
+
+    def sees(self, user: str, level: Level, entity: Entity) -> bool:
+        """Whether the entity and what it lies in is seen."""
+        path, at = self.service.path(level), entity
+        for one in reversed(path):
+            acts = [act for act in one.any if self.has_rule(act, at.type)]
+            if not all(self.allows(user, act, at) for act in acts):
+                return False
+            parent = self.state.system.spelling.parent(at)
+            assert parent is not None
+            at = parent
+        return True
+
+
+def world_of(type: str, seed: int, limits: int = 0) -> ServiceWorld:
+    """The world of that seed, with one service of the type, and so many filters and masks."""
+    service, settings = ranger_service.load(type), {type: "on"}
+    system, rng = load_system("gravitino", settings), random.Random(f"{type} {seed}")
+    facts = make(system, seed, SIZE).facts
+    facts = _filled(facts, rng, type)
+    if limits:
+        facts = _limited(facts, rng, limits)
+    matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
+    state = RealmState(Realm("lake", "gravitino", settings=settings), system, matrix, People())
+    tree = matrix.snapshot.coded.tree
+    catalog = max(
+        (tree.entity(id) for id in tree.stored if tree.entity(id).type == "catalog"),
+        key=lambda one: len(tree.subtree(tree.find(one) or 0)),
+    )
+    metalake, own = system.spelling.parts(catalog)
+    stored = {
+        tuple(system.spelling.parts(one)): one
+        for one in (tree.entity(id) for id in tree.stored)
+        if one.type in ("schema", *MEMBERS[type])
+        and system.spelling.parts(one)[0] == metalake
+        and (service.governs == FILE_SYSTEM or system.spelling.parts(one)[1] == own)
+    }
+    residues = Residues()
+    folders, files = _files(rng, state, stored, residues) if type == "hdfs" else ({}, None)
+    naming = Naming("svc", metalake, {}, own, files)
+    engine = mapping.of_model("gravitino")[type]
+    made = documents(state, engine, service, naming, NOW, residues)
+    return ServiceWorld(service, engine, state, naming, made, stored, folders)
+
+
+def _filled(facts: Facts, rng: random.Random, type: str) -> Facts:
+    """With members in every schema, grants on them, and users who get as far as these."""
+    metalakes = [row.entity for row in facts.entities if row.entity.type == "metalake"]
+    entities = list(facts.entities)
+    if not metalakes:
+        metalakes = [Entity("metalake", "lk")]
+        entities.append(EntityRow(metalakes[0]))
+    lake = metalakes[0]
+    catalog = Entity("catalog", f"{lake.name}:own")
+    schemas = [Entity("schema", f"{catalog.name}.{name}") for name in ("s", "t")]
+    entities += [EntityRow(catalog, lake), *(EntityRow(one, catalog) for one in schemas)]
+    members = [
+        EntityRow(Entity(kind, f"{schema.name}.{name}"), schema)
+        for schema in schemas
+        for kind in MEMBERS[type]
+        for name in rng.sample([f"{kind[0]}{n}" for n in range(4)] + ["Big", "o*"], 4)
+    ]
+    return replace(
+        facts,
+        entities=[*entities, *members],
+        owners=[*facts.owners, OwnerRow(schemas[0], rng.choice(sorted(facts.principals)))],
+        statements=[*facts.statements, *_grants(facts, rng, type, catalog, schemas, members)],
+        memberships=[
+            *facts.memberships,
+            *(MembershipRow(one, members_of(lake.name)) for one in facts.principals
+              if one.kind == USER),
+        ],
+    )  # fmt: skip
+
+
+def _limited(facts: Facts, rng: random.Random, limits: int) -> Facts:
+    """With columns of some tables, and filters and masks on both, also by wildcards."""
+    tables = [row.entity for row in facts.entities if row.entity.type == "table"]
+    columns = [
+        EntityRow(Entity("column", f"{table.name}.{name}"), table)
+        for table in rng.sample(tables, len(tables) // 2)
+        for name in rng.sample((*COLUMNS[:3], "O'dd"), 2)
+    ]
+    statements = [limit(facts, random.Random(f"{rng.random()}"), n) for n in range(limits)]
+    for number in range(2):
+        *above, _ = rng.choice(tables).name.replace(":", ".").split(".")
+        scope = Matching("column", (*above, "*", rng.choice(("*", "i*", "?a*"))))
+        to = frozenset(rng.sample(sorted(facts.principals), 2))
+        statements.append(
+            Statement(f"wild-{number}", Effect.MASK, frozenset(), scope, to, expression="null")
+        )
+    return replace(
+        facts,
+        entities=[*facts.entities, *columns],
+        statements=[*facts.statements, *statements],
+    )
+
+
+def _grants(
+    facts: Facts,
+    rng: random.Random,
+    type: str,
+    catalog: Entity,
+    schemas: list[Entity],
+    members: list[EntityRow],
+) -> Iterator[Statement]:
+    people = sorted(facts.principals)
+    using = frozenset({"USE_CATALOG", "USE_SCHEMA"})
+    reading = frozenset(PRIVILEGES[type][:2])
+    yield Statement("reading", Effect.ALLOW, reading, On(catalog), frozenset(people[::3]))
+    yield Statement("using", Effect.ALLOW, using, On(catalog), frozenset(people))
+    for number in range(20):
+        anchor = rng.choice([catalog, *schemas, *(row.entity for row in members)])
+        effect = Effect.ALLOW if rng.random() < 0.8 else Effect.DENY
+        privileges = frozenset({rng.choice(PRIVILEGES[type])})
+        to = frozenset(rng.sample(people, rng.choice((1, 2, 3))))
+        start, end = rng.choice(((None, None), (None, None), (NOW + 50, None), (None, NOW + 90)))
+        yield Statement(f"more-{number}", effect, privileges, On(anchor), to,
+                        valid_from=start, valid_until=end)  # fmt: skip
+
+
+def _files(
+    rng: random.Random,
+    state: RealmState,
+    stored: Mapping[tuple[str, ...], Entity],
+    residues: Residues,
+) -> tuple[dict[str, tuple[Entity, ...]], Files]:
+    """Places of the filesets, some of them in one another, and of a table now and then."""
+    filesets = sorted(one for one in stored.values() if one.type == "fileset")
+    drawn = [
+        (one, rng.sample([*FOLDERS, *FOLDERS, *ODD], rng.choice((1, 1, 2)))) for one in filesets
+    ]
+    tree = state.matrix.snapshot.coded.tree
+    tables = sorted(tree.entity(id) for id in tree.stored if tree.entity(id).type == "table")
+    if tables and rng.random() < 0.3:
+        drawn.append((tables[0], ["/data/a/b/of_a_table"]))
+    folders: dict[str, tuple[Entity, ...]] = {}
+    for entity, addresses in drawn:
+        for one in addresses:
+            path = {"hdfs://nn/lake/z": "/lake/z", "/lake/./y": "/lake/y"}.get(one, one)
+            if "://" not in path:
+                path = path.rstrip("/") or "/"
+                folders[path] = (*folders.get(path, ()), entity)
+    return folders, Files(tree, drawn, FILE_SYSTEM_ADDRESS, residues)

@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 
 from lakewarden import __version__, sample
-from lakewarden.cli import demo, demo_server, main
+from lakewarden.cli import demo, demo_engines, demo_server, main
 from lakewarden.cli.admin_target import opened
 from lakewarden.cli.demo import default_folder
 from lakewarden.pipeline import session
 from lakewarden.sample.part import Question
+from lakewarden.testing import trino
 from tests.cli.realms import Cli
+from tests.http.opa.trino_server import need_trino
 
 QUESTIONS = [(name, one) for name, part in sample.parts().items() for one in part.questions]
 
@@ -56,8 +58,9 @@ def test_the_second_run_starts_no_spark_and_says_the_same(
     assert "statements, 1 row set aside" in found.out
     again = cli("demo", "--once", "--dir", str(estate))
     assert again.out.split("The same in a store")[0] == found.out.split("The same in a store")[0]
-    assert again.lines[-4:-1] == [f"    {name}: as it was" for name in sample.parts()]
-    assert again.lines[-1] == "    links: as they were"
+    stored = again.lines[again.lines.index(f"The same in a store: {estate}/lakewarden.db") :]
+    assert stored[1:4] == [f"    {name}: as it was" for name in sample.parts()]
+    assert stored[4] == "    links: as they were"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +149,88 @@ def test_a_realm_made_with_other_settings_is_not_taken(estate: Path) -> None:
     assert demo._is_current(estate / "datahub", part)
     other = replace(part, settings={"view_authorization": "off"})
     assert not demo._is_current(estate / "datahub", other)
+
+
+SEEN = (
+    "   ana:",
+    "      payment_id  invoice_id  paid_on     amount   iban",
+    "      P-2         I-1043      2026-01-15  240.50   ****2606",
+    "      P-3         I-1057      2026-02-02  9900.00  ****4300",
+    "   → Ana of finance sees the payments of this year, and the end of each IBAN.",
+    "   paul:",
+    "      payment_id  invoice_id  paid_on     amount   iban",
+    "      P-1         I-1042      2025-11-28  1180.00  DE44500105175407324931",
+    "      P-2         I-1043      2026-01-15  240.50   FR1420041010050500013M02606",
+    "      P-3         I-1057      2026-02-02  9900.00  NL91ABNA0417164300",
+    "   → Paul of audit is excepted from the filter and from the mask.",
+)
+"""What each engine shows of the same rows."""
+
+
+def assert_seen(lines: list[str], engine: str, denial: str) -> None:
+    (at,) = (number for number, line in enumerate(lines) if line.startswith(engine))
+    shown = lines[at + 1 : at + 1 + len(SEEN)]
+    assert tuple(shown) == SEEN
+    assert denial in lines[at + 1 + len(SEEN)]
+
+
+def test_three_people_see_a_table_through_duckdb(cli: Cli, estate: Path) -> None:
+    found = cli("demo", "--once", "--dir", str(estate))
+    denial = "   jane: `jane` may not `table.load` on `table:quillmere:lake.finance.payments`"
+    assert_seen(found.lines, "DuckDB", denial)
+
+
+def test_without_duckdb_the_demo_says_what_it_needs(
+    cli: Cli, estate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [one for one in sys.modules if one.startswith("lakewarden.enforce")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    found = cli("demo", "--once", "--dir", str(estate))
+    assert (found.code, found.err) == (
+        0,
+        "note: what engines show needs `lakewarden[enforce]`\n",
+    )
+    assert "DuckDB" not in found.out
+
+
+def test_without_trino_nothing_is_read_and_the_way_is_shown(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trino, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(demo_engines, "_INSTALLER", tmp_path / "scripts" / "install-trino.sh")
+    monkeypatch.setenv("TRINO_JAVA", sys.executable)
+    found = cli("demo", "--once", "--with-trino", "--dir", str(tmp_path / "out"))
+    assert (found.code, found.out) == (3, "")
+    assert "Trino is not installed: `scripts/install-trino.sh`" in found.err
+    assert "(821 MB), or unpack trino-server 476 with the plug-ins opa, memory" in found.err
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "install-trino.sh").write_text("exit 1\n", "utf-8")
+    found = cli("demo", "--once", "--with-trino", "--dir", str(tmp_path / "out"))
+    assert (found.code, found.out) == (3, "")
+    assert found.err.splitlines() == [
+        "note: Trino is not installed: 821 MB are downloaded once, of which 190 MB are kept",
+        "lakewarden: Trino could not be installed",
+    ]
+
+
+@pytest.mark.trino
+def test_three_people_see_the_table_through_a_trino(cli: Cli, estate: Path) -> None:
+    need_trino()
+    found = cli("demo", "--once", "--with-trino", "--dir", str(estate))
+    assert found.code == 0, found.err
+    assert_seen(found.lines, "Trino", "   jane: Access Denied: Cannot select from columns")
+    assert "   Trino listens on http://127.0.0.1:" in found.out
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+def test_three_people_see_the_table_through_the_gateway(cli: Cli, estate: Path) -> None:
+    found = cli("demo", "--once", "--spark-gateway", "--dir", str(estate))
+    assert found.code == 0, found.err
+    denial = "   jane: not allowed: read a table or view: `spark_catalog.finance.payments`"
+    assert_seen(found.lines, "Spark, behind `lakewarden gateway`", denial)
+    assert re.search(r'builder\.remote\("sc://localhost:\d+/;token=lw_\w', found.out)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")

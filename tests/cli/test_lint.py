@@ -15,8 +15,9 @@ import pytest
 
 import lakewarden.sample
 from lakewarden.analysis.lint.catalogue import RULES
-from lakewarden.cli import main, remote
+from lakewarden.cli import main
 from lakewarden.cli.outcome import NO, YES
+from lakewarden.client.server import Server
 from lakewarden.kernel.errors import Unavailable
 from tests.cli.policies import furnish, write
 from tests.cli.realms import Cli, write_realm
@@ -280,7 +281,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         address = f"http://127.0.0.1:{port}"
         wait_for(address)
         statement = {"privileges": ["EDIT_ENTITY_DOCS"], "to": ["all-users"]}
-        admin = remote.Server(address, user="admin")
+        admin = Server(address, user="admin")
         admin.ask("PUT", "/realms/datahub/statements/docs", statement)
         yield address
         running.terminate()
@@ -294,7 +295,7 @@ def test_a_realm_of_a_server_is_looked_at_there(cli: Cli, served: str) -> None:
         "warning: everyone-may-write: statement:docs",
         "warning: no-resources: statement:docs",
     ]
-    trail = remote.Server(served, user="admin").ask("GET", "/audit", None, {"last": "1"})
+    trail = Server(served, user="admin").ask("GET", "/audit", None, {"last": "1"})
     newest = trail["rows"][-1]["revision"]
     assert cli("lint", *at, "--user", "admin", "--since", str(newest)).code == YES
     refused = cli("lint", *at, "--user", "eve")
@@ -317,11 +318,11 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     """What a server would find, and an address that stands for it."""
     found: list[dict[str, object]] = []
 
-    def ask(self: remote.Server, method: str, path: str, *_: object) -> dict[str, object]:
+    def ask(self: Server, method: str, path: str, *_: object) -> dict[str, object]:
         assert (method, path) == ("GET", "/realms/lake/lint")
         return {"findings": found, "page": {"next_token": ""}}
 
-    monkeypatch.setattr(remote.Server, "ask", ask)
+    monkeypatch.setattr(Server, "ask", ask)
     return found
 
 
@@ -348,7 +349,7 @@ def test_a_server_that_is_not_there_could_not_be_asked(
     def ask(*_: object) -> None:
         raise Unavailable("no answer")
 
-    monkeypatch.setattr(remote.Server, "ask", ask)
+    monkeypatch.setattr(Server, "ask", ask)
     assert cli("lint", *AT).code == 3
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.cli.remote import Server
+from lakewarden.client.server import Server
 from lakewarden.kernel.change import (
     EntityAdded,
     MembershipChanged,

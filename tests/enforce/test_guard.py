@@ -14,7 +14,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from lakewarden.cli.remote import Server
+from lakewarden.client.server import Server
 from lakewarden.enforce import Guard, ReadDenied
 from lakewarden.enforce.realms import ServedRealm
 from lakewarden.kernel.errors import BadInput, Unavailable, Unknown

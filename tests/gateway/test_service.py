@@ -61,9 +61,9 @@ def test_a_denial_is_audited_once_a_minute(gateway: Running) -> None:
             gateway.session("bo").table("hr.people").collect()
     with gateway.estate.service.reading() as reading:
         rows = [row.body for row in reading.audit() if '"actor":"bo"' in row.body]
-    assert len([row for row in rows if '"spark.SelectFromTable"' in row]) == 1
-    assert '"outcome":"deny"' in rows[-1]
-    assert '"target":"table:spark_catalog.hr.people"' in rows[-1]
+    (row,) = (row for row in rows if '"spark.SelectFromTable"' in row)
+    assert '"outcome":"deny"' in row
+    assert '"target":"table:spark_catalog.hr.people"' in row
 
 
 def test_a_grant_that_is_revoked_is_gone_at_the_next_call(spark_port: int, tmp_path: Path) -> None:

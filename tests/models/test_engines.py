@@ -26,6 +26,10 @@ def test_a_realm_that_does_not_serve_the_engine_has_the_model_of_its_file() -> N
     assert alone.digest != models.load("gravitino", {"trino": "on"}).digest
 
 
+def test_serving_an_engine_is_how_a_realm_is_enforced() -> None:
+    assert {"trino", "spark"} <= models.load("gravitino").enforcing
+
+
 def test_the_setting_has_two_values() -> None:
     with pytest.raises(BadInput, match="setting `trino` is `yes`; expected one of: off, on"):
         models.load("gravitino", {"trino": "yes"})

@@ -23,7 +23,7 @@ from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import Server
+    from lakewarden.client.server import Server
     from lakewarden.service.actor import Actor
     from lakewarden.service.control import Denied
     from lakewarden.service.decision_service import DecisionService

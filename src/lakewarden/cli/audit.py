@@ -20,7 +20,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.service.page_size import MAX_PAGE
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import Server
+    from lakewarden.client.server import Server
     from lakewarden.service.audit_check import Anchor, Report
 
 

@@ -24,7 +24,7 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import Server
+    from lakewarden.client.server import Server
     from lakewarden.service.actor import Actor
     from lakewarden.service.question_text import QuestionText
     from lakewarden.service.state import State

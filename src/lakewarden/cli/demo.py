@@ -6,13 +6,15 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from lakewarden import __version__, sample
-from lakewarden.cli import demo_server
+from lakewarden.cli import demo_engines, demo_server
 from lakewarden.cli.formatting import (
     entity_text,
     explanation,
@@ -43,6 +45,30 @@ from lakewarden.sample.part import Question, SamplePart
 NAMES_SHOWN = 12
 
 
+@Parameter("*")
+@dataclass(frozen=True)
+class Engines:
+    """Engines that are started for the demo, beside DuckDB in its own process."""
+
+    with_trino: Annotated[
+        bool,
+        Parameter(
+            help="Show a real Trino, too; 821 MB are downloaded if it is not installed.",
+            show_default=False,
+        ),
+    ] = False
+    spark_gateway: Annotated[
+        bool,
+        Parameter(
+            help="Start a Spark Connect server with `lakewarden gateway` in front of it.",
+            show_default=False,
+        ),
+    ] = False
+
+
+NO_ENGINES = Engines()
+
+
 def demo(
     *,
     once: Annotated[
@@ -57,18 +83,22 @@ def demo(
     ] = None,
     host: Annotated[str, Parameter(help="Address on which the server listens.")] = HOST,
     port: Annotated[int, Parameter(help="Port of the server; 0 selects a free one.")] = PORT,
+    engines: Engines = NO_ENGINES,
 ) -> int:
     """Ingests a sample company, answers questions about access, and serves it.
 
     The fictional company Quillmere has 60 people, 12 groups, and about 2,000 entities in Gravitino,
     DataHub and CDAP, with realistic policies and some mistakes. Realms that are up to date are
-    reused.
+    reused. What three of the people see of a table with a row filter and a column mask is shown in
+    DuckDB, and in the engines that are asked for.
 
     For example:
 
         lakewarden demo --once
     """
     folder = _made(dir or default_folder())
+    if engines.with_trino:
+        demo_engines.need_trino()
     listening = None if once else demo_server.listen(folder, host, port)
     show("The sample estate: Quillmere, a fictional garden and home retailer.", "")
     parts = sample.parts()
@@ -86,9 +116,23 @@ def demo(
     tokens = demo_server.bring(folder, parts)
     if not all(answered):
         return COULD_NOT_TELL
-    if listening is not None:
-        demo_server.serve(listening, tokens)
+    with ExitStack() as running:
+        _show_engines(folder, parts, engines, running)
+        if listening is not None:
+            demo_server.serve(listening, tokens)
     return YES
+
+
+def _show_engines(
+    folder: Path, parts: Mapping[str, SamplePart], engines: Engines, running: ExitStack
+) -> None:
+    """What users see in DuckDB, and in the engines that run as long as the demo does."""
+    realms = demo_engines.parts_of(parts)
+    demo_engines.show_duckdb(folder, realms)
+    if engines.with_trino:
+        running.enter_context(demo_engines.running_trino(folder, realms))
+    if engines.spark_gateway:
+        running.enter_context(demo_engines.running_spark(folder, realms))
 
 
 def _made(folder: Path) -> Path:

@@ -13,20 +13,34 @@ from lakewarden.cli.link import read_links
 from lakewarden.cli.load import quarantine_of
 from lakewarden.cli.outcome import note, show
 from lakewarden.sample import LINKS, parts
-from lakewarden.sample.part import SamplePart
+from lakewarden.sample.part import EnginePart, SamplePart
+from lakewarden.service.control import Denied
 
 if TYPE_CHECKING:
     from lakewarden.config.settings import Settings
     from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.write_transaction import WriteTransaction
 
 DATABASE: Final = "lakewarden.db"
 PEOPLE: Final = ("ana", "admin")
 """Who gets a token: a controller of the sample company, and the server's administrator."""
 
+ENGINE: Final = "trino"
+"""The account that asks for the users of an engine."""
+
+MARK: Final = "demo"
+"""Who keeps the filters and masks: not the exports, which have none."""
+
 
 def _settings(parts: Mapping[str, SamplePart]) -> dict[str, object]:
     """What the demo's server is configured to, by systems."""
-    return {name: dict(part.server_settings) for name, part in parts.items()}
+    sections: dict[str, dict[str, object]] = {
+        name: dict(part.server_settings) for name, part in parts.items()
+    }
+    for name, part in parts.items():
+        for engine, names in (part.engines.names if part.engines else {}).items():
+            sections.setdefault(engine, {})[name] = dict(names)
+    return dict(sections)
 
 
 def database(folder: Path) -> str:
@@ -63,8 +77,32 @@ def bring(folder: Path, parts: Mapping[str, SamplePart]) -> dict[str, str]:
             rows = sum(count.new + count.changed for count in brought.gap.counts.values())
             summary = f"{rows:,} rows, revision {brought.revision}" if rows else "as it was"
             show(f"    {name}: {summary}")
+            limited = parts[name].engines
+            if limited is not None:
+                _limit(service, name, limited)
         _bring_links(service)
         return {person: _token(service, person) for person in PEOPLE}
+
+
+def _limit(service: DecisionService, realm: str, part: EnginePart) -> None:
+    """Lets engines ask the realm, with filters and masks that a later load leaves alone."""
+    from lakewarden.service import realms, statements
+    from lakewarden.service.realm import CONTROL
+
+    asks = {"id": "demo-engine", "privileges": ["ASK"], "to": [f"user:{ENGINE}"]}
+
+    def write(transaction: WriteTransaction) -> Denied | None:
+        stored = transaction.realm(realm).realm
+        if not part.settings.items() <= stored.settings.items():
+            realms.alter(transaction, realm, settings={**stored.settings, **part.settings})
+        for limit in part.limits:
+            statements.put(transaction, realm, limit, MARK)
+        put = statements.put(transaction, CONTROL, {**asks, "on": f"realm:{realm}"}, MARK)
+        return put if isinstance(put, Denied) else None
+
+    refused = service.write(operator(service), write)
+    if refused is not None:
+        done(refused)
 
 
 def _bring_links(service: DecisionService) -> None:
@@ -91,6 +129,18 @@ def _token(service: DecisionService, person: str) -> str:
         ),
     )
     return done(created).text
+
+
+def token_of(folder: Path, user: str, *, engine: bool = False) -> str:
+    """A new token; of an engine, good for its questions alone."""
+    from lakewarden.service import token
+
+    terms = token.Terms(title="demo of engines", engine=engine)
+    with opened(database(folder)) as service:
+        created = service.write(
+            operator(service), lambda transaction: token.create(transaction, user, terms=terms)
+        )
+        return done(created).text
 
 
 class Listening(NamedTuple):

@@ -18,7 +18,7 @@ from lakewarden.cli.question import As
 from lakewarden.kernel.errors import BadInput, Unavailable, WardenError
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import Server
+    from lakewarden.client.server import Server
     from lakewarden.config.settings import Settings
     from lakewarden.service.doctor import Check, State
 

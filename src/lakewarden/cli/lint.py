@@ -24,7 +24,7 @@ from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.page_size import MAX_PAGE
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import Server
+    from lakewarden.client.server import Server
 
 Form = Literal["text", "json", "sarif"]
 Level = Literal["note", "warning", "error"]

@@ -17,7 +17,8 @@ from lakewarden.cli.status_line import working
 from lakewarden.kernel.errors import BadInput, Unavailable
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import RemoteRealm, Server
+    from lakewarden.cli.remote import RemoteRealm
+    from lakewarden.client.server import Server
     from lakewarden.service.plan import AppliedPlan
     from lakewarden.service.plan_result import Plan
     from lakewarden.service.policy import Part

@@ -12,7 +12,8 @@ from cyclopts import Parameter
 from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
-    from lakewarden.cli.remote import RemoteRealm, Server
+    from lakewarden.cli.remote import RemoteRealm
+    from lakewarden.client.server import Server
 
 SERVER: Final = "LAKEWARDEN_SERVER"
 """The variable that names the server where neither it nor a directory is given."""
@@ -54,9 +55,10 @@ class ServerOptions:
 
     def connect(self, address: str) -> Server:
         """The server at an address, with the credential that was given."""
-        from lakewarden.cli.remote import Server
+        from lakewarden.cli.remote import waiting
+        from lakewarden.client.server import Server
 
-        return Server(address, token=self._token(), user=self.user)
+        return Server(address, token=self._token(), user=self.user, waiting=waiting)
 
     def _token(self) -> str | None:
         if self.user is not None:

@@ -1,20 +1,15 @@
-"""A realm of a server, asked over its API.
-
-No redirect is followed and no proxy is used: the token goes to the server that was named.
-"""
+"""A realm of a server, asked over its API."""
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from contextlib import AbstractContextManager
+from typing import Any, Final
+from urllib.parse import quote
 
 from lakewarden.cli.status_line import working
+from lakewarden.client.server import Json, Server
 from lakewarden.kernel.advice import Need, Way
-from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.principal import USER, Principal
@@ -25,123 +20,13 @@ from lakewarden.models.own import ModelText
 from lakewarden.service.page_size import MAX_PAGE
 from lakewarden.service.system import System, load_system
 
-TIMEOUT: Final = 30.0
-"""Seconds to wait for a connection, and for each piece of an answer."""
-
 PAGE: Final = MAX_PAGE
 """Rows of a page."""
 
-_PREFIX = "/api/v1"
-_REVISION = "Lakewarden-Revision"
-_LARGEST = 256 * 1024 * 1024
 
-Json = Any
-
-
-class Answer(NamedTuple):
-    """An answer: its status, its body, and the revision that it was taken from."""
-
-    status: int
-    body: Json
-    revision: str
-
-
-class Server:
-    """A server's API: `Unavailable` is raised where it does not answer, `BadInput` for a no."""
-
-    def __init__(self, address: str, *, token: str | None = None, user: str | None = None) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            expected = "expected http://HOST:PORT or https://HOST:PORT"
-            raise BadInput(f"{expected}, got `{address}`", where="--server")
-        self.address = address.rstrip("/")
-        self._host = parts.hostname
-        try:
-            self._port = parts.port
-        except ValueError:
-            raise BadInput(f"`{address}` has an invalid port", where="--server") from None
-        self._path = parts.path.rstrip("/")
-        self._connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._headers = {"Accept": "application/json", **_authorization(token, user)}
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        query: Mapping[str, str] | None = None,
-    ) -> Json:
-        """The body of the answer; `path` is below `/api/v1`. None for an answer without one."""
-        target = self._path + _PREFIX + path + (f"?{urlencode(query)}" if query else "")
-        content = None if body is None else json.dumps(body).encode()
-        headers = self._headers if content is None else {**self._headers, **_JSON}
-        with working(self.address, ("ask",)):
-            answer = self._send(method, target, content, headers)
-        if answer.status < 300:
-            return answer.body
-        raise _refusal(answer.status, answer.body, self.address)
-
-    def look(self, path: str, *, as_anybody: bool = False) -> Answer:
-        """Whatever is at a path of the server, also where that is a problem.
-
-        `as_anybody`: without a credential, which the server might not believe.
-        """
-        headers = {"Accept": "application/json"} if as_anybody else self._headers
-        return self._send("GET", self._path + path, None, headers)
-
-    @property
-    def has_credential(self) -> bool:
-        """Whether requests carry a credential."""
-        return "Authorization" in self._headers
-
-    def _send(
-        self, method: str, target: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Answer:
-        connection = self._connection(self._host, self._port, timeout=TIMEOUT)
-        try:
-            connection.request(method, target, body, dict(headers))
-            reply = connection.getresponse()
-            read, revision = reply.read(_LARGEST), reply.getheader(_REVISION, "")
-        except (OSError, HTTPException) as error:
-            why = str(error) or type(error).__name__
-            raise Unavailable(f"no answer from `{self.address}`: {why.lower()}") from None
-        finally:
-            connection.close()
-        if reply.status == 204:
-            return Answer(reply.status, None, revision)
-        try:
-            return Answer(reply.status, json.loads(read), revision)
-        except ValueError:
-            raise Unavailable(f"no lakewarden server answers at `{self.address}`") from None
-
-
-_JSON = {"Content-Type": "application/json"}
-
-
-def _authorization(token: str | None, user: str | None) -> dict[str, str]:
-    if user is not None:
-        pair = base64.b64encode(f"{user}:".encode()).decode("ascii")
-        return {"Authorization": f"Basic {pair}"}
-    if token is None:
-        return {}
-    if not (token.isascii() and token.isprintable()) or " " in token:
-        raise BadInput("the token contains invalid characters")
-    return {"Authorization": f"Bearer {token}"}
-
-
-def _refusal(status: int, problem: Json, address: str) -> BadInput | Unavailable:
-    """The problem of an answer, as an error."""
-    if not isinstance(problem, dict) or "detail" not in problem:
-        return Unavailable(f"`{address}` answers with status {status}")
-    message = str(problem["detail"])
-    if status >= 500:
-        return Unavailable(f"`{address}`: {message}")
-    if status == 401:
-        message += "; give a token in LAKEWARDEN_TOKEN or with --token-file"
-    granting = problem.get("may_grant")
-    if granting:
-        message += f"; it can be granted by {', '.join(map(str, granting))}"
-    return BadInput(message)
+def waiting(address: str) -> AbstractContextManager[object]:
+    """Shows that the server is asked, where that takes long."""
+    return working(address, ("ask",))
 
 
 def system_of(realm: Mapping[str, Any]) -> System:

@@ -12,7 +12,8 @@ from cyclopts import Parameter
 from lakewarden.cli.admin_target import NOWHERE, At, done, opened, operator
 from lakewarden.cli.outcome import NO, YES, show_json, show_table
 from lakewarden.cli.question import As, Texts, pair
-from lakewarden.cli.remote import PAGE, Server
+from lakewarden.cli.remote import PAGE
+from lakewarden.client.server import Server
 from lakewarden.names.control import HOME
 
 Name = Annotated[str, Parameter(help="Name in the directory.")]

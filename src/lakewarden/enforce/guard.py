@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lakewarden.app.open_store import opened_service
-from lakewarden.cli.remote import Server
+from lakewarden.client.server import Server
 from lakewarden.enforce.denied import ReadDenied
 from lakewarden.enforce.duckdb_sql import column_types, limited_rows, locked, run
 from lakewarden.enforce.realms import DecidingRealm, ServedRealm, StoredRealm

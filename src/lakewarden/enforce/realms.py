@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from lakewarden.cli.remote import Server
+from lakewarden.client.server import Server
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service import question_text
 from lakewarden.service.decision_service import DecisionService

@@ -6,7 +6,7 @@ put in. So only what comes before the plan is shown.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2
@@ -15,6 +15,9 @@ from pyspark.sql.connect.proto import base_pb2 as base
 FETCH: Final = "FetchErrorDetails"
 _DETAILS: Final = "grpc-status-details-bin"
 _PLAN: Final = (";\n'", ";\n")
+_DENIAL: Final = "org.apache.spark.sql.AnalysisException"
+_DOMAIN: Final = "org.apache.spark"
+_MESSAGE: Final = 2_000
 _SHOWN: Final = frozenset({"errorId", "errorClass", "sqlState", "classes"})
 """What is shown of the facts that come with an error."""
 
@@ -47,6 +50,18 @@ def end_with(context: Any, error: grpc.RpcError) -> None:
         if key == _DETAILS:
             context.set_trailing_metadata(((_DETAILS, _shown_status(value)),))
     context.abort(error.code(), shown(error.details() or ""))
+
+
+def deny(context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
+    """Ends a call; Spark's clients show the message as that of an analysis that failed."""
+    message = message[:_MESSAGE]  # of headers, whose size is limited
+    info = error_details_pb2.ErrorInfo(reason=_DENIAL, domain=_DOMAIN)
+    info.metadata["classes"] = f'["{_DENIAL}"]'
+    status = status_pb2.Status(code=code.value[0], message=message)
+    status.details.add().Pack(info)
+    context.set_trailing_metadata(((_DETAILS, status.SerializeToString()),))
+    context.abort(code, message)
+    raise AssertionError  # `abort` raises
 
 
 def _shown_status(data: bytes) -> bytes:

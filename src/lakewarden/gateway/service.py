@@ -25,7 +25,7 @@ from lakewarden.engines import mapping as mappings
 from lakewarden.engines.mapping import ON
 from lakewarden.gateway.access import ENGINE, Access
 from lakewarden.gateway.backend import SERVICE, Backend
-from lakewarden.gateway.backend_errors import FETCH, end_with, shown_details
+from lakewarden.gateway.backend_errors import FETCH, deny, end_with, shown_details
 from lakewarden.gateway.config_calls import check_config
 from lakewarden.gateway.errors import Denied, Malformed, NoCredentials, TooManyCalls
 from lakewarden.gateway.inspection import parsed
@@ -315,7 +315,6 @@ def _end(context: grpc.ServicerContext, error: Exception) -> NoReturn:
     for kind, code, word in _STATUSES:
         if isinstance(error, kind):
             text = f"cannot be decided now: {error}" if word == "undecided" else str(error)
-            context.abort(code, text)
+            deny(context, code, text)
     _log.error("unexpected error; the call was denied", exc_info=error)
-    context.abort(grpc.StatusCode.PERMISSION_DENIED, "internal error")
-    raise error
+    deny(context, grpc.StatusCode.PERMISSION_DENIED, "internal error")

@@ -41,6 +41,7 @@ def with_engines(
             **{name: _setting(one.engine) for name, one in mappings.items()},
         },
         settings={**model.settings, **chosen},
+        enforcing=model.enforcing | mappings.keys(),
     )
 
 

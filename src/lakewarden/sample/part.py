@@ -28,6 +28,27 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EnginePart:
+    """A table with rows that engines read as a realm of the system allows.
+
+    `entity` is the table, `name` its catalog, schema and own name. All `columns` are texts, and no
+    cell of the `rows` has a quote. `limits` are filters and masks, as policy files have them.
+    `settings` are those of the realm with which engines ask it, `names` the section of each engine.
+    The `owner` may make the table, `readers` are users with what to learn from what they see.
+    """
+
+    entity: str
+    name: tuple[str, str, str]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    limits: tuple[Mapping[str, object], ...]
+    settings: Mapping[str, str]
+    names: Mapping[str, Mapping[str, object]]
+    owner: str
+    readers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePart:
     """The export files of one system, the realm that they become, and what the demo shows of it.
 
@@ -35,7 +56,7 @@ class SamplePart:
     it. `settings` are those of the realm, and `server_settings` those of the server's section,
     where they are not as usual. `commands` are further questions (verb and arguments) to the
     directory, `calls` remarks and bodies of AuthZEN's evaluations or paths to GET from the server
-    as `ana`.
+    as `ana`. `engines` is what engines read of it.
     """
 
     path: str
@@ -45,6 +66,7 @@ class SamplePart:
     questions: tuple[Question, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
+    engines: EnginePart | None = None
 
 
 def evaluation(operation: str, type: str, id: str) -> str:

@@ -14,12 +14,14 @@ import pytest
 from lakewarden.kernel.relations import Facts
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.store import open_store
+from lakewarden.testing.trino import Refused, TrinoServer, trino_server
 from tests.app.serving import Served, server
 from tests.http.opa.test_served import CONFIGURATION, ROOT, furnish
-from tests.http.opa.trino_server import Refused, TrinoServer, home, java, trino_server
+from tests.http.opa.trino_server import need_trino
 
 pytestmark = pytest.mark.trino
 
+CATALOGS = {"memory": "memory", "tpch": "tpch"}
 OF_METADATA = ["columns", "tables", "views", "schemata", "table_privileges", "roles"]
 OF_METADATA += ["applicable_roles", "enabled_roles"]
 
@@ -121,14 +123,13 @@ def governed_trino(
             "opa.policy.row-filters-uri": f"{at}/row-filters?token={engine}",
             "opa.policy.batch-column-masking-uri": f"{at}/batch-column-masks?token={engine}",
         }
-        with trino_server(folder / "trino", access) as trino:
+        with trino_server(folder / "trino", CATALOGS, access) as trino:
             yield Governed(trino, served)
 
 
 @pytest.fixture(name="governed", scope="module")
 def _of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
-    java()
-    home()
+    need_trino()
     with governed_trino(tmp_path_factory.mktemp("trino")) as governed:
         yield governed
 

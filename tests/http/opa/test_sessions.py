@@ -20,7 +20,7 @@ from lakewarden.service.system import load_system
 from tests.app.serving import Served
 from tests.http.opa.test_served import ROOT, SETTINGS
 from tests.http.opa.test_trino import Governed, governed_trino, outcome
-from tests.http.opa.trino_server import home, java
+from tests.http.opa.trino_server import need_trino
 
 pytestmark = [pytest.mark.trino, pytest.mark.nightly]
 
@@ -75,8 +75,7 @@ def _facts() -> Facts:
 
 @pytest.fixture(name="governed", scope="module")
 def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
-    java()
-    home()
+    need_trino()
     folder = tmp_path_factory.mktemp("sessions")
     with governed_trino(folder, _facts(), CONFIGURATION) as governed:
         yield governed

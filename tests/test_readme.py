@@ -277,6 +277,10 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
         Path("anchors.jsonl").touch()
     if rest[:2] == ["realm", "upgrade"]:
         assert main(["realm", "create", rest[2], "--model", MODEL_FILE, *at]) == 0
+    if rest[0] == "lookup":
+        Path("managers.csv").write_text("region,manager,level\neu,ana,1\n", "utf-8")
+    if rest[:2] == ["lookup", "show"]:
+        assert main(["lookup", "put", "managers", "managers.csv", "--realm", "gravitino", *at]) == 0
     if rest[0] == "load":
         shutil.copytree(estate / "gravitino", rest[1])
     if rest[0] in ("plan", "apply"):

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from sqlglot import exp, parse
 
 from lakewarden.expressions.checker import ENGINES, Table, check_expression
-from lakewarden.expressions.parser import LOOKUP_ROWS, parse_expression
+from lakewarden.expressions.lookup import MAX_ROWS
+from lakewarden.expressions.parser import parse_expression
 from lakewarden.expressions.renderer import DIALECTS, User, render
 from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import BadInput, LimitExceeded
@@ -85,7 +86,7 @@ def test_groups_and_attributes_that_are_missing_open_nothing() -> None:
             Table({"s": Type.STRING}, {"none": (Type.STRING,)}),
             USER,
         )
-        == "(FALSE)"
+        == "FALSE"
     )
 
 
@@ -112,10 +113,30 @@ def test_what_was_not_checked_is_refused() -> None:
 
 
 def test_a_lookup_table_is_bounded() -> None:
-    rows = [(str(place), None) for place in range(LOOKUP_ROWS + 1)]
+    rows = [(str(place), None) for place in range(MAX_ROWS + 1)]
     expression = parse_expression("(s, t) in lookup.pairs")
     with pytest.raises(LimitExceeded, match="more than 1000 rows"):
         render(expression, "trino", TABLE, USER, {"pairs": rows})
+
+
+def test_a_whole_lookup_table_is_within_what_engines_take() -> None:
+    rows = [(f"r{place}", f"o'{place}") for place in range(MAX_ROWS)]
+    types = {"s": Type.STRING, "t": Type.STRING}
+    table = Table(types, {"pairs": (Type.STRING,) * 2, "one": (Type.STRING,)})
+    connection = duckdb.connect()
+    for text, lookup in (
+        ("(s, t) in lookup.pairs", rows),
+        ("s in lookup.one", [r[:1] for r in rows]),
+    ):
+        expression = parse_expression(text)
+        name = min(expression.lookups)
+        for engine in ENGINES:
+            sql = render(expression, engine, table, USER, {name: lookup})
+            assert len(parse(sql, dialect=DIALECTS[engine])) == 1
+        sql = render(expression, "duckdb", table, USER, {name: lookup})
+        given = "(VALUES ('r999', 'o''999'), ('r1', 'x'), (NULL, NULL)) v (s, t)"
+        found = connection.execute(f"SELECT {sql} FROM {given}").fetchall()
+        assert found == [(True,), (len(expression.columns) == 1,), (None,)]
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\u202eb"])

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from lakewarden.expressions.lookup import LookupColumn, LookupTable
+from lakewarden.expressions.types import Type
 from lakewarden.kernel import cascade
 from lakewarden.kernel.change import (
     AttributeChanged,
@@ -412,8 +414,13 @@ def test_a_deleted_realm_is_gone_with_everything_and_only_it(store: SqlStore) ->
 
 def test_a_realm_is_what_it_was_last_said_to_be(store: SqlStore) -> None:
     one = Realm("lake", "gravitino")
+    lookup = LookupTable((LookupColumn("a", Type.INTEGER),), (("7",), ("-1",)))
     other = replace(
-        one, directory="people", deleted=frozenset({"x", "y"}), settings={"mode": "next"}
+        one,
+        directory="people",
+        deleted=frozenset({"x", "y"}),
+        settings={"mode": "next"},
+        lookups={"numbers": lookup},
     )
     write(store, RealmChanged("lake", one))
     write(store, RealmChanged("zoo", replace(one, name="zoo")), scope="zoo")

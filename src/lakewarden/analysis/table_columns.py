@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
 from pyroaring import BitMap
 
-from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.errors import BadInput, WardenError
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.statement import Effect, Statement
+
+if TYPE_CHECKING:
+    from lakewarden.expressions.parser import Expression
+    from lakewarden.expressions.types import Type
 
 
 def stored_columns(coded: Coded, table: int) -> frozenset[str]:
@@ -42,11 +49,36 @@ def _can_be_stored(coded: Coded, table: int, name: str) -> bool:
 
 def columns_read(statement: Statement) -> frozenset[str]:
     """The columns that the expression reads. Raises `BadInput` where it cannot be read."""
+    expression = expression_of(statement)
+    return frozenset() if expression is None else expression.columns
+
+
+def lookup_problem(statement: Statement, lookups: Mapping[str, Sequence[Type]]) -> str:
+    """Why the expression cannot be evaluated with these lookup tables; "" if it can.
+
+    `lookups` are the types of the columns of each. Raises `BadInput` where it cannot be read.
+    """
+    expression = expression_of(statement)
+    if expression is None or not expression.lookups:
+        return ""
+    from lakewarden.expressions.checker import Table, check_expression
+
+    try:
+        check_expression(expression, Table(None, lookups), result=None)
+    except BadInput as error:
+        return error.message
+    return ""
+
+
+def expression_of(statement: Statement, where: str = "") -> Expression | None:
+    """The expression of a filter or a mask; None of a mask that has none.
+
+    Raises `BadInput` where it cannot be read; `where` is the field that it is from.
+    """
     # Here, because the library that reads SQL takes a while to load, and few processes need it.
     from lakewarden.expressions.masks import parse_mask
     from lakewarden.expressions.parser import parse_expression
 
     if statement.effect is Effect.FILTER:
-        return parse_expression(statement.expression).columns
-    expression = parse_mask(statement.expression).expression
-    return frozenset() if expression is None else expression.columns
+        return parse_expression(statement.expression, where)
+    return parse_mask(statement.expression, where).expression

@@ -90,6 +90,15 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
             "password": "lakewarden.cli.user_password:password",
         },
     ),
+    "lookup": (
+        "Tables of values with which row filters and column masks compare.",
+        {
+            "put": "lakewarden.cli.lookup:put",
+            "show": "lakewarden.cli.lookup:show",
+            "list": "lakewarden.cli.lookup:listed",
+            "remove": "lakewarden.cli.lookup:remove",
+        },
+    ),
     "link": (
         "Links between entities that are the same asset.",
         {

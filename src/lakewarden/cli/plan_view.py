@@ -8,7 +8,7 @@ from lakewarden.analysis.access import Access, HeldChange, Idle, Reached
 from lakewarden.cli.formatting import counted, entity_text, principal_name, some, statement_text
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow
-from lakewarden.service.plan_result import Edit, Plan
+from lakewarden.service.plan_result import Edit, LookupEdit, Plan
 
 ROWS_SHOWN = 40
 NAMES_SHOWN = 4
@@ -39,12 +39,23 @@ def _changes(plan: Plan) -> Iterator[str]:
         yield from ("", "statements")
         for edit in plan.edits:
             yield from _edit(edit)
-    if not people and not plan.edits:
+    if plan.lookups:
+        yield from ("", "lookup tables")
+        yield from (f"  {_lookup_edit(edit)}" for edit in plan.lookups)
+    if not people and not plan.edits and not plan.lookups:
         yield from ("", "only the note of what the files keep")
 
 
 def _member(row: MembershipRow) -> str:
     return f"{principal_name(row.member)} in {principal_name(row.of)}"
+
+
+def _lookup_edit(edit: LookupEdit) -> str:
+    if edit.now is None:
+        return f"- {edit.name}"
+    names = ", ".join(column.name for column in edit.now.columns)
+    sign = "+" if edit.was is None else "~"
+    return f"{sign} {edit.name} ({names}): {counted(len(edit.now.rows), 'row')}"
 
 
 def _edit(edit: Edit) -> Iterator[str]:

@@ -22,8 +22,8 @@ from typing import Final
 
 from lakewarden.expressions.checker import Table, check_expression
 from lakewarden.expressions.nodes import Call, Cast, Column, Literal, Node
-from lakewarden.expressions.parser import Expression, is_moment, parse_expression
-from lakewarden.expressions.types import NUMBERS, Type
+from lakewarden.expressions.parser import Expression, parse_expression
+from lakewarden.expressions.types import NUMBERS, Type, is_moment
 from lakewarden.kernel.errors import BadInput
 
 STRICTEST_FIRST: Final = (

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
 from lakewarden.expressions.functions import CALLED
+from lakewarden.expressions.lookup import MAX_ROWS
 from lakewarden.expressions.nodes import (
     Call,
     Cast,
@@ -28,7 +28,7 @@ from lakewarden.expressions.nodes import (
     children,
     walk,
 )
-from lakewarden.expressions.types import Type
+from lakewarden.expressions.types import Type, is_moment
 from lakewarden.kernel.errors import BadInput
 
 MAX_LENGTH: Final = 4_000
@@ -45,9 +45,6 @@ MAX_DEPTH: Final = 100
 
 MAX_WRITTEN: Final = 50_000
 """Nodes that are written for an engine; some forms repeat an argument, a lookup for each row."""
-
-LOOKUP_ROWS: Final = 1_000
-"""Rows of a lookup table that are written into an expression."""
 
 NAME: Final = "name"
 GROUPS: Final = "groups"
@@ -122,7 +119,7 @@ def _written(node: Node) -> int:
     """How many nodes are written for an engine."""
     sizes = [_written(child) for child in children(node)]
     if isinstance(node, InLookup):
-        return LOOKUP_ROWS * (1 + sum(sizes) + 2 * len(sizes))
+        return MAX_ROWS * (1 + sum(sizes) + 2 * len(sizes))
     if isinstance(node, Call) and node.function in _REPEATING:
         return 1 + sum(sizes) + sizes[0]
     return 1 + sum(sizes)
@@ -391,19 +388,6 @@ class _Reader:
         if field not in ("year", "month", "day"):
             raise self._refused(node)
         return self._call(field, node.expression)
-
-
-def is_moment(text: str) -> bool:
-    """Whether there is such a day and time.
-
-    >>> is_moment("2024-02-29"), is_moment("2023-02-29")
-    (True, False)
-    """
-    try:
-        datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
-    except ValueError:
-        return False
-    return True
 
 
 def _canonical_pattern(pattern: str, escape: str) -> str | None:

@@ -17,6 +17,7 @@ from typing import Final
 from sqlglot import exp, parse_one
 
 from lakewarden.expressions.checker import Table, type_of
+from lakewarden.expressions.lookup import MAX_ROWS
 from lakewarden.expressions.nodes import (
     Call,
     Cast,
@@ -27,8 +28,8 @@ from lakewarden.expressions.nodes import (
     Node,
     UserValue,
 )
-from lakewarden.expressions.parser import LOOKUP_ROWS, NAME, Expression, is_moment
-from lakewarden.expressions.types import Type
+from lakewarden.expressions.parser import NAME, Expression
+from lakewarden.expressions.types import Type, is_comparable, is_moment
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 
 DIALECTS: Final = {
@@ -204,9 +205,16 @@ def _filled(engine: str, sql: str, arguments: Sequence[exp.Expr]) -> exp.Expr:
 
 def _closed(node: exp.Expr) -> exp.Expr:
     """The node, in parentheses where an operator beside it could take a part of it."""
+    if isinstance(node, exp.Paren):
+        return node
     if isinstance(node, exp.Binary | exp.Unary | exp.Between | exp.In | exp.Case):
         return exp.Paren(this=node)
     return node
+
+
+def _literal_of(value: str | int | None, type: Type) -> Literal:
+    """A value of a lookup table."""
+    return Literal("", Type.NULL) if value is None else Literal(str(value), type)
 
 
 class _Writer:
@@ -285,24 +293,34 @@ class _Writer:
 
     def _in_lookup(self, arguments: tuple[Node, ...], lookup: str) -> exp.Expr:
         rows = self._lookups.get(lookup, ())
-        if len(rows) > LOOKUP_ROWS:
-            raise LimitExceeded(f"`lookup.{lookup}` has more than {LOOKUP_ROWS} rows")
+        if len(rows) > MAX_ROWS:
+            raise LimitExceeded(f"`lookup.{lookup}` has more than {MAX_ROWS} rows")
         types = self._table.lookups.get(lookup)
         if types is None:
             raise BadInput(f"unknown lookup table `{lookup}`")
-        found: exp.Expr = exp.false()
-        for place, row in enumerate(rows):
-            alike: Node | None = None
-            for argument, value, type in zip(arguments, row, types, strict=True):
-                literal = Literal(
-                    "" if value is None else str(value), Type.NULL if value is None else type
-                )
-                same = Call("=", (argument, literal))
-                alike = same if alike is None else Call("and", (alike, same))
-            if alike is not None:
-                written = _closed(self.write(alike))
-                found = exp.Or(this=found, expression=written) if place else written
-        return exp.Paren(this=found)
+        literals = [tuple(map(_literal_of, row, types)) for row in rows]
+        if len(types) == 1:
+            return self._in((*arguments, *(literal for (literal,) in literals)))
+        return _closed(self._any([self._alike(arguments, row) for row in literals]))
+
+    def _alike(self, arguments: tuple[Node, ...], row: Sequence[Literal]) -> exp.Expr:
+        """Whether the arguments are the values of the row."""
+        same = [Call("=", pair) for pair in zip(arguments, row, strict=True)]
+        together: Node = same[0]
+        for one in same[1:]:
+            together = Call("and", (together, one))
+        return _closed(self.write(together))
+
+    def _any(self, conditions: Sequence[exp.Expr]) -> exp.Expr:
+        """One of the conditions; in halves, for engines bound how deep an expression is nested."""
+        if not conditions:
+            return exp.false()
+        if len(conditions) == 1:
+            return conditions[0]
+        middle = len(conditions) // 2
+        halves = (self._any(half) for half in (conditions[:middle], conditions[middle:]))
+        one, other = map(_closed, halves)
+        return exp.Or(this=one, expression=other)
 
     def _case(self, arguments: tuple[Node, ...]) -> exp.Expr:
         branches = [
@@ -350,7 +368,7 @@ class _Writer:
                 return self._form(_MOMENTS[type], exp.Literal.string(literal.text))
 
     def _text(self, text: str) -> exp.Expr:
-        if "\0" in text or not (text.isprintable() or text.isascii()):
+        if not is_comparable(text):
             raise BadInput("a text with control characters cannot be compared on every engine")
         if self._engine in _SUBSTITUTING and _VARIABLE in text:
             # Apart, for it replaces variables before it reads the statement, in constants too.

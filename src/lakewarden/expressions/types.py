@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -50,3 +51,25 @@ def read_type(text: str) -> Type:
     """
     plain = "".join(text.lower().split())
     return _BY_NAME.get(plain) or _BY_NAME.get(_PARAMETERS.sub("", plain), Type.OTHER)
+
+
+def is_moment(text: str) -> bool:
+    """Whether there is such a day and time.
+
+    >>> is_moment("2024-02-29"), is_moment("2023-02-29")
+    (True, False)
+    """
+    try:
+        datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
+    except ValueError:
+        return False
+    return True
+
+
+def is_comparable(text: str) -> bool:
+    r"""Whether every engine compares the text alike: one with control characters is not ASCII.
+
+    >>> is_comparable("a\tb"), is_comparable("a\u202eb")
+    (True, False)
+    """
+    return "\0" not in text and (text.isprintable() or text.isascii())

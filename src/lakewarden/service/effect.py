@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from lakewarden.expressions.lookup import read_lookups, write_lookups
 from lakewarden.kernel.change import (
     AttributeChanged,
     Change,
@@ -243,9 +244,12 @@ def _stored_of(row: object) -> tuple[str, object]:
 
 
 def _realm_row(realm: Realm) -> dict[str, object]:
-    row = {**asdict(realm), "deleted": sorted(realm.deleted)}
+    row = {**asdict(replace(realm, lookups={})), "deleted": sorted(realm.deleted)}
     if realm.text is None:  # as releases write it that know no text
         del row["text"]
+    del row["lookups"]
+    if realm.lookups:
+        row["lookups"] = write_lookups(realm.lookups)
     return row
 
 
@@ -327,5 +331,6 @@ def _statement(id: str, row: Any, system: System | None) -> Effect:
 
 def _realm(row: Any) -> Realm:
     text = own.of_table(row.get("text"), "change feed")
-    read = {"deleted": frozenset(row["deleted"]), "text": text}
+    lookups = read_lookups(row.get("lookups", {}), "change feed")
+    read = {"deleted": frozenset(row["deleted"]), "text": text, "lookups": lookups}
     return Realm(**{**row, **read})

@@ -14,6 +14,7 @@ from typing import Final
 from lakewarden.analysis.lint.finding import Finding, Rule
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
+from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import IMPLIED_ID
 from lakewarden.kernel.matrix import Matrix
@@ -56,7 +57,8 @@ def linted(
         return refused
     realm_state = state.realm(realm)
     matrix = realm_state.matrix if tried is None else tried(realm_state)
-    return lint(realm, LintContext(matrix.snapshot), rules)
+    lookups = types_of(realm_state.realm.lookups)
+    return lint(realm, LintContext(matrix.snapshot, lookups=lookups), rules)
 
 
 def dismissals(

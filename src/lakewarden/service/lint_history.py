@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from lakewarden.analysis.lint.finding import Finding, Rule
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
+from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.errors import BadInput
 from lakewarden.service.history import audit_events_of
 from lakewarden.service.past_realm import PastRealm
@@ -97,5 +98,6 @@ def _fingerprints(
     realm = past.at(revision, now)
     if realm is None:
         return frozenset()
-    findings = lint(past.name, LintContext(realm.matrix.snapshot), rules)
+    context = LintContext(realm.matrix.snapshot, lookups=types_of(realm.realm.lookups))
+    findings = lint(past.name, context, rules)
     return frozenset(finding.fingerprint for finding in findings)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lakewarden.analysis.access import Access, access
+from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.kernel.change import (
     Change,
     EntityAdded,
@@ -42,7 +43,9 @@ from lakewarden.service.effect import (
     Effect,
     RealmChanged,
 )
-from lakewarden.service.plan_result import Edit, Plan
+from lakewarden.service.lookup_tables import check_lookups
+from lakewarden.service.obligation_check import newly_broken
+from lakewarden.service.plan_result import Edit, LookupEdit, Plan
 from lakewarden.service.policy import Part, Policy, read
 from lakewarden.service.ports import FeedGone, Reading
 from lakewarden.service.realm import CONTROL, people_of
@@ -190,11 +193,14 @@ def _planned(
     note = _KeeperRecord.read(reading, realm.realm.name, keeper)
     edits = tuple(_edits(new_policy, statements_by_id, marks, keeper, adopts))
     people = _people(realm, new_policy, note, adopts)
+    lookups = tuple(_lookup_edits(realm, new_policy, note, adopts))
+    _check_lookups(realm, lookups, edits)
     effects = [
-        *_statement_effects(realm, edits, keeper, documents),
+        *_statement_effects(edits, keeper, documents),
+        *_realm_effects(realm, edits, lookups),
         *_people_effects(realm, people),
     ]
-    renewed = note.after(people)
+    renewed = note.after(people, _kept_lookups(realm, new_policy, note, adopts))
     if renewed != note:
         effects.append(DocumentChanged(_note_id(keeper), renewed.document(keeper)))
     _check_gone_roles(realm, people.gone_roles, edits)
@@ -213,6 +219,7 @@ def _planned(
         ),
         is_empty=not effects,
         access=_access(realm, effects, now),
+        lookups=lookups,
     )
     return new_plan, effects
 
@@ -255,7 +262,7 @@ def _edits(
 
 
 def _statement_effects(
-    realm: RealmState, edits: Sequence[Edit], keeper: str, documents: Mapping[About, Document]
+    edits: Sequence[Edit], keeper: str, documents: Mapping[About, Document]
 ) -> Iterator[Effect]:
     for edit in edits:
         if edit.now is None:
@@ -264,12 +271,66 @@ def _statement_effects(
             if edit.now != edit.was:
                 yield StatementAdded(edit.now)
             yield DocumentChanged(edit.id, {**documents.get(edit.id, {}), MARK: keeper})
+
+
+def _realm_effects(
+    realm: RealmState, edits: Sequence[Edit], lookups: Sequence[LookupEdit]
+) -> Iterator[Effect]:
+    """What the plan changes in the realm's declaration."""
     defaults = {str(table["id"]) for table in realm.system.model.defaults}
     deleted_defaults = {edit.id for edit in edits if edit.now is None} & defaults
     put = {edit.id for edit in edits if edit.now is not None}
     deleted = (realm.realm.deleted | deleted_defaults) - put
-    if deleted != realm.realm.deleted:
-        yield RealmChanged(realm.realm.name, replace(realm.realm, deleted=deleted))
+    declared = replace(realm.realm, deleted=deleted, lookups=_lookups_after(realm, lookups))
+    if declared != realm.realm:
+        yield RealmChanged(realm.realm.name, declared)
+
+
+# Lookup tables
+
+
+def _lookup_edits(
+    realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool
+) -> Iterator[LookupEdit]:
+    declared = realm.realm.lookups
+    for name in sorted({*new_policy.lookups, *(declared.keys() & note.lookups)}):
+        was, now = declared.get(name), new_policy.lookups.get(name)
+        if was == now:
+            continue
+        if was is not None and name not in note.lookups and not adopts:
+            problem = "already exists, and these files do not keep it"
+            raise Conflict(f"lookup table `{name}` {problem}: adopt it, or rename yours")
+        yield LookupEdit(name, was, now)
+
+
+def _kept_lookups(
+    realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool
+) -> frozenset[str]:
+    """The lookup tables that the keeper then keeps: not those that were there as they are."""
+    foreign = frozenset() if adopts else realm.realm.lookups.keys() - note.lookups
+    return frozenset(new_policy.lookups) - foreign
+
+
+def _lookups_after(realm: RealmState, edits: Sequence[LookupEdit]) -> Mapping[str, LookupTable]:
+    lookups = dict(realm.realm.lookups)
+    for edit in edits:
+        if edit.now is None:
+            del lookups[edit.name]
+        else:
+            lookups[edit.name] = edit.now
+    return lookups
+
+
+def _check_lookups(realm: RealmState, lookups: Sequence[LookupEdit], edits: Sequence[Edit]) -> None:
+    """Refuses what a filter or a mask that is there afterwards could no longer compare with."""
+    after = _lookups_after(realm, lookups)
+    check_lookups(realm.system, after)
+    statements = {**stored(realm), **{edit.id: edit.now for edit in edits}}
+    remaining = [one for one in statements.values() if one is not None]
+    broken = newly_broken(remaining, types_of(realm.realm.lookups), types_of(after))
+    if broken:
+        names = ", ".join(f"`{edit.name}`" for edit in lookups)
+        raise Conflict(f"lookup tables cannot be changed ({names}): `{broken[0]}` uses one of them")
 
 
 # Roles and memberships
@@ -292,32 +353,36 @@ class _People:
 
 @dataclass(frozen=True, slots=True)
 class _KeeperRecord:
-    """The roles and memberships that a keeper's files brought in."""
+    """The roles, memberships and lookup tables that a keeper's files brought in."""
 
     roles: frozenset[str] = frozenset()
     members: frozenset[tuple[str, str]] = frozenset()
+    lookups: frozenset[str] = frozenset()
 
     @staticmethod
     def read(reading: Reading, realm: str, keeper: str) -> _KeeperRecord:
         id = _note_id(keeper)
         body = reading.documents(realm, [id]).get(id, {})
-        roles, members = body.get("roles", []), body.get("members", [])
-        if not isinstance(roles, list) or not isinstance(members, list):
+        lists: list[Any] = [body.get(key, []) for key in ("roles", "members", "lookups")]
+        if not all(isinstance(one, list) for one in lists):
             raise BadInput(f"the stored state of `{keeper}` is damaged")
+        roles, members, lookups = lists
         pairs = frozenset((str(member), str(of)) for member, of in members)
-        return _KeeperRecord(frozenset(map(str, roles)), pairs)
+        return _KeeperRecord(frozenset(map(str, roles)), pairs, frozenset(map(str, lookups)))
 
-    def after(self, people: _People) -> _KeeperRecord:
-        """The note after the changes of people."""
+    def after(self, people: _People, lookups: frozenset[str]) -> _KeeperRecord:
+        """The note after the changes of people and lookup tables."""
         pairs = ((principal_text(row.member), principal_text(row.of)) for row in people.members)
-        return _KeeperRecord(frozenset(role.name for role in people.roles), frozenset(pairs))
+        roles = frozenset(role.name for role in people.roles)
+        return _KeeperRecord(roles, frozenset(pairs), lookups)
 
     def document(self, keeper: str) -> Document | None:
         """The stored form."""
-        if not self.roles and not self.members:
+        if not self.roles and not self.members and not self.lookups:
             return None
         members = [list(pair) for pair in sorted(self.members)]
-        return {MARK: keeper, "roles": sorted(self.roles), "members": members}
+        document = {MARK: keeper, "roles": sorted(self.roles), "members": members}
+        return {**document, "lookups": sorted(self.lookups)} if self.lookups else document
 
 
 def _people(realm: RealmState, new_policy: Policy, note: _KeeperRecord, adopts: bool) -> _People:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lakewarden.analysis.access import Access
+from lakewarden.expressions.lookup import LookupTable, read_lookup, write_lookup
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Statement
@@ -22,6 +23,7 @@ from lakewarden.kernel.statement_file import (
     read_statements,
     write_statement,
 )
+from lakewarden.kernel.toml_section import Section
 from lakewarden.service.effect import canonical
 from lakewarden.service.plan_access import access_table, read_access
 from lakewarden.service.system import System
@@ -39,6 +41,15 @@ class Edit:
     id: str
     was: Statement | None
     now: Statement | None
+
+
+@dataclass(frozen=True, slots=True)
+class LookupEdit:
+    """A lookup table before and after; None: absent."""
+
+    name: str
+    was: LookupTable | None
+    now: LookupTable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,7 @@ class Plan:
     foreign: int
     is_empty: bool
     access: Access = field(repr=False)
+    lookups: tuple[LookupEdit, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -82,7 +94,13 @@ class Plan:
         }
 
     def _changes(self) -> dict[str, object]:
+        lookups = [
+            {"name": edit.name, "was": _lookup(edit.was), "now": _lookup(edit.now)}
+            for edit in self.lookups
+        ]
         return {
+            # Only where there are any: plans of files without them stay as they were.
+            **({"lookups": lookups} if lookups else {}),
             "format": FORMAT,
             "realm": self.realm,
             "keeper": self.keeper,
@@ -101,6 +119,14 @@ class Plan:
                 "gone": [_pair(row) for row in self.gone_members],
             },
         }
+
+
+def _lookup(lookup: LookupTable | None) -> dict[str, object] | None:
+    return None if lookup is None else write_lookup(lookup)
+
+
+def _read_lookup(table: Mapping[str, Any] | None) -> LookupTable | None:
+    return None if table is None else read_lookup(Section(table, "the plan"))
 
 
 def _table(statement: Statement | None) -> dict[str, object] | None:
@@ -129,6 +155,10 @@ def read_plan(table: Mapping[str, Any], system: System) -> Plan:
         foreign=table["foreign"],
         is_empty=not table["pending"],
         access=read_access(table["access"]),
+        lookups=tuple(
+            LookupEdit(edit["name"], _read_lookup(edit["was"]), _read_lookup(edit["now"]))
+            for edit in table.get("lookups", ())
+        ),
     )
 
 

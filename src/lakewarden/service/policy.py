@@ -15,6 +15,9 @@
     on = "column:lake:sales.eu.orders.iban"
     except = ["role:lake:finance"]
     with = "last4"
+    [lookup.managers]
+    columns = [{ name = "region", type = "string" }, { name = "manager", type = "string" }]
+    rows = [["eu", "ana"]]
 
 Statements have the form of `lakewarden.kernel.statement_file`, filters and masks too; the
 expression of a filter may be called `where`, that of a mask `with`. What the system ships and
@@ -24,10 +27,17 @@ nobody may change is no part of it, nor is whom the configuration makes an admin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import isinf
 from typing import Final
 
+from lakewarden.expressions.lookup import (
+    LookupTable,
+    check_lookup_name,
+    read_lookup,
+    types_of,
+    write_lookups,
+)
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import IMPLIED_ID
@@ -47,7 +57,7 @@ from lakewarden.models.own import ModelText
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.obligation_check import check_columns, check_obligation
+from lakewarden.service.obligation_check import check_columns, check_obligation, check_types
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 from lakewarden.service.system import System
@@ -61,11 +71,12 @@ Part = tuple[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The contents of policy files: statements by id, roles, memberships."""
+    """The contents of policy files: statements by id, roles, memberships, lookup tables by name."""
 
     statements: Mapping[str, Statement]
     roles: frozenset[Principal] = frozenset()
     members: frozenset[MembershipRow] = frozenset()
+    lookups: Mapping[str, LookupTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +93,11 @@ def read(parts: Iterable[Part], realm: RealmState) -> Policy:
     snapshot = realm.matrix.snapshot
     about = PolicyContext(realm.realm.name, realm.system, snapshot.coded.is_known)
     policy = read_policy(parts, about)
+    lookups = types_of({**realm.realm.lookups, **policy.lookups})
     for id, statement in policy.statements.items():
         # What is stored may stay, though a column is gone since: lint says so.
         if snapshot.table.statements.get(id) != statement:
+            check_types(statement, lookups, f"`{id}`")
             check_columns(statement, snapshot.coded, f"`{id}`")
     return policy
 
@@ -99,6 +112,7 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
     places: dict[str, str] = {}
     roles: set[Principal] = set()
     members: set[MembershipRow] = set()
+    lookups: dict[str, LookupTable] = {}
     system = about.system
     for where, table in parts:
         section = Section(table, where)
@@ -106,6 +120,11 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
         _check_model(section, about)
         roles |= {_role(section, text) for text in section.texts("roles")}
         members |= set(_members(section))
+        for name, inner in section.named("lookup").items():
+            check_lookup_name(name, section.at("lookup"))
+            if name in lookups:
+                raise BadInput(f"lookup table `{name}` is declared twice", where=where)
+            lookups[name] = read_lookup(inner)
         for key in _SECTIONS:
             tables = _tables(section, key)
             for statement in read_statements(
@@ -117,7 +136,7 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
                     raise BadInput(f"id `{statement.id}` is used in `{other}` too", where=where)
                 statements[statement.id], places[statement.id] = statement, where
         section.close()
-    return Policy(statements, frozenset(roles), frozenset(members))
+    return Policy(statements, frozenset(roles), frozenset(members), lookups)
 
 
 _SECTIONS: Final = ("statement", "filter", "mask")
@@ -247,7 +266,7 @@ def current(realm: RealmState) -> Policy:
     shipped = shipped_roles(realm)
     roles = (p for p in realm.own.principals if p.kind == ROLE and p not in shipped)
     members = (row for row in realm.own.memberships if row.of not in CONFIGURED)
-    return Policy(changeable, frozenset(roles), frozenset(members))
+    return Policy(changeable, frozenset(roles), frozenset(members), realm.realm.lookups)
 
 
 def exported(state: State, actor: Actor, realm: str, now: float) -> dict[str, object] | Denied:
@@ -271,6 +290,8 @@ def written(policy: Policy, realm: str, text: ModelText | None = None) -> dict[s
         table["roles"] = [role.name for role in sorted(policy.roles)]
     if members:
         table["members"] = members
+    if policy.lookups:
+        table["lookup"] = write_lookups(policy.lookups)
     statements = [policy.statements[id] for id in sorted(policy.statements)]
     table["statement"] = [write_statement(one) for one in statements if not one.obliges]
     for effect in OBLIGING:

@@ -98,11 +98,21 @@ def _as_toml(table: Mapping[str, object]) -> Iterator[str]:
     assert isinstance(statements, Sequence)  # noqa: S101 — INVARIANT: a policy's statements
     yield from lines({k: v for k, v in table.items() if k not in inner and k != "statement"})
     for key, value in inner.items():
-        yield f"\n[{toml_key(key)}]\n"
-        yield from lines(value)
+        yield from _section(toml_key(key), value)
     for statement in statements:
         yield "\n[[statement]]\n"
         yield from lines(statement)
+
+
+def _section(name: str, table: Mapping[str, object]) -> Iterator[str]:
+    """A table under its name; one of tables alone has a name for each of them."""
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    if tables and len(tables) == len(table):
+        for key, value in tables.items():
+            yield from _section(f"{name}.{toml_key(key)}", value)
+        return
+    yield f"\n[{name}]\n"
+    yield from lines(table)
 
 
 def _as_yaml(value: object, depth: int) -> Iterator[str]:
@@ -131,7 +141,7 @@ def _scalar(value: object) -> str:
     if isinstance(value, Mapping):
         return "{}"
     if isinstance(value, (list, tuple)):
-        return "[]"
+        return f"[{', '.join(map(_scalar, value))}]"
     return _text(value) if isinstance(value, str) else json.dumps(value)
 
 

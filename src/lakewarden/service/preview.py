@@ -17,6 +17,7 @@ from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding
 from lakewarden.analysis.lint.lint_context import LintContext
 from lakewarden.analysis.lint.run import lint
+from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.kernel.change import (
     Change,
     MembershipChanged,
@@ -64,6 +65,7 @@ class Draft:
     owned: Sequence[OwnerRow] = ()
     disowned: Sequence[OwnerRow] = ()
     gone: Sequence[Principal] = ()
+    lookups: Mapping[str, LookupTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,11 @@ def preview(
         check_unchanged(reading, realm_state, at_revision)
         before, after = realm_state.matrix, matrix_with_draft(realm_state, draft, now)
         used = _lost_usage(reading, realm, before, after, now)
-    contexts = LintContext(before.snapshot), LintContext(after.snapshot)
+    declared = realm_state.realm.lookups
+    contexts = (
+        LintContext(before.snapshot, lookups=types_of(declared)),
+        LintContext(after.snapshot, lookups=types_of({**declared, **draft.lookups})),
+    )
     old_findings, new_findings = (_findings(realm, context) for context in contexts)
     edits = tuple(_edits(realm_state, draft))
     return Preview(

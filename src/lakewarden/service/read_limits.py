@@ -6,14 +6,15 @@ values of the user. What cannot be said hides: a filter becomes FALSE, a mask NU
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from lakewarden.expressions.checker import Table, check_expression
+from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.expressions.masks import Mask, parse_mask, strictest
-from lakewarden.expressions.nodes import InGroups, UserValue, walk
+from lakewarden.expressions.nodes import InGroups, InLookup, UserValue, walk
 from lakewarden.expressions.parser import Expression, parse_expression
-from lakewarden.expressions.renderer import User, render
+from lakewarden.expressions.renderer import User, Values, render
 from lakewarden.expressions.types import Type, read_type
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.obligations import obligations
@@ -29,7 +30,6 @@ HIDDEN_VALUE = "NULL"
 """The value of a mask that cannot be said."""
 
 _REMEMBERED = 65_536
-_UNKNOWN = Table(None)
 
 
 def row_filters(realm: RealmState, request: Request, engine: str) -> list[str]:
@@ -38,8 +38,9 @@ def row_filters(realm: RealmState, request: Request, engine: str) -> list[str]:
     All of them hold together. Raises as `obligations` does.
     """
     user = user_of(realm, request)
+    lookups = realm.realm.lookups
     binding = obligations(realm.matrix, request, Effect.FILTER)
-    return [_condition(statement.expression, engine, user) for statement in binding]
+    return [_condition(statement.expression, engine, user, lookups) for statement in binding]
 
 
 def column_mask(
@@ -53,10 +54,10 @@ def column_mask(
     if not binding:
         return None
     mask = _mask(counting_mask(binding))
-    reads_user = mask.expression is not None and _reads_user(mask.expression)
-    if reads_user:
-        return _rendered_value(mask, engine, column, type, user_of(realm, request))
-    return _constant_value(mask, engine, column, type)
+    if mask.expression is None or _is_constant(mask.expression):
+        return _constant_value(mask, engine, column, type)
+    user = user_of(realm, request)
+    return _rendered_value(mask, engine, column, type, user, realm.realm.lookups)
 
 
 def counting_mask(masks: Sequence[Statement]) -> Statement:
@@ -73,30 +74,38 @@ def user_of(realm: RealmState, request: Request) -> User:
     return User(name, groups, realm.attributes_of(request.principal))
 
 
-def _condition(text: str, engine: str, user: User) -> str:
+def _condition(text: str, engine: str, user: User, lookups: Mapping[str, LookupTable]) -> str:
+    table = Table(None, types_of(lookups))
     try:
         expression = _parsed(text)
-        check_expression(expression, _UNKNOWN, engines=[engine])
-        return render(expression, engine, _UNKNOWN, user)
+        check_expression(expression, table, engines=[engine])
+        return render(expression, engine, table, user, _rows(lookups))
     except WardenError:
         return HIDDEN_ROWS
 
 
 @lru_cache(_REMEMBERED)
 def _constant_value(mask: Mask, engine: str, column: str, type: str) -> str:
-    """The value of a mask that is the same for every user."""
-    return _rendered_value(mask, engine, column, type, User(""))
+    """The value of a mask that is the same for every user, whatever lookup tables there are."""
+    return _rendered_value(mask, engine, column, type, User(""), {})
 
 
-def _rendered_value(mask: Mask, engine: str, column: str, type: str, user: User) -> str:
+def _rendered_value(
+    mask: Mask,
+    engine: str,
+    column: str,
+    type: str,
+    user: User,
+    lookups: Mapping[str, LookupTable],
+) -> str:
     kind = read_type(type)
     # Of other columns the engine says no type.
     is_known = mask.expression is None or mask.expression.columns <= {column}
-    table = Table({column: kind}) if is_known else _UNKNOWN
+    table = Table({column: kind} if is_known else None, types_of(lookups))
     try:
         if mask.expression is not None:
             check_expression(mask.expression, table, result=kind, engines=[engine])
-        sql = render(mask.value(column, kind), engine, table, user)
+        sql = render(mask.value(column, kind), engine, table, user, _rows(lookups))
     except WardenError:
         return HIDDEN_VALUE
     # The engine takes no value of another type, such as a longer text.
@@ -120,5 +129,11 @@ def _parsed_mask(text: str) -> Mask:
     return parse_mask(text)
 
 
-def _reads_user(expression: Expression) -> bool:
-    return any(isinstance(node, UserValue | InGroups) for node in walk(expression.root))
+def _is_constant(expression: Expression) -> bool:
+    """Whether it means the same for every user, whatever lookup tables there are."""
+    varying = UserValue | InGroups | InLookup
+    return not any(isinstance(node, varying) for node in walk(expression.root))
+
+
+def _rows(lookups: Mapping[str, LookupTable]) -> dict[str, Sequence[Values]]:
+    return {name: lookup.rows for name, lookup in lookups.items()}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from lakewarden.expressions.lookup import LookupTable
 from lakewarden.kernel.errors import BadInput
 from lakewarden.models.own import ModelText
 from lakewarden.names.control import HOME
@@ -26,7 +27,7 @@ class Realm:
 
     `settings` are those of its model, `text` is the model's own where it is not shipped;
     `deleted` are the default statements that somebody deleted; `spellings` map the names that
-    callers come with to the directory's.
+    callers come with to the directory's; `lookups` are the lookup tables of its filters and masks.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Realm:
     deleted: frozenset[str] = frozenset()
     spellings: Mapping[str, str] = field(default_factory=dict)
     text: ModelText | None = None
+    lookups: Mapping[str, LookupTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

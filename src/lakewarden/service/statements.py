@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from lakewarden.expressions.lookup import types_of
 from lakewarden.kernel.change import StatementAdded, StatementRemoved
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
 from lakewarden.kernel.facts import IMPLIED_ID
@@ -20,7 +21,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
-from lakewarden.service.obligation_check import check_columns, check_obligation
+from lakewarden.service.obligation_check import check_columns, check_obligation, check_types
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -64,6 +65,7 @@ def put(
     _check(statement)
     _check_default(realm_state, statement.id)
     _check_kind(realm_state, statement)
+    check_types(statement, types_of(realm_state.realm.lookups), "body")
     check_columns(statement, realm_state.matrix.snapshot.coded, "body")
     effects = _marked(transaction, realm, statement.id, mark)
     before = control.administrators(transaction.state, transaction.now)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from lakewarden.expressions.lookup import write_lookups
 from lakewarden.kernel.change import (
     AttributeChanged,
     EntityAdded,
@@ -221,4 +222,5 @@ def _realm_row(realm: Realm) -> Row:
         canonical(sorted(realm.deleted)),
         canonical(dict(realm.spellings)),
         "" if realm.text is None else realm.text.digest,
+        canonical(write_lookups(realm.lookups)),
     )

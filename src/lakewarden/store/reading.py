@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from lakewarden.expressions.lookup import read_lookups
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import (
@@ -87,6 +88,7 @@ class SqlReading:
                 json.loads(row.spellings),
                 # A text that is gone is one that does not have its digest.
                 ModelText(row.text or "", row.digest) if row.digest else None,
+                read_lookups(json.loads(row.lookups), "store"),
             )
             for row in self._all(query)
         ]

@@ -81,8 +81,10 @@ realms = sa.Table(
     _text("deleted"),
     _text("spellings"),
     sa.Column("digest", Text, nullable=False, server_default=""),
+    sa.Column("lookups", Text, nullable=False, server_default="{}"),
 )
-"""`digest` is that of the model's text in `models`; empty for a model that is shipped."""
+"""`digest` is that of the model's text in `models`; empty for a model that is shipped. `lookups`
+are lookup tables by name, as JSON."""
 
 models = sa.Table("models", metadata, _text("digest", primary=True), _text("text"))
 """The texts of models that are not shipped. A row stays when no realm has its model any more."""

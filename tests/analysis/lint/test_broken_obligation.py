@@ -34,3 +34,28 @@ def test_masks_that_read_nothing_are_fine() -> None:
     world = changed("broken-obligation")
     world["statement"] = [{**world["statement"][1], "expression": "redact"}]
     assert found("broken-obligation", world) == []
+
+
+def test_a_lookup_table_that_is_gone_or_has_other_columns_is_found() -> None:
+    world = changed("broken-obligation", lookups={"pairs": ("string", "string")})
+    filter = {**world["statement"][0], "id": "gone", "expression": "id in lookup.none"}
+    other = {**filter, "id": "other", "expression": "(id, id) in lookup.pairs"}
+    narrow = {**filter, "id": "narrow", "expression": "id in lookup.pairs"}
+    world["statement"] = [filter, other, narrow]
+    assert found("broken-obligation", world) == [
+        Seen(
+            "statement:gone",
+            "cannot be evaluated: unknown lookup table `none`; known: pairs",
+            "error",
+        ),
+        Seen(
+            "statement:narrow",
+            "cannot be evaluated: `lookup.pairs` has 2 columns, got 1 values",
+            "error",
+        ),
+    ]
+    assert set(fixes("broken-obligation", world)) == {
+        "correct the expression, or declare the lookup table"
+    }
+    del world["lookups"]
+    assert found("broken-obligation", world) == []

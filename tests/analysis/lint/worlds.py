@@ -3,7 +3,8 @@
 An example is a TOML file: `model`, `now`, and what scenario files have in their `world`
 (`entities`, `placed`, `users`, `groups`, `members`, `owners`, `relations`, `statement`). A
 statement with `times` stands there so many times, each with a number behind its id; `set_aside`
-are rows that an ingestion set aside, `defaults` asks for the statements that are shipped.
+are rows that an ingestion set aside, `defaults` asks for the statements that are shipped,
+`lookups` are the types of the columns of each lookup table.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def context(world: World) -> LintContext:
         system.spelling,
         now=world.get("now", NOW),
         set_aside=[SetAside(**row) for row in world.get("set_aside", ())],
+        lookups=world.get("lookups"),
     )
 
 

@@ -88,6 +88,7 @@ UNDESCRIBED = {
         "DELETE /directories/{directory}/memberships",
         "POST /tokens",
     ),
+    "that a value is of the type of its column": ("PUT /realms/{realm}/lookups/{name}",),
     "which passwords are easily guessed": ("PUT /directories/{directory}/users/{name}/password",),
     "that a rule is one there is": ("GET /realms/{realm}/lint",),
     "which moments there are, and which are to come": (

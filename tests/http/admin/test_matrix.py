@@ -58,6 +58,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "other": {"realm": "cdap", "entity": "dataset:shop.orders"},
     },
     "LinkRows": {"keeper": "rules", "links": [["gravitino", "metalake:lk", "cdap", "dataset:a.b"]]},
+    "LookupRequest": {"columns": [{"name": "region"}], "rows": [["eu"]]},
     "UserAttributesRequest": {"attributes": {"region": "EU"}},
     "UnmaskedQuestion": {"entity": "column:lk:sales.raw.orders.iban"},
     "CrossRealmWhoQuestion": {"operation": "read", "entity": TABLE},

@@ -158,7 +158,11 @@ def test_a_question_that_names_nothing_shows_nothing(furnished: Trino) -> None:
         ("filter", {"expression": ""}, "expression: expected a non-empty string"),
         ("filter", {"expression": "now() > day"}, "body.expression: `NOW()`: expected one of"),
         ("filter", {"expression": "a in (select 1)"}, "not part of expressions"),
-        ("filter", {"expression": "a in lookup.b"}, "no lookup table `b` is declared"),
+        (
+            "filter",
+            {"expression": "a in lookup.b"},
+            "unknown lookup table `b`; known: none is declared",
+        ),
         ("mask", {"expression": "hide"}, "body.expression: `hide`: expected null, redact"),
         ("mask", {"expression": "sql 'rand()'"}, "body.expression: `RAND()`: expected one of"),
         ("filter", {"expression": "a = 1", "on": "role:lk:reader"}, ""),
@@ -295,3 +299,50 @@ def test_only_users_who_are_stored_have_attributes(trino: Trino) -> None:
         answer = trino.served.ask(method, path, body, token=ROOT)
         assert answer.status == 404
         assert "unknown person `nobody-knows`" in str(answer.json())
+
+
+def test_filters_and_masks_compare_with_the_rows_of_a_lookup_table(trino: Trino) -> None:
+    served, realm = trino.served, "/api/v1/realms/gravitino"
+
+    def declare(rows: list[list[str]], *, force: bool = False, columns: int = 2) -> Any:
+        named = [{"name": f"c{place}"} for place in range(columns)]
+        body = {"columns": named, "rows": rows, "force": force}
+        return served.ask("PUT", f"{realm}/lookups/managers", body, token=ROOT)
+
+    assert declare([["eu", "ana"], ["us", "o'hara"]]).status == 200
+    on = "table:lk:lake.hr.people"
+    condition = "(region, $user.name) in lookup.managers"
+    assert put(trino, "filter", "managed", on=on, expression=condition).status == 200
+    mask_of = "sql 'case when (iban, ''x'') in lookup.managers then iban end'"
+    shown = {"on": f"{on}.iban".replace("table:", "column:"), "expression": mask_of}
+    assert put(trino, "mask", "known", **shown).status == 200
+    first = "(\"region\" = 'eu') AND ('o''hara' = 'ana')"
+    assert filters(trino, "o'hara", "hr.people") == [
+        f"(({first}) OR ((\"region\" = 'us') AND ('o''hara' = 'o''hara')))"
+    ]
+    assert "\"iban\" = 'eu'" in mask(trino, "ana", "iban", "hr.people")
+    assert declare([["apac", "zoe"]]).status == 200
+    assert filters(trino, "zoe", "hr.people") == ["((\"region\" = 'apac') AND ('zoe' = 'zoe'))"]
+    assert "\"iban\" = 'apac'" in mask(trino, "ana", "iban", "hr.people")
+
+    listed: Any = served.ask("GET", f"{realm}/lookups", token=ROOT).json()
+    assert listed["lookups"][0]["used_by"] == ["known", "managed"]
+    one: Any = served.ask("GET", f"{realm}/lookups/managers", token=ROOT).json()
+    assert one["rows"] == [["apac", "zoe"]]
+    assert declare([["eu"]], columns=1).status == 409
+    gone = f"{realm}/lookups/managers"
+    refused: Any = served.ask("DELETE", gone, token=ROOT)
+    assert refused.status == 409
+    assert "is used by `known`, `managed`" in refused.json()["detail"]
+    assert served.ask("DELETE", f"{gone}?force=true", token=ROOT).status < 300
+    assert filters(trino, "zoe", "hr.people") == ["FALSE"]
+    assert mask(trino, "ana", "iban", "hr.people") == "NULL"
+    found: Any = served.ask("GET", f"{realm}/lint?rule=broken-obligation", token=ROOT).json()
+    assert {row["name"] for row in found["findings"]} == {"known", "managed"}
+    again = put(trino, "filter", "managed", on=on, expression=condition)
+    assert again.status == 400
+    assert "unknown lookup table `managers`" in again.json()["detail"]
+    audited: Any = served.ask("GET", "/api/v1/audit?operation=lookup.remove", token=ROOT).json()
+    assert {row["outcome"] for row in audited["events"]} == {"allow"}
+    for id in ("known", "managed"):
+        assert served.ask("DELETE", f"{realm}/statements/{id}", token=ROOT).status < 300

@@ -430,6 +430,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/lookups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list lookup tables */
+        get: operations["get_realms_by_realm_lookups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/lookups/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** read a lookup table */
+        get: operations["get_realms_by_realm_lookups_by_name"];
+        /** declare a lookup table */
+        put: operations["put_realms_by_realm_lookups_by_name"];
+        post?: never;
+        /** remove a lookup table */
+        delete: operations["delete_realms_by_realm_lookups_by_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/entities": {
         parameters: {
             query?: never;
@@ -1301,6 +1337,8 @@ export interface components {
             foreign: number;
             pending: boolean;
             access: components["schemas"]["AccessDifference"];
+            /** @default [] */
+            lookups?: components["schemas"]["LookupEdit"][];
         };
         /**
          * StatementEdit
@@ -1425,6 +1463,15 @@ export interface components {
             privilege: string;
             type: string;
             name: string;
+        };
+        /**
+         * LookupEdit
+         * @description A lookup table before and after; null: absent.
+         */
+        LookupEdit: {
+            name: string;
+            was: Record<string, never> | null;
+            now: Record<string, never> | null;
         };
         /**
          * AuditCheckResponse
@@ -2351,6 +2398,65 @@ export interface components {
             gone: number;
         };
         /**
+         * LookupRequest
+         * @description A lookup table. Decimals, dates and timestamps are texts.
+         *
+         *         `force` replaces one with other columns although a filter or a mask uses it.
+         */
+        LookupRequest: {
+            columns: components["schemas"]["LookupColumnRequest"][];
+            /** @default [] */
+            rows?: (string | number | boolean)[][];
+            /** @default false */
+            force?: boolean;
+        };
+        /**
+         * LookupColumnRequest
+         * @description A column of a lookup table.
+         */
+        LookupColumnRequest: {
+            name: string;
+            /**
+             * @default string
+             * @enum {string}
+             */
+            type?: "string" | "integer" | "decimal" | "boolean" | "date" | "timestamp";
+        };
+        /**
+         * LookupResponse
+         * @description A lookup table.
+         */
+        LookupResponse: {
+            name: string;
+            columns: components["schemas"]["LookupColumnResponse"][];
+            rows: (string | number | boolean)[][];
+        };
+        /**
+         * LookupColumnResponse
+         * @description A column of a lookup table.
+         */
+        LookupColumnResponse: {
+            name: string;
+            type: string;
+        };
+        /**
+         * Lookups
+         * @description The lookup tables of a realm.
+         */
+        Lookups: {
+            lookups: components["schemas"]["LookupRow"][];
+        };
+        /**
+         * LookupRow
+         * @description A lookup table without its rows, and the filters and masks that use it.
+         */
+        LookupRow: {
+            name: string;
+            columns: components["schemas"]["LookupColumnResponse"][];
+            rows: number;
+            used_by: string[];
+        };
+        /**
          * MatrixQuestion
          * @description The access matrix of an operation on entities of a `type`, `within` a container.
          *
@@ -2680,6 +2786,10 @@ export interface components {
             /** @default {} */
             members?: {
                 [key: string]: string[];
+            };
+            /** @default {} */
+            lookup?: {
+                [key: string]: Record<string, never>;
             };
             statement: Record<string, never>[];
         };
@@ -5030,6 +5140,138 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["DocumentResponse"];
                 };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_lookups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lookups"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_lookups_by_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookupResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_realms_by_realm_lookups_by_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookupRequest"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LookupResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_realms_by_realm_lookups_by_name: {
+        parameters: {
+            query?: {
+                /** @description remove it although a filter or a mask uses it */
+                force?: "true" | "false";
+            };
+            header?: never;
+            path: {
+                realm: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description the request failed */
             default: {

@@ -6,7 +6,7 @@ statements and a million entities is some unions of bitmaps. Nothing here is kep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import islice
@@ -18,6 +18,7 @@ from pyroaring import BitMap
 
 from lakewarden.analysis.lint.place import Place
 from lakewarden.analysis.lint.privilege_meaning import meaning
+from lakewarden.expressions.types import Type
 from lakewarden.kernel.entity import Entity, Spelling
 from lakewarden.kernel.errors import Unknown
 from lakewarden.kernel.facts import IMPLIED_ID
@@ -63,7 +64,8 @@ class LintContext:
 
     `statements` are those that somebody may change, in order of their ids; `in_force` are
     those of them that count now. `unknown` are the privileges that no model declares, by
-    statement; `set_aside` what was read and does not count.
+    statement; `set_aside` what was read and does not count. `lookups` are the types of the columns
+    of each lookup table, None where these are not known.
     """
 
     def __init__(
@@ -72,8 +74,10 @@ class LintContext:
         *,
         set_aside: Sequence[SetAside] = (),
         unknown: Sequence[tuple[Statement, tuple[str, ...]]] = (),
+        lookups: Mapping[str, Sequence[Type]] | None = None,
     ) -> None:
         self.snapshot = snapshot
+        self.lookups = lookups
         self.set_aside = set_aside
         self.unknown = unknown
         self.model = snapshot.model
@@ -243,6 +247,7 @@ def of_facts(
     *,
     now: float,
     set_aside: Sequence[SetAside] = (),
+    lookups: Mapping[str, Sequence[Type]] | None = None,
 ) -> LintContext:
     """The estate of some rows. Privileges that are not known are put aside, not refused.
 
@@ -257,7 +262,7 @@ def of_facts(
         known = statement.privileges - set(strange)
         usable.append(replace(statement, privileges=known) if strange else statement)
     snapshot = compile(replace(facts, statements=usable), model, spelling, now=now)
-    return LintContext(snapshot, set_aside=set_aside, unknown=unknown)
+    return LintContext(snapshot, set_aside=set_aside, unknown=unknown, lookups=lookups)
 
 
 def _knows(model: Model, name: str) -> bool:

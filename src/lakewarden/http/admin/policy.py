@@ -42,6 +42,7 @@ class PolicyResponse(ResponseBody, kw_only=True, omit_defaults=True):
     filter: list[Written] = field(default_factory=list)
     mask: list[Written] = field(default_factory=list)
     members: dict[str, list[str]] = field(default_factory=dict)
+    lookup: dict[str, dict[str, Any]] = field(default_factory=dict)
     statement: list[Written]
 
 
@@ -84,6 +85,14 @@ class StatementEdit(ResponseBody, kw_only=True):
     id: str
     was: Written | None
     now: Written | None
+
+
+class LookupEdit(ResponseBody, kw_only=True):
+    """A lookup table before and after; null: absent."""
+
+    name: str
+    was: dict[str, Any] | None
+    now: dict[str, Any] | None
 
 
 class RolesChanged(ResponseBody, kw_only=True):
@@ -195,6 +204,7 @@ class PlanResponse(ResponseBody, kw_only=True):
     foreign: int
     pending: bool
     access: AccessDifference
+    lookups: list[LookupEdit] = field(default_factory=list)
 
 
 class ApplyResponse(ResponseBody, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from lakewarden.analysis.lint.catalogue import RULES
+from lakewarden.expressions.lookup import LookupTable
 from lakewarden.http.admin.bodies import (
     Membership,
     RequestBody,
@@ -193,11 +194,13 @@ def read_draft(realm_state: RealmState, body: PreviewRequest) -> Draft:
     policies = PoliciesDraft() if body.policies is UNSET else body.policies
     put = [*_statements(realm_state, body.put), *_policies(realm_state, policies.put)]
     joined = _members(realm_state, members.add)
+    lookups: Mapping[str, LookupTable] = {}
     if body.text is not UNSET:
         name, table = read_text(body.text)
         new_policy = policy.read([(name, table)], realm_state)
         put += new_policy.statements.values()
         joined += sorted(new_policy.members)
+        lookups = new_policy.lookups
     _check_once([statement.id for statement in put])
     return Draft(
         put=put,
@@ -207,6 +210,7 @@ def read_draft(realm_state: RealmState, body: PreviewRequest) -> Draft:
         owned=_owners(realm_state, owners.set),
         disowned=_owners(realm_state, owners.unset),
         gone=[_principal(realm_state, name) for name in body.principals_removed],
+        lookups=lookups,
     )
 
 

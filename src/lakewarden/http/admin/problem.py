@@ -26,7 +26,7 @@ from lakewarden.service.decision_service import StaleRevision
 
 MEDIA_TYPE: Final = "application/problem+json"
 
-_NAMED = frozenset({"realm", "entity", "statement", "directory", "person", "token"})
+_NAMED = frozenset({"realm", "entity", "statement", "directory", "person", "token", "lookup table"})
 """What a path names; anything else that is unknown is a word of the question."""
 
 _TITLES: Final = {

@@ -18,7 +18,7 @@ from lakewarden.analysis.lint.lint_context import (
     values_of,
 )
 from lakewarden.analysis.lint.rules.criteria import editing
-from lakewarden.analysis.table_columns import columns_read, missing_columns
+from lakewarden.analysis.table_columns import columns_read, lookup_problem, missing_columns
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Grant
@@ -85,9 +85,10 @@ def undone_obligation(context: LintContext) -> Iterator[Violation]:
 @rule(
     title="A filter or a mask that cannot be evaluated",
     severity=Severity.ERROR,
-    why="It reads a column that a table does not have, or cannot be read any more. The engine then"
-    " refuses to read the table, or shows no row and no value, to those whom it binds.",
-    mend="Correct the expression, or restore the column.",
+    why="It reads a column that a table does not have, compares with a lookup table that is gone or"
+    " has other columns, or cannot be read any more. The engine then refuses to read the table, or"
+    " shows no row and no value, to those whom it binds.",
+    mend="Correct the expression, or restore the column or the lookup table.",
     source="lakewarden: row filters and column masks",
     applies=limits,
     misses="Tables whose columns are not stored, or whose columns have names of their own form.",
@@ -100,6 +101,13 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
         except BadInput as error:
             yield Violation(at(statement), f"cannot be read: {error}", "correct the expression")
             continue
+        problem = "" if context.lookups is None else lookup_problem(statement, context.lookups)
+        if problem:
+            yield Violation(
+                at(statement),
+                f"cannot be evaluated: {problem}",
+                "correct the expression, or declare the lookup table",
+            )
         for table in _tables(context, grant) if read else ():
             missing = missing_columns(context.coded, table, read)
             if missing:

@@ -343,6 +343,6 @@ def test_filters_and_masks_compare_with_the_rows_of_a_lookup_table(trino: Trino)
     assert again.status == 400
     assert "unknown lookup table `managers`" in again.json()["detail"]
     audited: Any = served.ask("GET", "/api/v1/audit?operation=lookup.remove", token=ROOT).json()
-    assert {row["outcome"] for row in audited["events"]} == {"allow"}
+    assert {row["event"]["outcome"] for row in audited["rows"]} == {"allow"}
     for id in ("known", "managed"):
         assert served.ask("DELETE", f"{realm}/statements/{id}", token=ROOT).status < 300

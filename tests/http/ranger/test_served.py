@@ -87,7 +87,7 @@ def test_a_document_is_sent_once(plugin: Trino, first: str) -> None:
 
 def test_a_change_makes_another_version(plugin: Trino) -> None:
     before = document(plugin, POLICIES)
-    put(plugin, "statement", "more", privileges=["SELECT_TABLE"], on="table:lk:lake.hr.people",
+    put(plugin, "statement", "more", privileges=["MODIFY_TABLE"], on="table:lk:lake.sales.orders",
         to=["role:lk:reader"])  # fmt: skip
     during = document(plugin, POLICIES)
     drop(plugin, "more")

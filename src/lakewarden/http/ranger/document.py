@@ -21,6 +21,7 @@ from lakewarden.engines.mapping import NOBODY, EngineMapping
 from lakewarden.engines.ranger_service import ANY, Level, RangerService
 from lakewarden.http.ranger.allowed import Allowed, Given, given, lasting
 from lakewarden.http.ranger.definition import definition, named
+from lakewarden.http.ranger.deltas import numbered
 from lakewarden.http.ranger.limits import Bound, Limits, touched
 from lakewarden.http.ranger.places import Naming, Places
 from lakewarden.http.ranger.readers import Readers, readers, role_name, together
@@ -210,11 +211,7 @@ class _Builder:
         type: int = _ACCESS,
         kind: str = "policyItems",
     ) -> None:
-        id = len(self._policies) + 1
         policy = {
-            "id": id,
-            "guid": f"{LABEL}-{id}",
-            "name": f"{LABEL} {id}",
             "service": self._naming.service,
             "serviceType": self._service.type,
             "policyType": type,
@@ -374,7 +371,7 @@ class _Builder:
         return {
             "serviceName": self._naming.service,
             "serviceId": 1,
-            "policies": self._policies,
+            "policies": list(numbered(self._policies, LABEL)),
             "serviceDef": definition(self._service),
             "auditMode": "audit-default",
             "serviceConfig": {},

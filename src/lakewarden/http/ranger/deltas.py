@@ -1,0 +1,82 @@
+"""The policies of a document by their ids, and what changed from one version to another.
+
+The id of a policy follows from what it says, so that a policy which stays has the id that it had.
+Source: apache/ranger, `agents-common/src/main/java/org/apache/ranger/plugin/model/
+RangerPolicyDelta.java` and `plugin/util/RangerPolicyDeltaUtil.java` at 8e7716cd3c36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import msgspec
+
+CREATED: Final = 0
+UPDATED: Final = 1
+DELETED: Final = 2
+
+_DIGEST_BYTES: Final = 16
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is remembered of a policy: its type in Ranger, and a digest of all that it says."""
+
+    type: int
+    digest: bytes
+
+
+def numbered(policies: Iterable[Json], label: str) -> Iterator[Json]:
+    """The policies with ids, each different one once, in their order.
+
+    Ids are positive and have 63 bits, as Java's. Where two would be equal, which no test will
+    see, the later policy has the next number.
+    """
+    taken: dict[int, bytes] = {}
+    for policy in policies:
+        digest = blake2b(msgspec.json.encode(policy), digest_size=_DIGEST_BYTES).digest()
+        id = max(int.from_bytes(digest[:8]) >> 1, 1)
+        while taken.get(id, digest) != digest:
+            id += 1
+        if id not in taken:
+            taken[id] = digest
+            yield {"id": id, "guid": f"{label}-{id}", "name": f"{label} {id}", **policy}
+
+
+def known(policies: Iterable[Json]) -> Mapping[int, Known]:
+    """What is remembered of a document."""
+    return {policy["id"]: Known(policy["policyType"], _digest(policy)) for policy in policies}
+
+
+def _digest(policy: Json) -> bytes:
+    return blake2b(msgspec.json.encode(policy), digest_size=_DIGEST_BYTES).digest()
+
+
+def changes(
+    old: Mapping[int, Known],
+    new: Mapping[int, Known],
+    policies: Mapping[int, msgspec.Raw],
+    type: str,
+    version: int,
+) -> list[Json]:
+    """What turns the old policies into the new ones, of a service of that type.
+
+    `policies` are the new ones as they are sent.
+    """
+    gone = [
+        _delta(DELETED, version, {"id": id, "serviceType": type, "policyType": old[id].type})
+        for id in sorted(old.keys() - new.keys())
+    ]
+    changed = [id for id in sorted(new) if old.get(id) != new[id]]
+    return gone + [
+        _delta(UPDATED if id in old else CREATED, version, policies[id]) for id in changed
+    ]
+
+
+def _delta(change: int, version: int, policy: object) -> Json:
+    return {"changeType": change, "policiesVersion": version, "policy": policy}

@@ -1,0 +1,192 @@
+"""What plugins of one service get at one state of its realm, each document with its version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.config.engines import RangerRealm
+from lakewarden.engines.ranger_service import FILE_SYSTEM, RangerService
+from lakewarden.http.engine_dialect import mapping_of
+from lakewarden.http.ranger.deltas import Json, Known, changes, known
+from lakewarden.http.ranger.document import documents
+from lakewarden.http.ranger.file_places import Files
+from lakewarden.http.ranger.places import Naming
+from lakewarden.http.ranger.residue import Residues
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.registry import registry
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState, State
+
+REMEMBERED: Final = 8
+"""So many versions before the newest are remembered, to tell what changed since."""
+
+_DIGEST_BITS: Final = 30
+_TRIES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One document with its version, and a digest of what it says without that."""
+
+    version: int
+    body: bytes
+    digest: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """The documents of a service, and of the policies what is needed to tell of changes.
+
+    `head` is the document of policies without these. `before` are the versions before, the newest
+    first, with their policies.
+    """
+
+    realm: RealmState
+    revision: int
+    policies: Part
+    roles: Part
+    tags: Part
+    users: Part
+    residues: Residues
+    type: str
+    head: Json
+    of_id: Mapping[int, msgspec.Raw]
+    known: Mapping[int, Known]
+    before: tuple[tuple[int, Mapping[int, Known]], ...] = ()
+
+    def is_of(self, state: State, realm: RealmState, service: RangerService) -> bool:
+        """Whether it is of this state. Where files lie is no part of the realm's."""
+        if service.governs == FILE_SYSTEM and self.revision != state.revision:
+            return False
+        return self.realm is realm
+
+    def since(self, version: int) -> bytes | None:
+        """The document with what changed since a version; None: that has to be sent whole.
+
+        It is whole where the version is not remembered, and where most policies changed.
+        """
+        old = next((policies for number, policies in self.before if number == version), None)
+        if old is None:
+            return None
+        deltas = changes(old, self.known, self.of_id, self.type, self.policies.version)
+        if 2 * len(deltas) > len(self.known):
+            return None
+        return msgspec.json.encode({**self.head, "policyDeltas": deltas})
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """One service of a realm, by its name and its type, with the settings of all of the realm's."""
+
+    realm: str
+    name: str
+    type: RangerService
+    settings: RangerRealm
+
+
+def made(
+    service: DecisionService, state: State, polled: Polled, now: float, before: Download | None
+) -> Download:
+    """The documents at a state, or at a newer one. What is as `before` keeps its version."""
+    residues, files, name, type = Residues(), None, polled.name, polled.type
+    governs = polled.settings.governs.get(name, "")
+    if type.governs == FILE_SYSTEM:
+        state, files = _files(service, state, polled.realm, governs, residues)
+    realm = state.realm(polled.realm)
+    mapping = mapping_of(realm, type.engine.name, type.title)
+    naming = Naming(name, polled.settings.metalake, polled.settings.catalogs, governs, files)
+    found = documents(realm, mapping, type, naming, now, residues)
+    policies = found.policies["policies"]
+    digest, role_digest = _digest(found.policies), _digest(found.roles)
+    revision = realm.matrix.revision
+    version = _version(revision, digest, None if before is None else before.policies)
+    role_version = _version(revision, role_digest, None if before is None else before.roles)
+    head = {**found.policies, "policyVersion": version, "policyUpdateTime": version}
+    del head["policies"]
+    of_id = {policy["id"]: msgspec.Raw(msgspec.json.encode(policy)) for policy in policies}
+    roles = {**found.roles, "roleVersion": role_version, "roleUpdateTime": role_version}
+    tags: Json = {
+        "op": "replace",
+        "serviceName": name,
+        "tagVersion": version,
+        "tagUpdateTime": version,
+        **{key: {} for key in ("tagDefinitions", "tags", "resourceToTagIds")},
+        "serviceResources": [],
+    }
+    users: dict[str, Any] = {"userStoreVersion": version, "userStoreUpdateTime": version}
+    users |= {"userGroupMapping": {}, "userAttrMapping": {}}
+    return Download(
+        realm=realm,
+        revision=state.revision,
+        policies=Part(
+            version, msgspec.json.encode({**head, "policies": [*of_id.values()]}), digest
+        ),
+        roles=Part(role_version, msgspec.json.encode(roles), role_digest),
+        tags=Part(version, msgspec.json.encode(tags)),
+        users=Part(version, msgspec.json.encode(users)),
+        residues=residues,
+        type=type.type,
+        head=head,
+        of_id=of_id,
+        known=known(policies),
+        before=_remembered(before, version),
+    )
+
+
+def _remembered(
+    before: Download | None, version: int
+) -> tuple[tuple[int, Mapping[int, Known]], ...]:
+    if before is None:
+        return ()
+    if before.policies.version == version:
+        return before.before
+    return ((before.policies.version, before.known), *before.before)[:REMEMBERED]
+
+
+def _files(
+    service: DecisionService, state: State, realm_name: str, file_system: str, residues: Residues
+) -> tuple[State, Files]:
+    """Where the files of a file system lie, and the state to which that belongs.
+
+    Raises `Unavailable` where the store changes again and again meanwhile.
+    """
+    for _ in range(_TRIES):
+        with service.reading() as reading:
+            if reading.revision == state.revision:
+                realm = state.realm(realm_name)
+                stored = _locations(reading, realm)
+                tree = realm.matrix.snapshot.coded.tree
+                return state, Files(tree, stored, file_system, residues)
+        state = service.catch_up()
+    raise Unavailable("the store changed while it was read; poll again")
+
+
+def _locations(reading: Reading, realm: RealmState) -> Iterator[tuple[Entity, Sequence[str]]]:
+    """What the realm's system says of where files lie."""
+    system = registry().of_model(realm.realm.model)
+    located = system.load(system.locations) if system.locations else {}
+    for type, addresses in located.items():
+        for entity, document in reading.documents_of(realm.realm.name, type):
+            yield entity, addresses(document)
+
+
+def _digest(document: Json) -> bytes:
+    return sha256(msgspec.json.encode(document)).digest()
+
+
+def _version(revision: int, digest: bytes, before: Part | None) -> int:
+    """A number that is another one for another document, and grows with the realm's revision.
+
+    A document that says what it said before keeps its number. What time or the configuration
+    changes has no revision of its own.
+    """
+    if before is not None and before.digest == digest:
+        return before.version
+    return revision << _DIGEST_BITS | int.from_bytes(digest[:4]) >> (32 - _DIGEST_BITS)

@@ -23,6 +23,7 @@ from bench.timing import median, settle
 from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines import mapping
 from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.joined import JoinedEvaluator
 from lakewarden.http.opa.question import read
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal, members_of
@@ -81,9 +82,11 @@ def _table(number: int) -> dict[str, object]:
     return {"table": {"catalogName": "c", **name}}
 
 
-def _evaluator(realm: RealmState, body: bytes) -> Evaluator:
+def _evaluator(realm: RealmState, body: bytes) -> JoinedEvaluator:
     trino = mapping.of_model("gravitino")["trino"]
-    return Evaluator(realm, trino, TrinoRealm(metalake="lk"), read(body), 0.0)
+    settings = TrinoRealm(metalake="lk")
+    one = Evaluator(realm, trino, settings, read(body), 0.0)
+    return JoinedEvaluator([one], settings.require)
 
 
 def measured(tables: int) -> dict[str, Any]:

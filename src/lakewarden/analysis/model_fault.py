@@ -6,9 +6,9 @@ import re
 import tomllib
 from typing import Final, NamedTuple
 
+from lakewarden import models
 from lakewarden.analysis.toml_positions import Path, Position, position_of, positions
 from lakewarden.kernel.errors import BadInput
-from lakewarden.kernel.model_file import read
 from lakewarden.models.own import check_own
 
 _COLUMN: Final = re.compile(r"column (\d+): (.*)", re.DOTALL)
@@ -39,7 +39,7 @@ def fault_of(text: str) -> Fault | None:
     except RecursionError:
         return Fault("", 1, 1, "nested too deep")
     try:
-        check_own(read(data, ""), "")
+        check_own(models.of_data(data, ""), "")
     except BadInput as error:
         return placed_fault(error, positions(text))
     return None

@@ -43,7 +43,7 @@ from lakewarden.app.problem import PROBLEM
 from lakewarden.app.rate_limit import RateLimited, RateLimiter, site
 from lakewarden.app.request_context import RequestContext
 from lakewarden.app.request_origin import RequestOrigin
-from lakewarden.app.routing import NoRoute, Table, top_realm
+from lakewarden.app.routing import NoRoute, Table, speaks_for, top_realm
 from lakewarden.app.trusted_proxy import TrustedProxy
 from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthenticated, named
 from lakewarden.authn.header import Nothing
@@ -269,7 +269,8 @@ class RequestPipeline:
             return self._unauthenticated(context, parsed, actor)
         self._count(context, parsed, actor)
         dialect = parsed.match.dialect
-        if context.realm is None or (dialect.models and context.model not in dialect.models):
+        realm = None if context.realm is None else state.realms.get(context.realm)
+        if context.realm is None or not speaks_for(dialect, realm):
             return dialect.missing(context.method, context.path, ())
         context.actor = actor
         context.exchange = exchange = Exchange(

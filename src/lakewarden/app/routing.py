@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lakewarden.http.exchange import Dialect, Route
+from lakewarden.http.exchange import OWN_MODELS, Dialect, Route
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 
@@ -170,8 +170,15 @@ def _realm(segments: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
 
 def dialects_of(dialects: Iterable[Dialect], realm: RealmState | None) -> tuple[Dialect, ...]:
     """The dialects of a realm; an unknown realm has those of all realms."""
-    model = "" if realm is None else realm.realm.model
-    return tuple(dialect for dialect in dialects if not dialect.models or model in dialect.models)
+    return tuple(dialect for dialect in dialects if speaks_for(dialect, realm))
+
+
+def speaks_for(dialect: Dialect, realm: RealmState | None) -> bool:
+    """Whether the dialect speaks for the realm; for an unknown one, whether for all."""
+    if not dialect.models or realm is None:
+        return not dialect.models
+    is_own = realm.realm.text is not None
+    return (OWN_MODELS if is_own else realm.realm.model) in dialect.models
 
 
 def top_realm(dialect: Dialect, state: State) -> str | None:

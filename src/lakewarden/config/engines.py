@@ -24,10 +24,26 @@ class EngineRealm(Section):
         default={},
         description="The realm's catalog for a catalog of the engine that is called otherwise.",
     )
+    parts: dict[str, str] = Field(
+        default={},
+        description="Further parts of names, as the mapping of the realm's model has them.",
+    )
 
 
 class TrinoRealm(EngineRealm):
-    """What a Trino that asks a realm calls things: `[trino.REALM]`."""
+    """What a Trino that asks a realm calls things: `[trino.REALM]`.
+
+    With `realms` it asks several realms at the address of the one; each has its own section.
+    """
+
+    realms: tuple[str, ...] = Field(
+        default=(),
+        description="The realms that are asked at the address of this one, which is among them.",
+    )
+    require: Literal["all", "any"] = Field(
+        default="all",
+        description="`all`: all of these realms have to allow; `any`: one of them.",
+    )
 
     groups: Literal["directory", "trino"] = Field(
         default="directory",

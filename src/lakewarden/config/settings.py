@@ -493,6 +493,9 @@ def check(settings: Settings) -> None:
         raise BadInput("`tls_key` and `tls_client_ca` require `tls_cert`")
     if settings.tls_principals and settings.tls_client_ca is None:
         raise BadInput("`tls_principals` requires `tls_client_ca`")
+    for name, trino in settings.trino.items():
+        if trino.realms and name not in trino.realms:
+            raise BadInput(f"`trino.{name}.realms` must contain `{name}`")
     oidc = settings.oidc
     if settings.auth == "oidc":
         for key in ("issuer", "audience"):

@@ -2,19 +2,26 @@
 
 Every act of the engine is there once, with a rule in the model's language, or with `never` or
 `anyone` and the reason. It becomes an operation of the model, `trino.SelectFromColumns`.
+
+A rule is about a place of `[names]`, which is usually called as its type: `catalog`, `schema`,
+`table`. Where several places have one type, each says it. `[parts]` are further parts of names,
+with what they are unless the settings of the realm say otherwise.
+
+A model of one's own has its mappings in its own file, as `[engines.trino]`; there `rest` may be
+why acts that are not named are `never` allowed.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import Final
 
 from lakewarden.engines import engine as engines
 from lakewarden.engines.engine import Engine
+from lakewarden.engines.place import DIGEST, Place, literal, placeholders
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import NONE, Table
 from lakewarden.kernel.toml_section import Section
@@ -35,21 +42,25 @@ NOBODY: Final = "nobody"
 """The rule of an act that is `never` allowed."""
 
 _UNCONDITIONAL: Final = {"never": NOBODY, "anyone": "anyone"}
-_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class EngineMapping:
     """The acts of an engine in one model.
 
-    `operations` are what the model gets, as its file would have them. `names` are templates of
-    the names of entities, by type, with parts of the request in braces.
+    `operations` are what the model gets, as its file would have them. `places` are by their names,
+    `about` those on which an act has a rule; none for an act without a condition. An act that is
+    `within` another is allowed, too, on what contains something on which that one is allowed.
+    `parts` are further parts of names, with their defaults.
     """
 
     engine: Engine
     model: str
     operations: Mapping[str, Table]
-    names: Mapping[str, str]
+    places: Mapping[str, Place]
+    about: Mapping[str, tuple[str, ...]]
+    within: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
 
     def operation(self, act: str) -> str:
         """The model's operation for an act.
@@ -58,6 +69,35 @@ class EngineMapping:
         'trino.DropTable'
         """
         return f"{self.engine.name}.{act}"
+
+    def placed(self, metalake: str, parts: Mapping[str, str]) -> Mapping[str, Place]:
+        """The places with the metalake and the further parts put in, of settings.
+
+        Raises `BadInput` for a part that names of the model do not have.
+        """
+        return _placed(self, metalake, tuple(sorted(parts.items())))
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The templates of names by type, of places that are called as their types."""
+        return {
+            place.type: place.template for place in self.places.values() if place.name == place.type
+        }
+
+
+@lru_cache(maxsize=256)
+def _placed(
+    mapping: EngineMapping, metalake: str, given: tuple[tuple[str, str], ...]
+) -> Mapping[str, Place]:
+    values, own = {"metalake": metalake}, dict(given)
+    unknown = sorted(own.keys() - mapping.parts.keys())
+    if unknown:
+        expected = ", ".join(sorted(mapping.parts)) or "none"
+        message = f"unknown part `{unknown[0]}` of names; expected: {expected}"
+        raise BadInput(message, where=f"{mapping.engine.name}.parts")
+    for name, default in mapping.parts.items():
+        values[name] = own.get(name, default.format_map(values))
+    return {name: place.fixed(values) for name, place in mapping.places.items()}
 
 
 @cache
@@ -81,35 +121,97 @@ def read(text: str, where: str) -> EngineMapping:
     head = Section(file.take("mapping"), file.at("mapping"))
     engine = engines.load(head.choice("engine", dict.fromkeys(engines.NAMES)))
     model = head.text("model")
+    head.close()
+    return _of_section(file, engine, model)
+
+
+def of_tables(value: object, model: str, where: str) -> Mapping[str, EngineMapping]:
+    """The mappings in a file of a model, by engine: its table `engines`; raises as `read` does."""
+    if value is None:
+        return {}
+    tables = Section(value, where)
+    known, found = dict.fromkeys(engines.NAMES), {}
+    for name in tables.names():
+        if name not in known:
+            message = f"unknown engine; expected one of: {', '.join(known)}"
+            raise BadInput(message, where=tables.at(name))
+        section = Section(tables.take(name), tables.at(name))
+        found[name] = _of_section(section, engines.load(name), model, is_own=True)
+    return found
+
+
+def _of_section(
+    file: Section, engine: Engine, model: str, *, is_own: bool = False
+) -> EngineMapping:
+    parts = _parts(Section(file.take("parts") or {}, file.at("parts")))
+    rest = file.text("rest", "") if is_own else ""
     names = Section(file.take("names"), file.at("names"))
-    templates = {type: _template(names, type) for type in names.names()}
+    places = {name: _place(names, name, PARTS | parts.keys()) for name in names.names()}
     acts = file.named("acts")
+    if rest:
+        others = (name for name in engine.acts if name not in acts)
+        acts |= {name: Section({"never": rest}, file.at("rest")) for name in others}
     _check_complete(engine, acts, file.at("acts"))
-    operations = {
-        f"{engine.name}.{name}": _operation(engine, name, section) for name, section in acts.items()
-    }
-    for section in (head, file):
-        section.close()
-    return EngineMapping(engine, model, operations, templates)
+    operations: dict[str, Table] = {}
+    about: dict[str, tuple[str, ...]] = {}
+    within: dict[str, str] = {}
+    for name, section in acts.items():
+        inner = section.text("within", "")
+        if inner:
+            within[name] = inner
+        operations[f"{engine.name}.{name}"], about[name] = _operation(engine, name, section, places)
+    made = EngineMapping(engine, model, operations, places, about, within, parts)
+    for name, place in made.placed("metalake", {}).items():
+        if place.touching:
+            at = f"{file.at('names')}.{name}"
+            raise BadInput("two parts need a character between them", where=at)
+    for name, inner in within.items():
+        if inner not in engine.acts:
+            at = f'{file.at("acts")}."{name}".within'
+            raise BadInput(f"`{inner}` is not an operation of {engine.title}", where=at)
+    file.close()
+    return made
 
 
-def placeholders(template: str) -> frozenset[str]:
-    """What a template of a name has in braces.
+def _parts(section: Section) -> Mapping[str, str]:
+    """Further parts of names, with their defaults; one may be made of those before it."""
+    found: dict[str, str] = {}
+    for name in section.names():
+        if name in PARTS or name == DIGEST or not name.isidentifier():
+            raise BadInput("a part of this name is not for mappings", where=section.at(name))
+        text = section.text(name, "")
+        _check_parts(text, found.keys(), section.at(name))
+        found[name] = text
+    return found
 
-    >>> sorted(placeholders("{metalake}:{catalog}"))
-    ['catalog', 'metalake']
-    """
-    return frozenset(_PLACEHOLDER.findall(template))
+
+def _place(names: Section, name: str, parts: Collection[str]) -> Place:
+    """A place: a template of a name, or a table with the type, the template and a digest."""
+    value = names.take(name)
+    if isinstance(value, str) and value:
+        _check_parts(value, parts, names.at(name))
+        return Place(name, name, value)
+    if not isinstance(value, Mapping):
+        raise BadInput("expected a non-empty string or a table", where=names.at(name))
+    section = Section(value, names.at(name))
+    type, template = section.text("type"), section.text("name")
+    digest = Section(section.take(DIGEST) or {}, section.at(DIGEST))
+    digested = {key: digest.text(key) for key in digest.names()}
+    for key, text in digested.items():
+        _check_parts(text, parts, digest.at(key))
+    allowed = {*parts, DIGEST} if digested else parts
+    _check_parts(template, allowed, section.at("name"))
+    section.close()
+    return Place(name, type, template, digested)
 
 
-def _template(names: Section, type: str) -> str:
-    template = names.text(type)
+def _check_parts(template: str, parts: Collection[str], where: str) -> None:
     for part in sorted(placeholders(template)):
-        if part not in PARTS:
-            expected = ", ".join(sorted(PARTS))
-            message = f"unknown `{{{part}}}`; expected one of: {expected}"
-            raise BadInput(message, where=names.at(type))
-    return template
+        if part not in parts:
+            expected = ", ".join(sorted(parts))
+            raise BadInput(f"unknown `{{{part}}}`; expected one of: {expected}", where=where)
+    if not set("{}").isdisjoint(literal(template)):
+        raise BadInput("a brace that is not around a part", where=where)
 
 
 def _check_complete(engine: Engine, acts: Mapping[str, Section], where: str) -> None:
@@ -120,14 +222,20 @@ def _check_complete(engine: Engine, acts: Mapping[str, Section], where: str) -> 
         raise BadInput(f"no rule for `{missing[0]}`", where=where)
 
 
-def _operation(engine: Engine, name: str, section: Section) -> Table:
-    """The act as an operation of a model file; its rules are checked with the model's."""
+def _operation(
+    engine: Engine, name: str, section: Section, places: Mapping[str, Place]
+) -> tuple[Table, tuple[str, ...]]:
+    """The act as an operation of a model file, and the places that it is about.
+
+    Its rules are checked with the model's.
+    """
     act = engine.acts[name]
     table: dict[str, object] = {
         "title": f"{engine.title}: {act.title}",
         "source": engine.source,
         "note": section.text("note", ""),
     }
+    about: tuple[str, ...] = ()
     for key, rule in _UNCONDITIONAL.items():
         reason = section.text(key, "")
         if reason:
@@ -135,8 +243,26 @@ def _operation(engine: Engine, name: str, section: Section) -> Table:
     if "rule" not in table:
         rules = section.take("rules")
         if rules is None:
-            table |= {"on": list(section.texts("on")), "rule": section.text("rule")}
+            about, rule = section.texts("on"), section.text("rule")
+            types = _by_type(dict.fromkeys(about, rule), places, section)
+            table |= {"on": list(types), "rule": rule}
+        elif isinstance(rules, Mapping):
+            about = tuple(map(str, rules))
+            table["rules"] = _by_type(rules, places, section)
         else:
-            table["rules"] = rules
+            raise BadInput("expected a table", where=section.at("rules"))
     section.close()
-    return table
+    return table, about
+
+
+def _by_type(
+    rules: Mapping[str, object], places: Mapping[str, Place], section: Section
+) -> Mapping[str, object]:
+    """The same by types. What is no place is a type that no names of the engine lead to."""
+    found: dict[str, object] = {}
+    for name, rule in rules.items():
+        type = places[name].type if name in places else name
+        if found.setdefault(type, rule) != rule:
+            message = f"places of type `{type}` have different rules"
+            raise BadInput(message, where=section.at("rules"))
+    return found

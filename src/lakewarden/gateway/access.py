@@ -12,7 +12,6 @@ from lakewarden.engines.mapping import EngineMapping
 from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.identifiers import join
 from lakewarden.http.engine_access import EngineAccess
-from lakewarden.http.engine_figures import decided
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import Actor
 from lakewarden.service.read_limits import column_mask, row_filters
@@ -53,13 +52,13 @@ class Access:
     def open_session(self) -> None:
         """Raises `Denied` for a user who is not one of the realm."""
         act = self._act("OpenSession")
-        if not self._counted(act, self._answers.decides(act, {})):
+        if not self._answers.decides(act, {}):
             raise self._denial(act, ())
 
     def require(self, act: str, name: Name) -> None:
         """Raises `Denied` unless the act is allowed on what has the name."""
         asked = self._act(act)
-        if not self._counted(asked, self._is_allowed(asked, name)):
+        if not self._is_allowed(asked, name):
             raise self._denial(asked, name)
 
     def require_writable(self, act: str, name: Name) -> None:
@@ -69,12 +68,7 @@ class Access:
         """
         self.require(act, name)
         if self.is_limited(name):
-            self._counted(self._act(act), False)
             raise self._denial(self._act(act), name, "without a row filter or column mask on it")
-
-    def _counted(self, act: Act, is_allowed: bool) -> bool:
-        decided(ENGINE, act.name, allowed=int(is_allowed), denied=int(not is_allowed))
-        return is_allowed
 
     def sees(self, name: Name) -> bool:
         """Whether the user may know that there is a table or view of that name."""
@@ -95,7 +89,7 @@ class Access:
     def mask(self, name: Name, column: str, type: str) -> str | None:
         """What is shown instead of a column, in Spark's SQL; None: its values."""
         named = {**_named(name), "column": column}
-        entities = (self._answers.entity(one, named) for one in self._column_types)
+        entities = (self._answers.entity(one, named) for one in self._column_places)
         entity = next((one for one in entities if one is not None), None)
         # A column that the realm cannot name has the masks of its table.
         entity = entity or self._table(self._act("SelectFromTable"), name)
@@ -123,9 +117,9 @@ class Access:
         return sorted({SESSION_CATALOG, *self._settings.catalogs})
 
     @cached_property
-    def _column_types(self) -> Sequence[str]:
+    def _column_places(self) -> Sequence[str]:
         types = self._realm.matrix.snapshot.model.types
-        return [name for name, type in types.items() if type.masked]
+        return self._answers.places_of({name for name, type in types.items() if type.masked})
 
     def _listed(self, act: Act, within: Mapping[str, str]) -> list[str]:
         tree, spelling = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling
@@ -148,8 +142,7 @@ class Access:
         """The stored table or view of the name."""
         if len(name) != len(_PARTS) or name[0] not in self._catalogs:
             return None
-        types = self._answers.types(act)
-        entity = self._answers.stored(types, _named(name))
+        entity = self._answers.stored(self._answers.places(act), _named(name))
         tree = self._realm.matrix.snapshot.coded.tree
         return entity if entity is not None and tree.find(entity) is not None else None
 

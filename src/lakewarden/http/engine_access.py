@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pyroaring import BitMap
 
 from lakewarden.config.engines import EngineRealm
 from lakewarden.engines.engine import Act
-from lakewarden.engines.mapping import EngineMapping, placeholders
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.engines.place import Place
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
-from lakewarden.kernel.model import NONE
 from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.request import Request
@@ -43,6 +44,25 @@ def vouched(realm: RealmState, user: str, groups: Sequence[str], now: float) -> 
     return lambda operation, entity: Request(principal, operation, entity, now, groups=sent)
 
 
+@dataclass(frozen=True, slots=True)
+class NamesIndex:
+    """Where stored names of a type are looked up: by the start and end that a schema gives them.
+
+    A name with one of the characters `ends` would end there, so it is none.
+    """
+
+    index: Index
+    start: str
+    end: str
+    ends: frozenset[str]
+    type: str
+
+    def id(self, name: str) -> int | None:
+        """The id behind a name, stored or not; None for none."""
+        found = self.index.get(self.start + name + self.end)
+        return found if found is None or self.ends.isdisjoint(name) else None
+
+
 class EngineAccess:
     """The answers of a realm about one user at one moment."""
 
@@ -53,6 +73,7 @@ class EngineAccess:
         self.mapping = mapping
         self._settings = settings
         self._asking = asking
+        self._places = mapping.placed(settings.metalake, settings.parts)
         self._listed: dict[str, BitMap] = {}
 
     def decides(self, act: Act, names: Names) -> bool:
@@ -69,10 +90,9 @@ class EngineAccess:
 
     def target(self, act: Act, names: Names) -> Entity | None:
         """The entity that decides about the act; None where the names cannot name one."""
-        types = self.types(act)
-        if NONE in types:
+        if self.is_about_nothing(act):
             return NO_RESOURCE
-        return self.stored(self._most_exact(types, names), names)
+        return self.stored(self._most_exact(self.places(act), names), names)
 
     def listed_or_allowed(self, act: Act, names: Names) -> bool:
         """Whether the act is allowed, by one list for all that is stored."""
@@ -83,8 +103,16 @@ class EngineAccess:
         return self.lists(act, entity) if is_stored else self.decides_on(act, entity)
 
     def decides_on(self, act: Act, entity: Entity) -> bool:
-        """Whether the act is allowed on the entity."""
-        return self.realm.matrix.decide(self.request(self._operation(act), entity)).allow
+        """Whether the act is allowed on the entity, or by what is inside it."""
+        if self.realm.matrix.decide(self.request(self._operation(act), entity)).allow:
+            return True
+        return self.decides_inside(act, entity)
+
+    def _is_allowed_inside(self, act: Act, entity: Entity) -> bool:
+        """Whether an act is allowed on something that is stored inside the entity."""
+        tree = self.realm.matrix.snapshot.coded.tree
+        id = tree.find(entity)
+        return id is not None and not self.listed(act).isdisjoint(tree.subtree(id))
 
     def is_limited(self, entity: Entity) -> bool:
         """Whether a row filter or a column mask binds the user on the entity or inside it."""
@@ -96,9 +124,17 @@ class EngineAccess:
         table = self.realm.matrix.snapshot.table
         return any(table.obligations(effect) for effect in OBLIGING)
 
-    def types(self, act: Act) -> Iterable[str]:
-        """The types of the model on which the act has a rule."""
-        return self.realm.matrix.snapshot.model.operations[self._operation(act)].rules
+    def places(self, act: Act) -> Sequence[str]:
+        """The places on which the act has a rule."""
+        return self.mapping.about[act.name]
+
+    def is_about_nothing(self, act: Act) -> bool:
+        """Whether the act has the same answer whatever it is about."""
+        return not self.mapping.about[act.name]
+
+    def places_of(self, types: Collection[str]) -> Sequence[str]:
+        """The places whose entities are of these types of the model."""
+        return [place.name for place in self._places.values() if place.type in types]
 
     def listed(self, act: Act) -> BitMap:
         """The ids of the entities on which the act is allowed; remembered."""
@@ -109,49 +145,59 @@ class EngineAccess:
         return found
 
     def lists(self, act: Act, entity: Entity) -> bool:
-        """Whether the act is allowed on the entity, which has to be stored."""
-        id = self.realm.matrix.snapshot.coded.tree.find(entity)
-        return id is not None and id in self.listed(act)
+        """Whether the act is allowed on the entity, by the list of what is stored where it is."""
+        snapshot = self.realm.matrix.snapshot
+        id = snapshot.coded.tree.find(entity)
+        if id is None:
+            return snapshot.model.judged(entity.type) and self.decides_on(act, entity)
+        return id in self.listed(act) or self.decides_inside(act, entity)
 
-    def stored(self, types: Iterable[str], names: Names) -> Entity | None:
-        """The entity that the names give: of those of the types the stored one, else the first."""
-        entities = list(self._entities(types, names))
+    def decides_inside(self, act: Act, entity: Entity) -> bool:
+        """Whether the act is allowed by what is inside the entity."""
+        within = self.mapping.within.get(act.name)
+        if within is None:
+            return False
+        return self._is_allowed_inside(self.mapping.engine.acts[within], entity)
+
+    def stored(self, places: Iterable[str], names: Names) -> Entity | None:
+        """What the names give: of the entities of the places the stored one, else the first."""
+        entities = list(self._entities(places, names))
         tree = self.realm.matrix.snapshot.coded.tree
         found = (entity for entity in entities if tree.find(entity) is not None)
         return next(found, entities[0] if entities else None)
 
-    def entity(self, type: str, names: Names) -> Entity | None:
-        """The entity of a type that the names give; None where they cannot name one."""
-        template = self.mapping.names.get(type)
-        if template is None:
+    def entity(self, place: str, names: Names) -> Entity | None:
+        """The entity that the names give at a place; None where they cannot name one."""
+        found = self._places.get(place)
+        if found is None:
             return None
         values = self._values(names)
-        try:
-            entity = self.realm.system.spelling.parse(type, template.format_map(values))
-        except (KeyError, WardenError):
+        text = found.text(values)
+        if text is None:
             return None
-        return entity if self._is_exact(template, values, entity) else None
+        try:
+            entity = self.realm.system.spelling.parse(found.type, text)
+        except WardenError:
+            return None
+        return entity if self._is_exact(found, values, entity) else None
 
     def indexes(
         self, act: Act, catalog: str, schema: str, part: str = "table"
-    ) -> Sequence[tuple[Index, str]]:
-        """What stored entities of a schema are called: by type an index of names, and their start.
+    ) -> Sequence[NamesIndex]:
+        """What stored entities of a schema are called, by place. `part` is their own part.
 
-        `part` is what the last part of their names is called. Stored names have a fixed number of
-        parts, so behind the start of a schema there is one part, whatever the request says.
+        Empty where there is no place for it.
         """
-        names = {"catalog": catalog, "schema": schema}
-        if self.entity("schema", names) is None:
-            return ()
+        values = self._values({"catalog": catalog, "schema": schema})
         named = self.realm.matrix.snapshot.coded.tree.named
-        values = self._values(names)
-        last = f"{{{part}}}"
-        templates = {type: self.mapping.names.get(type, "") for type in self.types(act)}
-        return [
-            (named[type], template.removesuffix(last).format_map(values))
-            for type, template in templates.items()
-            if type in named and template.endswith(last)
-        ]
+        found = []
+        for name in self.places(act):
+            place = self._places.get(name)
+            around = None if place is None else place.around(part, values)
+            if place is not None and around is not None:
+                ends, index = place.ends.get(part, frozenset()), named.get(place.type, {})
+                found.append(NamesIndex(index, *around, ends, place.type))
+        return found
 
     def allowed_names(
         self, act: Act, names: Names, part: str, candidates: Iterable[str]
@@ -161,14 +207,15 @@ class EngineAccess:
         COST: 1 µs for a stored name; one that is not stored is decided by itself, where its type
         is judged by names at all.
         """
-        listed, model = frozenset(self.listed(act)), self.realm.matrix.snapshot.model
+        listed, snapshot = self.listed(act), self.realm.matrix.snapshot
+        stored = snapshot.coded.tree.stored
         indexes = self.indexes(act, names["catalog"], names["schema"], part)
-        judges = any(model.judged(type) for type in self.types(act))
+        judges = any(snapshot.model.judged(index.type) for index in indexes)
         allowed = set()
         for name in candidates:
-            stored = [id for index, start in indexes if (id := index.get(start + name)) is not None]
-            if stored:
-                is_allowed = any(id in listed for id in stored)
+            ids = [id for index in indexes if (id := index.id(name)) is not None and id in stored]
+            if ids:
+                is_allowed = any(id in listed for id in ids)
             else:
                 is_allowed = judges and self.decides(act, {**names, part: name})
             if is_allowed:
@@ -182,33 +229,35 @@ class EngineAccess:
     def _operation(self, act: Act) -> str:
         return self.mapping.operation(act.name)
 
-    def _most_exact(self, types: Iterable[str], names: Names) -> list[str]:
-        """Of the types that have enough names, those that take the most of them."""
-        given = {*names, "metalake"}
-        taken = {
-            type: placeholders(self.mapping.names[type])
-            for type in types
-            if type in self.mapping.names
-        }
-        enough = {type: parts for type, parts in taken.items() if parts <= given}
+    def _most_exact(self, places: Iterable[str], names: Names) -> list[str]:
+        """Of the places that have enough names, those that take the most of them."""
+        given = names.keys()
+        taken = {name: self._places[name].parts for name in places if name in self._places}
+        enough = {name: parts for name, parts in taken.items() if parts <= given}
         most = max((len(parts) for parts in enough.values()), default=0)
-        return [type for type, parts in enough.items() if len(parts) == most]
+        return [name for name, parts in enough.items() if len(parts) == most]
 
-    def _entities(self, types: Iterable[str], names: Names) -> Iterator[Entity]:
-        for type in types:
-            entity = self.entity(type, names)
+    def _entities(self, places: Iterable[str], names: Names) -> Iterator[Entity]:
+        for place in places:
+            entity = self.entity(place, names)
             if entity is not None:
                 yield entity
 
-    def _values(self, names: Names) -> dict[str, str]:
-        """The names of a request, with the catalog as the realm calls it, and the metalake."""
-        values = {**names, "metalake": self._settings.metalake}
-        if "catalog" in names:
-            values["catalog"] = self._settings.catalogs.get(names["catalog"], names["catalog"])
-        return values
+    def _values(self, names: Names) -> Names:
+        """The names of a request, with the catalog as the realm calls it."""
+        catalog = names.get("catalog")
+        own = None if catalog is None else self._settings.catalogs.get(catalog)
+        return names if own is None else {**names, "catalog": own}
 
-    def _is_exact(self, template: str, values: Names, entity: Entity) -> bool:
-        """Whether each name is one part of the entity's: no name may reach into another."""
+    def _is_exact(self, place: Place, values: Names, entity: Entity) -> bool:
+        """Whether each name is one part of the entity's: no name may reach into another.
+
+        A spelling whose names have no parts leaves that to the template.
+        """
         own = self.realm.system.spelling.parts(entity)
+        if tuple(own) == (entity.name,):
+            return True
+        values = {**values, "metalake": self._settings.metalake}
+        template = self.mapping.places[place.name].template
         expected = tuple(values[name] for name in _ORDER if f"{{{name}}}" in template)
         return tuple(own) == expected

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.engines.mapping import ON, EngineMapping, of_model
+from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.http.exchange import Exchange, Refused, Reply
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
 from lakewarden.service import control
@@ -65,16 +65,16 @@ class EngineDialect(ABC):
         return json_reply(status, self.error_body(status, message))
 
 
-def require_enforcement_point(exchange: Exchange) -> None:
+def require_enforcement_point(exchange: Exchange, realm: str = "") -> None:
     """Raises `NotPermitted` for a caller who may not ask for others in the realm."""
-    scope = control.scoped("decision.ask", exchange.realm)
+    scope = control.scoped("decision.ask", realm or exchange.realm)
     if not control.may(exchange.state, exchange.actor, *scope, exchange.now):
         raise NotPermitted("asking for others takes the role of an enforcement point")
 
 
 def mapping_of(realm: RealmState, engine: str, title: str) -> EngineMapping:
     """What the engine's acts require in the realm; raises `Unknown` where it is not served."""
-    mapping = of_model(realm.realm.model).get(engine)
+    mapping = realm.system.engines.get(engine)
     if mapping is None or realm.system.model.settings.get(engine) != ON:
         message = f"does not answer {title}: set `{engine}` to `on` for it"
         raise Unknown("realm", realm.realm.name, message)

@@ -230,11 +230,16 @@ class Route:
         return READS if self.inline or self.method == "GET" else WRITES
 
 
+OWN_MODELS: Final = "*"
+"""In `Dialect.models`: every model that nobody ships."""
+
+
 class Dialect(Protocol):
     """One contract on the wire.
 
     `models` are those whose realms it speaks for: at the top for the realm that bears the
-    dialect's name, else for the first by name; below `/r/NAME` for each. Without models it
+    dialect's name, else for the first by name; below `/r/NAME` for each. `OWN_MODELS` among them
+    are models of one's own, below `/r/NAME` alone. Without models it
     speaks for every realm, at the top for `_server`. `anonymous` is the user of a request
     without credentials where names are trusted; None: there is none.
     """

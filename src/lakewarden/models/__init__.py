@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Final
 
+from lakewarden.engines import mapping
+from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.model_file import read
@@ -13,6 +17,11 @@ from lakewarden.models.engines import with_engines
 from lakewarden.registry import registry
 
 _SUFFIX = ".toml"
+
+_ACT: Final = re.compile(r'\.operations\."(\w+)\.(\w+)"')
+
+ENGINES: Final = "engines"
+"""The table of a model's file with what acts of engines require."""
 
 
 def names() -> tuple[str, ...]:
@@ -41,16 +50,42 @@ def load(name: str, settings: Mapping[str, str] | None = None) -> Model:
 @lru_cache(maxsize=64)
 def _shipped(name: str, settings: tuple[tuple[str, str], ...]) -> Model:
     """A shipped model; it never changes, so each choice of settings is read once."""
-    data, where = _parsed(text(name), f"{name}{_SUFFIX}"), f"{name}{_SUFFIX}"
-    return with_engines(data, where, name, dict(settings))
+    data, where = parsed(text(name), f"{name}{_SUFFIX}"), f"{name}{_SUFFIX}"
+    return with_engines(data, where, mapping.of_model(name), dict(settings))
 
 
 def loads(text: str, where: str, settings: Mapping[str, str] | None = None) -> Model:
     """The model that TOML `text` declares; `where` names it in refusals (`BadInput`)."""
-    return read(_parsed(text, where), where, settings)
+    return of_data(parsed(text, where), where, settings)
 
 
-def _parsed(text: str, where: str) -> dict[str, object]:
+def of_data(
+    data: dict[str, object], where: str, settings: Mapping[str, str] | None = None
+) -> Model:
+    """As `loads`, of a parsed text; also what its `engines` require is checked."""
+    own = {key: value for key, value in data.items() if key != ENGINES}
+    mappings = engines_of(data, where)
+    if not mappings:
+        return read(own, where, settings)
+    chosen = dict(settings or {})
+    try:
+        with_engines(own, where, mappings, chosen | dict.fromkeys(mappings, ON))
+        return with_engines(own, where, mappings, chosen)
+    except BadInput as error:
+        # An act is in the file where its engine is.
+        place = _ACT.sub(rf'.{ENGINES}.\1.acts."\2"', error.where)
+        raise BadInput(error.message, where=place) from None
+
+
+def engines_of(data: Mapping[str, object], where: str) -> Mapping[str, EngineMapping]:
+    """What acts of engines require in the model of a parsed text, by engine."""
+    head = data.get("model")
+    name = head.get("name") if isinstance(head, Mapping) else None
+    return mapping.of_tables(data.get(ENGINES), str(name), f"{where}.{ENGINES}")
+
+
+def parsed(text: str, where: str) -> dict[str, object]:
+    """The tables of TOML `text`; raises `BadInput`, which begins with `where`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lakewarden.engines import mapping
 from lakewarden.engines.engine import Engine
-from lakewarden.engines.mapping import OFF, ON
+from lakewarden.engines.mapping import OFF, ON, EngineMapping
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model, Setting
 from lakewarden.kernel.model_file import read
 
 
 def with_engines(
-    data: dict[str, object], where: str, name: str, settings: Mapping[str, str]
+    data: dict[str, object],
+    where: str,
+    mappings: Mapping[str, EngineMapping],
+    settings: Mapping[str, str],
 ) -> Model:
     """The model of a parsed file under `settings`, with the operations of engines that are `on`.
 
     Raises `BadInput` as `model_file.read` does, also for what is wrong with a mapping.
     """
-    mappings = mapping.of_model(name)
     own = {key: value for key, value in settings.items() if key not in mappings}
     chosen = {engine: settings.get(engine, OFF) for engine in mappings}
     for engine, value in chosen.items():

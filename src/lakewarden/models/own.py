@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from lakewarden import models
+from lakewarden.engines.mapping import EngineMapping
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import Model
 from lakewarden.kernel.toml_section import Section
@@ -76,6 +77,12 @@ def read(
     not load, has the name of a shipped model, or another spelling than `plain`.
     """
     return _read(model_text, tuple(sorted((settings or {}).items())), where or "model")
+
+
+@lru_cache(maxsize=64)
+def engines(model_text: ModelText) -> Mapping[str, EngineMapping]:
+    """What acts of engines require in the model of a text that loads, by engine."""
+    return models.engines_of(models.parsed(model_text.text, "model"), "model")
 
 
 @lru_cache(maxsize=64)

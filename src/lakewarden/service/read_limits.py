@@ -50,10 +50,20 @@ def column_mask(
 
     `column` is the name and `type` the type that the engine gives it. Raises as `obligations`.
     """
+    mask = binding_mask(realm, request)
+    return None if mask is None else mask_value(realm, request, mask, engine, column, type)
+
+
+def binding_mask(realm: RealmState, request: Request) -> Mask | None:
+    """The strictest mask that binds who asks on the request's column. Raises as `obligations`."""
     binding = obligations(realm.matrix, request, Effect.MASK)
-    if not binding:
-        return None
-    mask = _mask(counting_mask(binding))
+    return _mask(counting_mask(binding)) if binding else None
+
+
+def mask_value(
+    realm: RealmState, request: Request, mask: Mask, engine: str, column: str, type: str
+) -> str:
+    """The SQL that is shown instead of the column by a mask that binds who asks."""
     if mask.expression is None or _is_constant(mask.expression):
         return _constant_value(mask, engine, column, type)
     user = user_of(realm, request)

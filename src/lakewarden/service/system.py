@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lakewarden import models
+from lakewarden.engines import mapping
+from lakewarden.engines.mapping import EngineMapping
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
@@ -45,6 +47,13 @@ class System:
         """How it calls users and groups."""
         identities: Identities = getattr(self.spelling, "IDENTITIES", BY_NAME)
         return identities
+
+    @property
+    def engines(self) -> Mapping[str, EngineMapping]:
+        """What acts of engines require in the model, by engine."""
+        if self.text is None:
+            return mapping.of_model(self.model.name)
+        return own.engines(self.text)
 
     def entity(self, text: str | None) -> Entity:
         """The entity that people write `type:name`, or by its URN alone where it has one.

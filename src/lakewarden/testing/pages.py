@@ -23,8 +23,9 @@ from pathlib import Path
 
 from lakewarden import models
 from lakewarden.engines import mapping
-from lakewarden.engines.engine import Act, Engine
+from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import ON, EngineMapping
+from lakewarden.engines.place import Place
 from lakewarden.kernel.model import ANY, NONE, Field, Model, Operation, Privilege, Table
 from lakewarden.kernel.model_file import EFFECTS
 
@@ -63,6 +64,8 @@ def page(text: str, where: str) -> str:
     for name, value in _alternatives(settings):
         other = models.loads(text, where, {name: value})
         blocks += _differences(name, value, parts, _parts(other))
+    for engine, answered in models.engines_of(models.parsed(text, where), where).items():
+        blocks += _engine(answered, models.loads(text, where, {engine: ON}))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -77,38 +80,56 @@ def pages() -> dict[str, str]:
 
 
 def _of_engine(name: str, answered: EngineMapping) -> str:
-    """What each act of an engine requires in a model."""
+    """What each act of an engine requires in a shipped model."""
     engine = answered.engine
     model = models.load(name, {engine.name: ON})
+    blocks = [f"# {engine.title} on {_text(model.title)}", MARK, *_engine(answered, model)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _engine(answered: EngineMapping, model: Model) -> Iterator[str]:
+    """What each act of an engine requires in a model that answers it, and how names are found."""
+    engine = answered.engine
     columns = ("operation", "what", "requires", "remarks")
     rows = {
         act.name: (
             _code(act.name),
             _text(act.title),
             _rules(model.operations[answered.operation(act.name)]),
-            _join(_act_remarks(engine, act, model.operations[answered.operation(act.name)])),
+            _join(_act_remarks(answered, act, model.operations[answered.operation(act.name)])),
         )
         for act in engine.acts.values()
     }
-    intro = (
-        f"Rules are those of `{name}.md`, in the same language; `explain` knows each operation as"
-    )
-    intro = f"{intro} `{engine.name}.OPERATION`."
-    names = {type: (_code(type), _code(one)) for type, one in answered.names.items()}
-    blocks = [f"# {engine.title} on {_text(model.title)}", MARK]
-    blocks += [f"{engine.title} {_text(engine.version)}. Source: {_text(engine.source)}."]
+    intro = f"Rules are those of `{model.name}.md`, in the same language; `explain` knows each"
+    intro = f"{intro} operation as `{engine.name}.OPERATION`."
+    names = {
+        one.name: (_code(one.name), _code(one.type), _code(one.template), _digested(one))
+        for one in answered.places.values()
+    }
+    parts = {name: (_code(name), _code(default)) for name, default in answered.parts.items()}
+    yield f"{engine.title} {_text(engine.version)}. Source: {_text(engine.source)}."
     if not engine.recorded:
-        blocks.append(
-            "The operations were read from the sources; none was recorded from an engine."
-        )
-    blocks += _table(_Part("Operations", intro, columns, rows))
-    blocks += _table(_Part("Names", "", ("type", "name"), names))
-    return "\n\n".join(blocks) + "\n"
+        yield "The operations were read from the sources; none was recorded from an engine."
+    yield from _table(_Part("Operations", intro, columns, rows))
+    yield from _table(_Part("Names", "", ("what", "type", "name", "digest of"), names))
+    intro = f"Set by `[{engine.name}.REALM] parts`."
+    yield from _table(_Part("Parts of names", intro, ("part", "default"), parts))
 
 
-def _act_remarks(engine: Engine, act: Act, operation: Operation) -> Iterator[str]:
+def _digested(place: Place) -> str:
+    return ", ".join(f"{_code(key)}: {_code(text)}" for key, text in place.digested.items())
+
+
+def _act_remarks(answered: EngineMapping, act: Act, operation: Operation) -> Iterator[str]:
+    engine = answered.engine
     if operation.note:
         yield _text(operation.note)
+    places = [answered.places[name] for name in answered.about[act.name] if name in answered.places]
+    elsewhere = [place.name for place in places if place.name != place.type]
+    if elsewhere:
+        yield f"of the {' or '.join(map(_code, elsewhere))}"
+    if act.name in answered.within:
+        yield f"or {_code(answered.within[act.name])} on something inside"
     if act.own:
         yield "always allowed on oneself"
     if act.declared:

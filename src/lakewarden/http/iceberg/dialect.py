@@ -196,7 +196,7 @@ def _access(exchange: Exchange, settings: IcebergRealm) -> EngineAccess:
             realm.realm, realm.system, operation, entity, now=exchange.now
         )
 
-    return EngineAccess(realm, mappings.of_model(realm.realm.model)[ENGINE], settings, asking)
+    return EngineAccess(realm, realm.system.engines[ENGINE], settings, asking)
 
 
 def _oauth_error(code: str, message: str, status: int = 400) -> Reply:

@@ -20,11 +20,19 @@ from lakewarden.http.engine_dialect import (
     mapping_of,
     require_enforcement_point,
 )
-from lakewarden.http.engine_figures import UNKNOWN, decided, timed
-from lakewarden.http.exchange import BULK, READS, Exchange, Handler, Reply, Route
+from lakewarden.http.exchange import (
+    BULK,
+    OWN_MODELS,
+    READS,
+    Exchange,
+    Handler,
+    Reply,
+    Route,
+)
 from lakewarden.http.opa import polaris_question
 from lakewarden.http.opa.evaluator import ENGINE as TRINO
 from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.joined import JoinedEvaluator
 from lakewarden.http.opa.polaris_evaluator import ENGINE as POLARIS
 from lakewarden.http.opa.polaris_evaluator import PolarisEvaluator
 from lakewarden.http.opa.question import read
@@ -46,20 +54,21 @@ class Opa(EngineDialect):
         self, trino: Mapping[str, TrinoRealm], polaris: Mapping[str, PolarisRealm]
     ) -> None:
         self._trino, self._polaris = trino, polaris
-        self.models = tuple(
-            sorted(
+        self.models = (
+            OWN_MODELS,
+            *sorted(
                 model
                 for system in registry().systems.values()
                 for model in system.models
                 if {TRINO, POLARIS} & mappings.of_model(model).keys()
-            )
+            ),
         )
 
     def routes(self) -> Sequence[Route]:
         """All are for enforcement points, whose token may come in the query."""
         return (
-            self._route("allow", _counted_answer),
-            self._route("batch", _counted_indices, large=True),
+            self._route("allow", lambda evaluator: evaluator.allows()),
+            self._route("batch", lambda evaluator: evaluator.allowed_indices(), large=True),
             self._route("row-filters", lambda evaluator: evaluator.row_filters()),
             self._route("column-masks", lambda evaluator: evaluator.column_mask()),
             self._route(
@@ -69,24 +78,33 @@ class Opa(EngineDialect):
         )
 
     def _route(
-        self, name: str, result: Callable[[Evaluator], object], *, large: bool = False
+        self, name: str, result: Callable[[JoinedEvaluator], object], *, large: bool = False
     ) -> Route:
         def handler(exchange: Exchange) -> Reply:
-            mapping = _mapping(exchange, TRINO)
             settings = self._trino.get(exchange.realm, TrinoRealm())
+            realms = settings.realms or (exchange.realm,)
+            mappings = [_mapping(exchange, TRINO, realm) for realm in realms]
             question = read(exchange.body)
-            evaluator = Evaluator(exchange.realm_state, mapping, settings, question, exchange.now)
-            if evaluator.act is None:
+            evaluators = [
+                Evaluator(
+                    exchange.state.realm(realm),
+                    mapping,
+                    self._trino.get(realm, TrinoRealm()),
+                    question,
+                    exchange.now,
+                )
+                for realm, mapping in zip(realms, mappings, strict=True)
+            ]
+            if evaluators[0].act is None:
                 why = "this operation of Trino is not known"
-                exchange.denied(_unknown(exchange, TRINO, evaluator.operation, why))
-            with timed(TRINO):
-                answer = result(evaluator)
+                exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
+            answer = result(JoinedEvaluator(evaluators, settings.require))
             return json_reply(HTTPStatus.OK, {"result": answer})
 
         return _route(name, handler, large=large)
 
     def _answer_polaris(self, exchange: Exchange) -> Reply:
-        mapping = _mapping(exchange, POLARIS)
+        mapping = _mapping(exchange, POLARIS, exchange.realm)
         settings = self._polaris.get(exchange.realm, PolarisRealm())
         try:
             question = polaris_question.read(exchange.body)
@@ -101,11 +119,7 @@ class Opa(EngineDialect):
         why = evaluator.not_understood()
         if why:
             exchange.denied(_unknown(exchange, POLARIS, question.action, why))
-        with timed(POLARIS):
-            allowed = evaluator.allows()
-        operation = UNKNOWN if why else question.action
-        decided(POLARIS, operation, allowed=int(allowed), denied=int(not allowed))
-        return json_reply(HTTPStatus.OK, {"result": {"allow": allowed}})
+        return json_reply(HTTPStatus.OK, {"result": {"allow": evaluator.allows()}})
 
     def error_body(self, status: HTTPStatus, message: str) -> object:
         """A code and a message, as OPA has it."""
@@ -123,23 +137,6 @@ _CODES: Final = {
 }
 
 
-def _counted_answer(evaluator: Evaluator) -> bool:
-    allowed = evaluator.allows()
-    decided(TRINO, _counted_as(evaluator), allowed=int(allowed), denied=int(not allowed))
-    return allowed
-
-
-def _counted_indices(evaluator: Evaluator) -> Sequence[int]:
-    indices = evaluator.allowed_indices()
-    denied = evaluator.listed - len(indices)
-    decided(TRINO, _counted_as(evaluator), allowed=len(indices), denied=denied)
-    return indices
-
-
-def _counted_as(evaluator: Evaluator) -> str:
-    return UNKNOWN if evaluator.act is None else evaluator.act.name
-
-
 def _route(name: str, handler: Handler, *, large: bool = False) -> Route:
     return Route(
         "POST",
@@ -152,10 +149,10 @@ def _route(name: str, handler: Handler, *, large: bool = False) -> Route:
     )
 
 
-def _mapping(exchange: Exchange, engine: str) -> EngineMapping:
+def _mapping(exchange: Exchange, engine: str, realm: str) -> EngineMapping:
     """What the engine's acts require in the realm; refuses who may not ask, and other realms."""
-    require_enforcement_point(exchange)
-    return mapping_of(exchange.realm_state, engine, engines.load(engine).title)
+    require_enforcement_point(exchange, realm)
+    return mapping_of(exchange.state.realm(realm), engine, engines.load(engine).title)
 
 
 def _unknown(exchange: Exchange, engine: str, operation: str, why: str) -> AuditEvent:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import EngineMapping
-from lakewarden.http.engine_access import EngineAccess, vouched
-from lakewarden.http.opa.question import Question, Resource, member, parts
+from lakewarden.expressions.masks import Mask
+from lakewarden.http.engine_access import EngineAccess, Names, NamesIndex, vouched
+from lakewarden.http.opa.question import Question, Resource, Table, member, parts
 from lakewarden.kernel.entity import NO_RESOURCE
-from lakewarden.kernel.model import NONE
-from lakewarden.kernel.tree import Index
-from lakewarden.service.read_limits import HIDDEN_ROWS, HIDDEN_VALUE, column_mask, row_filters
+from lakewarden.service.read_limits import binding_mask, mask_value, row_filters
 from lakewarden.service.state import RealmState
 
 ENGINE: Final = "trino"
-_Tables = Sequence[tuple[Index, str]]
+HIDING: Final = Mask("null")
+
+
+class MaskedColumn(NamedTuple):
+    """The mask of a column, and what makes the SQL that is shown; None: nothing can be said."""
+
+    mask: Mask
+    value: Callable[[], str] | None
 
 
 class Evaluator:
@@ -40,6 +46,11 @@ class Evaluator:
         self._engine = mapping.engine
         self._question = question
         self.act = mapping.engine.acts.get(self.operation)
+
+    @property
+    def question(self) -> Question:
+        """The question that is answered."""
+        return self._question
 
     @property
     def operation(self) -> str:
@@ -73,56 +84,44 @@ class Evaluator:
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
 
-    @property
-    def listed(self) -> int:
-        """How many resources are asked about, or columns of one table."""
-        resources = self._question.action.filter_resources or []
-        if self.operation == "FilterColumns" and len(resources) == 1 and resources[0].table:
-            return len(resources[0].table.columns or ())
-        return len(resources)
-
-    def row_filters(self) -> Sequence[Mapping[str, str]]:
-        """The conditions that the rows of a table have to meet, all of them."""
+    def row_filters(self) -> Sequence[str] | None:
+        """The conditions that the rows of a table have to meet; None: it cannot be named."""
         resource = self._question.action.resource
         if self.act is None or resource is None or resource.table is None:
-            return [{"expression": HIDDEN_ROWS}]
+            return None
         names = parts(resource)
         if self._is_declared(names):
             return ()
-        table = self._access.stored(self._types_with_rows, names)
+        table = self._access.stored(self._places_with_rows, names)
         if table is None:
-            return [{"expression": HIDDEN_ROWS}]
-        found = row_filters(self._realm, self._access.request("", table), ENGINE)
-        return [{"expression": sql} for sql in found]
+            return None
+        return row_filters(self._realm, self._access.request("", table), ENGINE)
 
-    def column_mask(self) -> Mapping[str, str] | None:
-        """The value to show instead of a column's; None: its own."""
-        resource = self._question.action.resource
-        return {"expression": HIDDEN_VALUE} if resource is None else self._column_mask(resource)
-
-    def column_masks(self) -> Sequence[Mapping[str, object]]:
-        """The masks of the columns that have one, each with the column's index."""
-        resources = self._question.action.filter_resources or []
-        masks = ((n, self._column_mask(resource)) for n, resource in enumerate(resources))
-        return [{"index": n, "viewExpression": mask} for n, mask in masks if mask is not None]
-
-    def _column_mask(self, resource: Resource) -> Mapping[str, str] | None:
+    def masked(self, resource: Resource) -> MaskedColumn | None:
+        """What a column is shown as; None: its own values."""
         column = resource.column
         if self.act is None or column is None:
-            return {"expression": HIDDEN_VALUE}
+            return MaskedColumn(HIDING, None)
         names = parts(resource)
         if self._is_declared(names):
             return None
         # A column that the realm cannot name has the masks of its table.
         named = {**names, "column": column.column_name}
-        entity = self._access.stored(self._column_types, named) or self._access.stored(
-            self._types_with_rows, names
+        entity = self._access.stored(self._column_places, named) or self._access.stored(
+            self._places_with_rows, names
         )
         if entity is None:
-            return {"expression": HIDDEN_VALUE}
+            return MaskedColumn(HIDING, None)
         request = self._access.request("", entity)
-        mask = column_mask(self._realm, request, ENGINE, column.column_name, column.column_type)
-        return None if mask is None else {"expression": mask}
+        mask = binding_mask(self._realm, request)
+        if mask is None:
+            return None
+
+        def value() -> str:
+            of = column.column_name, column.column_type
+            return mask_value(self._realm, request, mask, ENGINE, *of)
+
+        return MaskedColumn(mask, value)
 
     def _is_declared(self, names: Mapping[str, str]) -> bool:
         """Whether the engine declares what is read: no realm holds it."""
@@ -132,53 +131,62 @@ class Evaluator:
         )
 
     @cached_property
-    def _types_with_rows(self) -> Mapping[str, object]:
+    def _places_with_rows(self) -> Sequence[str]:
         types = self._realm.matrix.snapshot.model.types
-        return {name: type for name, type in types.items() if type.filtered}
+        return self._access.places_of({name for name, type in types.items() if type.filtered})
 
     @cached_property
-    def _column_types(self) -> Mapping[str, object]:
+    def _column_places(self) -> Sequence[str]:
         types = self._realm.matrix.snapshot.model.types
-        return {name: type for name, type in types.items() if type.masked}
+        return self._access.places_of({name for name, type in types.items() if type.masked})
 
     def _allowed_tables(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         """As for others, but each schema is looked at once: a list may have all tables there are.
 
         COST: under 1 µs for a table (`python -m bench.trino`).
         """
-        schemas: dict[tuple[str, str], _Tables | None] = {}
+        schemas: dict[tuple[str, str], Sequence[NamesIndex]] = {}
         allowed: list[int] = []
-        listed = self._listed_ids
+        listed, judges = self._listed_ids, self._judges(act)
         for number, resource in enumerate(resources):
             table = resource.table
             if table is None:
                 continue
             key = table.catalog_name, table.schema_name
             if key not in schemas:
-                schemas[key] = self._tables(act, *key)
-            tables = schemas[key]
-            if tables is None:
-                if self._allows(act, resource, listed=True):
-                    allowed.append(number)
-                continue
-            for index, prefix in tables:
-                if index.get(prefix + table.table_name) in listed:
+                schemas[key] = self._indexes(act, *key)
+            for index in schemas[key]:
+                if index.id(table.table_name) in listed:
                     allowed.append(number)
                     break
+            else:
+                is_open = judges or not schemas[key]
+                if is_open and self._allows(act, resource, listed=True):
+                    allowed.append(number)
         return allowed
 
-    def _tables(self, act: Act, catalog: str, schema: str) -> _Tables | None:
-        """What stored tables of a schema are called; None for a schema that the engine declares."""
+    def _judges(self, act: Act) -> bool:
+        """Whether a name that is not stored may be allowed."""
+        model, places = self._realm.matrix.snapshot.model, self._access.mapping.places
+        return any(model.judged(places[name].type) for name in self._access.places(act))
+
+    def _indexes(self, act: Act, catalog: str, schema: str) -> Sequence[NamesIndex]:
+        """What stored tables of a schema are called; none for a schema that the engine declares."""
         engine = self._engine
         if catalog in engine.catalogs or schema in engine.schemas:
-            return None
+            return ()
         return self._access.indexes(act, catalog, schema)
 
     def _allowed_columns(self, act: Act, resources: Sequence[Resource]) -> Sequence[int]:
         if len(resources) != 1 or resources[0].table is None:
             return ()
-        columns = resources[0].table.columns or ()
-        return tuple(range(len(columns))) if self._allows(act, resources[0]) else ()
+        table = resources[0].table
+        columns = table.columns or ()
+        whole = Resource(table=Table(table.catalog_name, table.schema_name, table.table_name))
+        if self._allows(act, whole):
+            return tuple(range(len(columns)))
+        names = parts(resources[0])
+        return [n for n, name in enumerate(columns) if self._allows_columns(act, names, [name])]
 
     def _allows(self, act: Act, resource: Resource, *, listed: bool = False) -> bool:
         if act.resource != "none" and member(resource, act.resource) is None:
@@ -189,15 +197,21 @@ class Evaluator:
         declared = self._declared(act, names)
         if declared is not None:
             return declared
-        types = self._access.types(act)
-        if NONE in types:
+        if self._access.is_about_nothing(act):
             return self._access.decides_on(act, NO_RESOURCE)
-        entity = self._access.stored(types, names)
-        if entity is None:
-            return False
-        if listed:
-            return self._access.lists(act, entity)
-        return self._access.decides_on(act, entity)
+        entity = self._access.stored(self._access.places(act), names)
+        if entity is not None:
+            decides = self._access.lists if listed else self._access.decides_on
+            if decides(act, entity):
+                return True
+        columns = resource.table.columns if resource.table is not None else None
+        return bool(columns) and self._allows_columns(act, names, columns or ())
+
+    def _allows_columns(self, act: Act, names: Names, columns: Sequence[str]) -> bool:
+        """Whether the act is allowed on each of the columns by itself."""
+        places = [name for name in self._access.places(act) if name in self._column_places]
+        entities = [self._access.stored(places, {**names, "column": one}) for one in columns]
+        return all(one is not None and self._access.decides_on(act, one) for one in entities)
 
     def _declared(self, act: Act, names: Mapping[str, str]) -> bool | None:
         """Whether what the engine declares may be read; None: the realm decides."""

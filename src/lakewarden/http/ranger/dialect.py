@@ -12,7 +12,6 @@ from typing import Final
 from lakewarden.config.engines import RangerRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
-from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import (
     EngineDialect,
     json_reply,
@@ -61,12 +60,15 @@ class Ranger(EngineDialect):
         self._lock = Lock()
         types = (ranger_service.load(type) for type in ranger_service.TYPES)
         engines = {service.engine.name for service in types}
+        # Policies name things by their parts, as names of the model have to have them.
         self.models = tuple(
             sorted(
                 model
                 for system in registry().systems.values()
                 for model in system.models
-                if engines & mappings.of_model(model).keys()
+                if any(
+                    name in engines and one.names for name, one in mappings.of_model(model).items()
+                )
             )
         )
 
@@ -80,7 +82,6 @@ class Ranger(EngineDialect):
     def _download_route(self, first: str, of: _Of, parameter: str) -> Route:
         def handler(exchange: Exchange) -> Reply:
             download = self._download(exchange)
-            engine_figures.polled(exchange.realm, exchange.params["service"], exchange.now)
             part, known = of(download), exchange.one(parameter)
             if known == str(part.version):
                 return Reply(HTTPStatus.NOT_MODIFIED)

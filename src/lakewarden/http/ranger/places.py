@@ -9,7 +9,8 @@ from typing import Final
 
 from pyroaring import BitMap
 
-from lakewarden.engines.mapping import EngineMapping, placeholders
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.engines.place import placeholders
 from lakewarden.engines.ranger_service import CATALOG, Level, RangerService
 from lakewarden.http.ranger.file_places import Files
 from lakewarden.http.ranger.residue import Residue, Residues

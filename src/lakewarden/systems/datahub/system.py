@@ -21,6 +21,7 @@ SYSTEM: Final = SystemDefinition(
     sources={"datahub-file": "ingest.file:SOURCE"},
     precedence=2,
     search="search.stored_terms:SEARCH",
+    engines={"trino": "engines/trino.toml"},
     owner_rules="ingest.ownership:rules_of",
     passwords="use_cases.native_user",
     policies="aspects.policy:policy_statement",

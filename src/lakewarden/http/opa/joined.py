@@ -1,0 +1,76 @@
+"""What several realms answer Trino together about one table.
+
+All of them have to allow, or one: as `require` says. The filters and masks of all that know the
+table bind in either case, so that a realm more never leaves less to keep to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Final
+
+from lakewarden.expressions.masks import strictest
+from lakewarden.http.opa.evaluator import Evaluator
+from lakewarden.http.opa.question import Resource
+from lakewarden.service.read_limits import HIDDEN_ROWS, HIDDEN_VALUE
+
+ALL: Final = "all"
+
+
+class JoinedEvaluator:
+    """The answers of realms to one question; there is at least one realm."""
+
+    def __init__(self, evaluators: Sequence[Evaluator], require: str) -> None:
+        self._evaluators = evaluators
+        self._all = require == ALL
+
+    def allows(self) -> bool:
+        """Whether the operation is allowed on its resource."""
+        answers = (evaluator.allows() for evaluator in self._evaluators)
+        return all(answers) if self._all else any(answers)
+
+    def allowed_indices(self) -> Sequence[int]:
+        """The indices of the resources, or of the columns of one table, in order."""
+        first, *others = [evaluator.allowed_indices() for evaluator in self._evaluators]
+        if not others:
+            return first
+        sets = map(frozenset, (first, *others))
+        joined = reduce(frozenset.intersection if self._all else frozenset.union, sets)
+        return sorted(joined)
+
+    def row_filters(self) -> Sequence[Mapping[str, str]]:
+        """The conditions that the rows of a table have to meet, all of them."""
+        answers = [evaluator.row_filters() for evaluator in self._evaluators]
+        known = [answer for answer in answers if answer is not None]
+        if not self._suffices(len(known)):
+            return [{"expression": HIDDEN_ROWS}]
+        conditions = dict.fromkeys(sql for answer in known for sql in answer)
+        return [{"expression": sql} for sql in conditions]
+
+    def column_mask(self) -> Mapping[str, str] | None:
+        """The value to show instead of a column's; None: its own."""
+        resource = self._evaluators[0].question.action.resource
+        return {"expression": HIDDEN_VALUE} if resource is None else self._mask(resource)
+
+    def column_masks(self) -> Sequence[Mapping[str, object]]:
+        """The masks of the columns that have one, each with the column's index."""
+        resources = self._evaluators[0].question.action.filter_resources or []
+        masks = ((n, self._mask(resource)) for n, resource in enumerate(resources))
+        return [{"index": n, "viewExpression": mask} for n, mask in masks if mask is not None]
+
+    def _mask(self, resource: Resource) -> Mapping[str, str] | None:
+        found = [evaluator.masked(resource) for evaluator in self._evaluators]
+        known = [masked for masked in found if masked is None or masked.value is not None]
+        if not self._suffices(len(known)):
+            return {"expression": HIDDEN_VALUE}
+        masks = {f"{n:03}": masked for n, masked in enumerate(known) if masked is not None}
+        if not masks:
+            return None
+        counting, _ = strictest((n, masked.mask) for n, masked in masks.items())
+        value = masks[counting].value
+        return {"expression": HIDDEN_VALUE if value is None else value()}
+
+    def _suffices(self, known: int) -> bool:
+        """Whether so many realms know what is read: a realm that has to allow must know it."""
+        return known == len(self._evaluators) if self._all else known > 0

@@ -12,6 +12,7 @@ from lakewarden.engines.mapping import EngineMapping
 from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.identifiers import join
 from lakewarden.http.engine_access import EngineAccess
+from lakewarden.http.engine_figures import decided
 from lakewarden.kernel.entity import Entity
 from lakewarden.service.actor import Actor
 from lakewarden.service.read_limits import column_mask, row_filters
@@ -52,13 +53,13 @@ class Access:
     def open_session(self) -> None:
         """Raises `Denied` for a user who is not one of the realm."""
         act = self._act("OpenSession")
-        if not self._answers.decides(act, {}):
+        if not self._counted(act, self._answers.decides(act, {})):
             raise self._denial(act, ())
 
     def require(self, act: str, name: Name) -> None:
         """Raises `Denied` unless the act is allowed on what has the name."""
         asked = self._act(act)
-        if not self._is_allowed(asked, name):
+        if not self._counted(asked, self._is_allowed(asked, name)):
             raise self._denial(asked, name)
 
     def require_writable(self, act: str, name: Name) -> None:
@@ -68,7 +69,12 @@ class Access:
         """
         self.require(act, name)
         if self.is_limited(name):
+            self._counted(self._act(act), False)
             raise self._denial(self._act(act), name, "without a row filter or column mask on it")
+
+    def _counted(self, act: Act, is_allowed: bool) -> bool:
+        decided(ENGINE, act.name, allowed=int(is_allowed), denied=int(not is_allowed))
+        return is_allowed
 
     def sees(self, name: Name) -> bool:
         """Whether the user may know that there is a table or view of that name."""

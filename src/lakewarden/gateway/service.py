@@ -31,6 +31,7 @@ from lakewarden.gateway.inspection import parsed
 from lakewarden.gateway.plans import Plans
 from lakewarden.gateway.running_calls import RunningCalls
 from lakewarden.gateway.session import Session, Sessions
+from lakewarden.http.engine_figures import UNKNOWN, decided, timed
 from lakewarden.kernel.errors import Unknown, WardenError
 from lakewarden.service.actor import Actor
 from lakewarden.service.audit import AuditEvent
@@ -138,10 +139,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
     def _unary(self, method: str, data: bytes, context: grpc.ServicerContext) -> bytes:
         def answered() -> bytes:
             call = self._call(UNARY[method], data, context)
-            try:
-                self._permit(method, call)
-            except Denied as error:
-                raise self._denied(call.actor, error) from None
+            self._permit_or_audit(method, call)
             answer = self._backend.unary(method, call.request, _seconds(context))
             if method == "ReleaseSession":
                 self._sessions.end(call.actor.user, call.request.session_id)
@@ -169,12 +167,18 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
     ) -> tuple[Call, Any]:
         call = self._call(STREAMS[method], data, context)
         running.enter_context(self._running.counted(call.actor.user))
-        try:
-            self._permit(method, call)
-        except Denied as error:
-            raise self._denied(call.actor, error) from None
+        self._permit_or_audit(method, call)
         answers = self._backend.stream(method, call.request, _seconds(context))
         return call, answers
+
+    def _permit_or_audit(self, method: str, call: Call) -> None:
+        try:
+            with timed(ENGINE):
+                self._permit(method, call)
+        except Denied as error:
+            if not error.operation:
+                decided(ENGINE, UNKNOWN, denied=1)
+            raise self._denied(call.actor, error) from None
 
     def _permit(self, method: str, call: Call) -> None:
         """Raises `Denied` for what the user may not ask; else makes the request what is asked."""

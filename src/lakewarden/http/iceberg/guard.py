@@ -12,6 +12,7 @@ from typing import Any, Final
 from lakewarden.config.engines import IcebergRealm
 from lakewarden.engines.engine import Act, Engine
 from lakewarden.http.engine_access import EngineAccess, Names
+from lakewarden.http.engine_figures import decided, timed
 from lakewarden.http.exchange import Exchange, Reply
 from lakewarden.http.iceberg import answers, json_body
 from lakewarden.http.iceberg.backend import Backend, BackendAnswer
@@ -77,8 +78,9 @@ class Guard:
         asked = questions(
             Requested(self._engine, self._act, self._names, self._query, self._body or {})
         )
-        for one in asked.asked:
-            self._require(one)
+        with timed(self._engine.name):
+            for one in asked.asked:
+                self._require(one)
         for kind, names in (*asked.made, *((kind, after) for kind, _, after in asked.moved)):
             self._check_new_name(kind, names)
         if self._act.name in _HANDS_OUT and self._file_access.withheld:
@@ -123,7 +125,9 @@ class Guard:
         if act.name == "chooseLocation" and self._settings.locations == "catalog":
             return
         if not self._is_folded(names) and self._access.decides(act, names):
+            decided(self._engine.name, act.name, allowed=1)
             return
+        decided(self._engine.name, act.name, denied=1)
         entity = self._access.target(act, names) if act.whole else None
         # That something is limited is said to those alone who might do it otherwise.
         is_limited = entity is not None and self._access.decides_on(act, entity)

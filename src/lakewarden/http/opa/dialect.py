@@ -20,6 +20,7 @@ from lakewarden.http.engine_dialect import (
     mapping_of,
     require_enforcement_point,
 )
+from lakewarden.http.engine_figures import UNKNOWN, decided, timed
 from lakewarden.http.exchange import (
     BULK,
     OWN_MODELS,
@@ -67,8 +68,8 @@ class Opa(EngineDialect):
     def routes(self) -> Sequence[Route]:
         """All are for enforcement points, whose token may come in the query."""
         return (
-            self._route("allow", lambda evaluator: evaluator.allows()),
-            self._route("batch", lambda evaluator: evaluator.allowed_indices(), large=True),
+            self._route("allow", _counted_answer),
+            self._route("batch", _counted_indices, large=True),
             self._route("row-filters", lambda evaluator: evaluator.row_filters()),
             self._route("column-masks", lambda evaluator: evaluator.column_mask()),
             self._route(
@@ -98,7 +99,8 @@ class Opa(EngineDialect):
             if evaluators[0].act is None:
                 why = "this operation of Trino is not known"
                 exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
-            answer = result(JoinedEvaluator(evaluators, settings.require))
+            with timed(TRINO):
+                answer = result(JoinedEvaluator(evaluators, settings.require))
             return json_reply(HTTPStatus.OK, {"result": answer})
 
         return _route(name, handler, large=large)
@@ -119,7 +121,11 @@ class Opa(EngineDialect):
         why = evaluator.not_understood()
         if why:
             exchange.denied(_unknown(exchange, POLARIS, question.action, why))
-        return json_reply(HTTPStatus.OK, {"result": {"allow": evaluator.allows()}})
+        with timed(POLARIS):
+            allowed = evaluator.allows()
+        operation = UNKNOWN if why else question.action
+        decided(POLARIS, operation, allowed=int(allowed), denied=int(not allowed))
+        return json_reply(HTTPStatus.OK, {"result": {"allow": allowed}})
 
     def error_body(self, status: HTTPStatus, message: str) -> object:
         """A code and a message, as OPA has it."""
@@ -135,6 +141,24 @@ _CODES: Final = {
     HTTPStatus.FORBIDDEN: "unauthorized",
     HTTPStatus.NOT_FOUND: "resource_not_found",
 }
+
+
+def _counted_answer(evaluator: JoinedEvaluator) -> bool:
+    allowed = evaluator.allows()
+    decided(TRINO, _counted_as(evaluator), allowed=int(allowed), denied=int(not allowed))
+    return allowed
+
+
+def _counted_indices(evaluator: JoinedEvaluator) -> Sequence[int]:
+    indices = evaluator.allowed_indices()
+    denied = evaluator.first.listed - len(indices)
+    decided(TRINO, _counted_as(evaluator), allowed=len(indices), denied=denied)
+    return indices
+
+
+def _counted_as(evaluator: JoinedEvaluator) -> str:
+    act = evaluator.first.act
+    return UNKNOWN if act is None else act.name
 
 
 def _route(name: str, handler: Handler, *, large: bool = False) -> Route:

@@ -84,6 +84,14 @@ class Evaluator:
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
 
+    @property
+    def listed(self) -> int:
+        """How many resources are asked about, or columns of one table."""
+        resources = self._question.action.filter_resources or []
+        if self.operation == "FilterColumns" and len(resources) == 1 and resources[0].table:
+            return len(resources[0].table.columns or ())
+        return len(resources)
+
     def row_filters(self) -> Sequence[str] | None:
         """The conditions that the rows of a table have to meet; None: it cannot be named."""
         resource = self._question.action.resource

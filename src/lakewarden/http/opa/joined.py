@@ -25,6 +25,11 @@ class JoinedEvaluator:
         self._evaluators = evaluators
         self._all = require == ALL
 
+    @property
+    def first(self) -> Evaluator:
+        """One of the realms' own, for what is the question's."""
+        return self._evaluators[0]
+
     def allows(self) -> bool:
         """Whether the operation is allowed on its resource."""
         answers = (evaluator.allows() for evaluator in self._evaluators)

@@ -12,6 +12,7 @@ from typing import Final
 from lakewarden.config.engines import RangerRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
+from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import (
     EngineDialect,
     json_reply,
@@ -82,6 +83,7 @@ class Ranger(EngineDialect):
     def _download_route(self, first: str, of: _Of, parameter: str) -> Route:
         def handler(exchange: Exchange) -> Reply:
             download = self._download(exchange)
+            engine_figures.polled(exchange.realm, exchange.params["service"], exchange.now)
             part, known = of(download), exchange.one(parameter)
             if known == str(part.version):
                 return Reply(HTTPStatus.NOT_MODIFIED)

@@ -11,6 +11,7 @@ import msgspec
 
 from lakewarden.config.engines import RangerRealm
 from lakewarden.engines.ranger_service import FILE_SYSTEM, RangerService
+from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import mapping_of
 from lakewarden.http.ranger.deltas import Json, Known, changes, known
 from lakewarden.http.ranger.document import documents
@@ -122,6 +123,7 @@ def made(
     }
     users: dict[str, Any] = {"userStoreVersion": version, "userStoreUpdateTime": version}
     users |= {"userGroupMapping": {}, "userAttrMapping": {}}
+    engine_figures.made(polled.realm, name, residues.count, now)
     return Download(
         realm=realm,
         revision=state.revision,

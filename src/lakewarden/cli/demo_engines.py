@@ -97,7 +97,7 @@ def running_trino(folder: Path, realms: Mapping[str, EnginePart]) -> Iterator[No
         with _verb(folder, work / "server.log", words) as address:
             for realm, part in realms.items():
                 token = token_of(folder, ENGINE, engine=True)
-                access = _access(f"{address}/r/{realm}/opa/v1", token)
+                access = access_control(f"{address}/r/{realm}/opa/v1", token)
                 catalogs = {part.name[0]: "memory"}
                 with trino.trino_server(work / realm, catalogs, access) as server:
                     _fill(server, part)
@@ -200,7 +200,7 @@ def _spark_rows(urls: Mapping[str, str], query: str, user: str) -> Rows:
         raise _Refused(str(error)) from None
 
 
-def _access(at: str, token: str) -> dict[str, str]:
+def access_control(at: str, token: str) -> dict[str, str]:
     """Trino's access control, as docs/engines.md has it."""
     return {
         "access-control.name": "opa",

@@ -21,7 +21,7 @@ from lakewarden.gateway import permitted
 from lakewarden.kernel.errors import Unavailable
 
 TOKEN: Final = "LAKEWARDEN_SPARK_TOKEN"  # noqa: S105 — the name of a variable
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
@@ -85,7 +85,7 @@ def _serve(folder: str, settings: dict[str, str]) -> None:
         "spark.connect.authenticate.token": os.environ.pop(TOKEN),
     }
     required = permitted.load().required
-    for name, value in {**_SETTINGS, **own, **required, **settings}.items():
+    for name, value in {**SETTINGS, **own, **required, **settings}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     for statement in statements:

@@ -21,6 +21,7 @@ from tests.http.opa.trino_server import need_trino
 
 pytestmark = pytest.mark.trino
 
+TIMES = {"opa.http-client.connect-timeout": "2s", "opa.http-client.request-timeout": "10s"}
 CATALOGS = {"memory": "memory", "tpch": "tpch"}
 OF_METADATA = ["columns", "tables", "views", "schemata", "table_privileges", "roles"]
 OF_METADATA += ["applicable_roles", "enabled_roles"]
@@ -122,6 +123,7 @@ def governed_trino(
             "opa.policy.batched-uri": f"{at}/batch?token={engine}",
             "opa.policy.row-filters-uri": f"{at}/row-filters?token={engine}",
             "opa.policy.batch-column-masking-uri": f"{at}/batch-column-masks?token={engine}",
+            **TIMES,
         }
         with trino_server(folder / "trino", CATALOGS, access) as trino:
             yield Governed(trino, served)

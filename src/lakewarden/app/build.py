@@ -32,7 +32,7 @@ from lakewarden.app.connections import Connections
 from lakewarden.app.dialects import all_dialects
 from lakewarden.app.errors_watch import ErrorsWatch
 from lakewarden.app.fair_queue import THREADS
-from lakewarden.app.figures import figures
+from lakewarden.app.figures import figures, plugins
 from lakewarden.app.first_start import first_start
 from lakewarden.app.freshness import Freshness
 from lakewarden.app.http_head import Pair
@@ -147,6 +147,7 @@ class Application:
             services(settings),
             holder_of=authenticator.holder_of,
             figures=partial(self._figures, time.time()),
+            plugins=plugins,
         )
         of_requests = replace(
             of_requests, provider_login=self._code_flow(authenticator, of_requests.public_url)
@@ -370,6 +371,7 @@ class Application:
             try:
                 watch.look(self.parts.service.state)
                 metrics.write()
+                self._tell_plugins()
                 await self._aside(self._look_for_strangers)
                 if since_tried >= TRY_SECONDS:
                     since_tried = 0.0
@@ -435,6 +437,11 @@ class Application:
         if usage.lost:
             lost, usage.lost = usage.lost, 0
             log.get().warning("usage not counted", acts=lost)
+
+    def _tell_plugins(self) -> None:
+        """Tells the figures of all processes what polls told this one."""
+        for plugin, newest in self.parts.services.plugin_polls.seen().items():
+            metrics.PLUGINS.labels(*plugin).set(newest)
 
     def _look_at_writes(self) -> None:
         if self._opened_store is not None:

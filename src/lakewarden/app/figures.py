@@ -14,6 +14,7 @@ from prometheus_client.samples import Sample
 
 from lakewarden.app import metrics
 from lakewarden.http.exchange import READS, WRITES
+from lakewarden.service.plugin_polls import Plugin
 from lakewarden.service.server_figures import ServerFigures
 
 _STATM: Final = Path("/proc/self/statm")
@@ -40,6 +41,16 @@ def figures(started: float, processes: int) -> ServerFigures:
         median_seconds=quantile(buckets, 0.5, fewest=1),
         p99_seconds=quantile(buckets, 0.99, fewest=100),
     )
+
+
+def plugins() -> Mapping[Plugin, float]:
+    """When each plugin last had the newest documents, up to about a second ago."""
+    return {
+        (sample.labels["realm"], sample.labels["service"], sample.labels["plugin"]): sample.value
+        for family in metrics.registry().collect()
+        if family.name == metrics.PLUGINS._name
+        for sample in family.samples
+    }
 
 
 def _sum(samples: Iterable[Sample]) -> int:

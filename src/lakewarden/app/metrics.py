@@ -1,6 +1,7 @@
 """Figures for Prometheus: how many requests came, how they ended, how long they took.
 
-Labels are wire, operation, outcome and model only: never a subject or an object. With several
+Labels are wire, operation, outcome and model only, and plugins of engines by the names that they
+give themselves: never a subject or an object. With several
 workers each process counts in a file of its own, and whoever is asked adds them up; for that
 `PROMETHEUS_MULTIPROC_DIR` has to be set before this module is imported.
 """
@@ -66,6 +67,14 @@ REVISION = Gauge("lakewarden_revision", "The newest known revision", multiproces
 ENTITIES = Gauge(
     "lakewarden_entities", "Stored entities", ["model"], multiprocess_mode="mostrecent"
 )
+
+PLUGINS = Gauge(
+    "lakewarden_plugin_newest_documents_timestamp_seconds",
+    "When a plugin last had the newest documents, in seconds since the epoch",
+    ["realm", "service", "plugin"],
+    multiprocess_mode="max",
+)
+"""The age of its documents is `time()` without this."""
 
 CONNECTIONS = Gauge("lakewarden_connections", "Open connections", multiprocess_mode="livesum")
 CONNECTIONS_CLOSED = Counter(

@@ -16,6 +16,7 @@ from lakewarden.config.defaults import ADMIN, AUTH, BATCH_ROWS, HOST, PAGE_ROWS,
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.errors import Unavailable, WardenError
 from lakewarden.service.denials import Denials
+from lakewarden.service.plugin_polls import Plugin, PluginPolls
 from lakewarden.service.provider_login import ProviderLogin
 from lakewarden.service.server_figures import ServerFigures
 from lakewarden.service.usage import Usage
@@ -78,6 +79,8 @@ class Services:
     reads that were denied. `playground`: scenarios of callers are run. `settings` are all that
     are in force, `without_effect` says which of them change nothing, `figures` counts.
     `provider_login`: people log in to the pages at an identity provider; None: they do not.
+    `plugin_polls` hears of the polls of this process, `plugins` tells of those of all: when each
+    plugin last had the newest documents.
     """
 
     public_url: str = f"http://{HOST}:{PORT}"
@@ -100,6 +103,8 @@ class Services:
     without_effect: tuple[str, ...] = ()
     figures: Callable[[], ServerFigures] = ServerFigures
     provider_login: ProviderLogin | None = None
+    plugin_polls: PluginPolls = field(default_factory=PluginPolls)
+    plugins: Callable[[], Mapping[Plugin, float]] = dict
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""
@@ -146,14 +151,21 @@ class Exchange:
         user, on = request.principal.name, request.target
         self.services.usage.count(self.realm, user, request.operation, on.type, on.name, self.now)
 
-    def denied(self, event: AuditEvent) -> None:
-        """Makes a denied read part of the audit trail, one row for many of its kind."""
-        count = self.services.denials.count(self.realm, event.actor, event.operation, self.now)
-        if not count:
-            return
-        row = replace(event, details={**event.details, "reads": count})
-        with suppress(Unavailable):  # denied it is in any case
-            self.write(lambda transaction: transaction.record(row))
+    def denied(self, *events: AuditEvent) -> None:
+        """Makes denied reads part of the audit trail, one row for many of its kind."""
+        rows = []
+        for event in events:
+            count = self.services.denials.count(self.realm, event.actor, event.operation, self.now)
+            if count:
+                rows.append(replace(event, details={**event.details, "reads": count}))
+
+        def record(transaction: WriteTransaction) -> None:
+            for row in rows:
+                transaction.record(row)
+
+        if rows:
+            with suppress(Unavailable):  # denied they are in any case
+                self.write(record)
 
     @property
     def realm_state(self) -> RealmState:

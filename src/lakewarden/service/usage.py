@@ -47,6 +47,13 @@ class Usage:
             with self._lock:
                 self._sort_in()
 
+    def add(
+        self, realm: str, user: str, operation: str, on: Entity, now: float, number: int
+    ) -> None:
+        """So many acts more."""
+        with self._lock:
+            self._add(int(now // _DAY_SECONDS), {(realm, user, operation, on): number})
+
     def _sort_in(self) -> None:
         acts = Counter(self._acts.popleft() for _ in range(len(self._acts)))
         for (day, realm, user, operation, type, name), number in acts.items():

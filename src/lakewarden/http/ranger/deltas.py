@@ -19,6 +19,7 @@ UPDATED: Final = 1
 DELETED: Final = 2
 
 _DIGEST_BYTES: Final = 16
+_UNUSED_BITS: Final = 64 - 53
 
 Json = dict[str, Any]
 
@@ -34,13 +35,13 @@ class Known:
 def numbered(policies: Iterable[Json], label: str) -> Iterator[Json]:
     """The policies with ids, each different one once, in their order.
 
-    Ids are positive and have 63 bits, as Java's. Where two would be equal, which no test will
-    see, the later policy has the next number.
+    Ids are positive and have 53 bits, which every reader of JSON keeps exactly. Where two would be
+    equal, which is less likely than one in a million, the later policy has the next number.
     """
     taken: dict[int, bytes] = {}
     for policy in policies:
         digest = blake2b(msgspec.json.encode(policy), digest_size=_DIGEST_BYTES).digest()
-        id = max(int.from_bytes(digest[:8]) >> 1, 1)
+        id = max(int.from_bytes(digest[:8]) >> _UNUSED_BITS, 1)
         while taken.get(id, digest) != digest:
             id += 1
         if id not in taken:

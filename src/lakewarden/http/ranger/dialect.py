@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from typing import Final
 from lakewarden.config.engines import RangerRealm
 from lakewarden.engines import mapping as mappings
 from lakewarden.engines import ranger_service
+from lakewarden.engines.ranger_service import RangerService
 from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import (
     EngineDialect,
@@ -20,10 +22,12 @@ from lakewarden.http.engine_dialect import (
     require_enforcement_point,
 )
 from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.ranger.audits import BODY_BYTES, Act, Acts, read_events
 from lakewarden.http.ranger.download import Download, Part, Polled, made
 from lakewarden.http.ranger.maker import Maker
 from lakewarden.kernel.errors import Unknown
 from lakewarden.registry import registry
+from lakewarden.service.audit import AuditEvent
 
 PATH: Final = "/ranger"
 
@@ -40,6 +44,9 @@ _OF_PARTS: Final[Mapping[str, tuple[_Of, str]]] = {
     "xusers/secure": (lambda download: download.users, "lastKnownUserStoreVersion"),
 }
 """The documents by the first part of their address, each with the parameter of its version."""
+
+MOST_DENIALS: Final = 100
+"""So many kinds of denials of one upload go to the audit trail: user and operation."""
 
 _DELTAS: Final = "supportsPolicyDeltas"
 _NUMBER: Final = re.compile(r"[0-9]{1,19}")
@@ -78,6 +85,15 @@ class Ranger(EngineDialect):
         return (
             *(self._download_route(first, *one) for first, one in _OF_PARTS.items()),
             self._route("residue/{service}", self._answer_residue),
+            self._route("plugins", self._answer_plugins),
+            Route(
+                "POST",
+                f"{PATH}/api/audit/access",
+                "decision.ask",
+                self._take_audits,
+                body_limit=BODY_BYTES,
+                engine=True,
+            ),
         )
 
     def _download_route(self, first: str, of: _Of, parameter: str) -> Route:
@@ -85,6 +101,7 @@ class Ranger(EngineDialect):
             download = self._download(exchange)
             engine_figures.polled(exchange.realm, exchange.params["service"], exchange.now)
             part, known = of(download), exchange.one(parameter)
+            self._note(exchange, download, part)
             if known == str(part.version):
                 return Reply(HTTPStatus.NOT_MODIFIED)
             body = None
@@ -97,20 +114,68 @@ class Ranger(EngineDialect):
     def _route(self, path: str, handler: Callable[[Exchange], Reply]) -> Route:
         return Route("GET", f"{PATH}/{path}", "decision.ask", handler, engine=True)
 
+    def _note(self, exchange: Exchange, download: Download, part: Part) -> None:
+        """Remembers that the plugin has the newest policies, if these are."""
+        plugin = exchange.one("pluginId")
+        if plugin and part is download.policies and download.realm is exchange.realm_state:
+            polls = exchange.services.plugin_polls
+            polls.note(exchange.realm, exchange.params["service"], plugin, exchange.now)
+
+    def _answer_plugins(self, exchange: Exchange) -> Reply:
+        """The plugins that polled, with the age of their documents in seconds."""
+        require_enforcement_point(exchange)
+        listed = [
+            {"service": service, "plugin": plugin, "ageSeconds": round(exchange.now - newest, 1)}
+            for (realm, service, plugin), newest in sorted(exchange.services.plugins().items())
+            if realm == exchange.realm
+        ]
+        return json_reply(HTTPStatus.OK, {"plugins": listed})
+
+    def _take_audits(self, exchange: Exchange) -> Reply:
+        """Counts what users did, and were denied, by the documents of a service."""
+        name = exchange.one("serviceName")
+        service = self._service(exchange, name)
+        events = read_events(exchange.body, name)
+        mapping = mapping_of(exchange.realm_state, service.engine.name, service.title)
+        download = self._download(exchange, name)
+        kept, denied = 0, Counter[tuple[str, str]]()
+        targets: dict[tuple[str, str], Act] = {}
+        for act in Acts(download, mapping, service).of(events):
+            kept += 1
+            if act.is_allowed:
+                user = exchange.realm_state.system.identities.user(act.user).name
+                on, usage = act.entity, exchange.services.usage
+                usage.add(exchange.realm, user, act.operation, on, exchange.now, act.times)
+            else:
+                denied[act.user, act.operation] += act.times
+                targets.setdefault((act.user, act.operation), act)
+        exchange.denied(
+            *(
+                _denial(exchange, targets[kind], name, times)
+                for kind, times in denied.most_common(MOST_DENIALS)
+            )
+        )
+        answer = {"total": len(events), "kept": kept, "serviceName": name}
+        return json_reply(HTTPStatus.OK, {**answer, "timestamp": int(exchange.now * 1000)})
+
     def _answer_residue(self, exchange: Exchange) -> Reply:
         residues = self._download(exchange).residues
         listed = [asdict(residue) for residue in residues]
         return json_reply(HTTPStatus.OK, {"count": residues.count, "residue": listed})
 
-    def _download(self, exchange: Exchange) -> Download:
-        """The documents of the service that is named; refuses who may not ask."""
-        realm, name = exchange.realm_state, exchange.params["service"]
+    def _service(self, exchange: Exchange, name: str) -> RangerService:
+        """The type of a service of the realm; refuses who may not ask."""
         require_enforcement_point(exchange)
-        settings = self._realms.get(exchange.realm, RangerRealm())
-        type = settings.services.get(name)
+        type = self._realms.get(exchange.realm, RangerRealm()).services.get(name)
         if type is None:
             raise Unknown("service", name, "`[ranger.REALM]` has the services of a realm")
-        service, state, now = ranger_service.load(type), exchange.state, exchange.now
+        return ranger_service.load(type)
+
+    def _download(self, exchange: Exchange, named: str = "") -> Download:
+        """The documents of the service that is named; refuses who may not ask."""
+        realm, name = exchange.realm_state, named or exchange.params["service"]
+        service, state, now = self._service(exchange, name), exchange.state, exchange.now
+        settings = self._realms[exchange.realm]
         mapping_of(realm, service.engine.name, service.title)
         with self._lock:
             maker = self._makers.setdefault((exchange.realm, name), Maker())
@@ -128,3 +193,17 @@ class Ranger(EngineDialect):
     def error_body(self, status: HTTPStatus, message: str) -> object:
         """A code and a message, as Ranger has it."""
         return {"statusCode": 1, "msgDesc": message, "messageList": []}
+
+
+def _denial(exchange: Exchange, act: Act, service: str, times: int) -> AuditEvent:
+    return AuditEvent(
+        time=exchange.now,
+        actor=act.user,
+        operation=act.operation,
+        target=f"{act.entity.type}:{act.entity.name}",
+        outcome="deny",
+        reason="denied by a plugin",
+        realm=exchange.realm,
+        wire="ranger",
+        details={"service": service, "acts": times},
+    )

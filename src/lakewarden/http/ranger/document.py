@@ -46,11 +46,12 @@ Grants = tuple[tuple[str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The policies and the roles of a service, and what they leave out."""
+    """The policies and the roles of a service, what they leave out, and what they can name."""
 
     policies: Json
     roles: Json
     residues: Residues
+    places: Places
 
 
 def documents(
@@ -115,7 +116,9 @@ class _Builder:
         self._add_own()
         self._add_declared(by_level)
         self._add_limits()
-        return Documents(self._policy_document(), self._role_document(), self._residues)
+        return Documents(
+            self._policy_document(), self._role_document(), self._residues, self._places
+        )
 
     def _never(self) -> None:
         """What is given to nobody: for its own reason, or that of an act that it opens, too."""

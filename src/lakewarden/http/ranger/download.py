@@ -16,7 +16,7 @@ from lakewarden.http.engine_dialect import mapping_of
 from lakewarden.http.ranger.deltas import Json, Known, changes, known
 from lakewarden.http.ranger.document import documents
 from lakewarden.http.ranger.file_places import Files
-from lakewarden.http.ranger.places import Naming
+from lakewarden.http.ranger.places import Naming, Places
 from lakewarden.http.ranger.residue import Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
@@ -56,6 +56,7 @@ class Download:
     tags: Part
     users: Part
     residues: Residues
+    places: Places
     type: str
     head: Json
     of_id: Mapping[int, msgspec.Raw]
@@ -134,6 +135,7 @@ def made(
         tags=Part(version, msgspec.json.encode(tags)),
         users=Part(version, msgspec.json.encode(users)),
         residues=residues,
+        places=found.places,
         type=type.type,
         head=head,
         of_id=of_id,

@@ -46,6 +46,7 @@ class Files:
             else:
                 self._left_out("Ranger would read the path in another way", entity)
         self._inside = _inside(folders)
+        self._at = {steps: id for steps, id in folders if id in self._paths}
         for outer in self._inside:
             self._left_out("files of others lie in it: it takes the right on them, too",
                            tree.entity(outer))  # fmt: skip
@@ -53,6 +54,12 @@ class Files:
     def paths(self, id: int) -> tuple[str, ...]:
         """The paths of an entity, sorted; none where it has none that can be said."""
         return self._paths.get(id, ())
+
+    def innermost(self, path: str) -> int | None:
+        """Of the entities that have a path, one whose folder holds this one, and lies deepest."""
+        steps = _steps(normpath("/" + path.lstrip("/")))
+        folders = (steps[:depth] for depth in range(len(steps), 0, -1))
+        return next((self._at[one] for one in folders if one in self._at), None)
 
     def with_all_inside(self, ids: BitMap) -> BitMap:
         """Of these entities, those in whose folders lie no files of others than these."""

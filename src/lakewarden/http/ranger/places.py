@@ -81,6 +81,7 @@ class Places:
         self._found: dict[str, Mapping[int, Place]] = {}
         self._ids: dict[str, BitMap] = {}
         self._inside: dict[str, Mapping[int, BitMap]] = {}
+        self._by_name: dict[str, Mapping[tuple[str, ...], int]] = {}
 
     def of(self, level: Level) -> Mapping[int, Place]:
         """The places of a level by entity id."""
@@ -110,6 +111,20 @@ class Places:
         """Of these, those with which a policy opens no files of others than these."""
         files = self._naming.files if level.located else None
         return ids if files is None else files.with_all_inside(ids)
+
+    def named(self, level: Level, parts: tuple[str, ...]) -> Entity | None:
+        """What has that name on a level, of files in whose folder the path lies; None: nothing."""
+        if level.located:
+            files = self._naming.files
+            id = None if files is None or len(parts) != 1 else files.innermost(parts[0])
+        else:
+            known = self._by_name.get(level.name)
+            if known is None:
+                known = self._by_name[level.name] = {
+                    place.path: place.id for place in self.of(level).values()
+                }
+            id = known.get(parts)
+        return None if id is None else self._realm.matrix.snapshot.coded.tree.entity(id)
 
     def _above(self, id: int) -> int:
         return int(self._realm.matrix.snapshot.coded.tree.parents[id])

@@ -1,0 +1,143 @@
+"""Audits that plugins send: what users did by their documents, counted as what was used here.
+
+An act that was allowed is counted in the usage of the realm, one that was denied goes to its audit
+trail. Only acts on what is stored are kept, so that an upload adds no more than there is.
+Source: apache/ranger, `audit-server/audit-ingestor/src/main/java/org/apache/ranger/audit/rest/
+AuditREST.java` and `agents-audit/core/src/main/java/org/apache/ranger/audit/model/
+AuthzAuditEvent.java` at 8e7716cd3c36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.engines.ranger_service import ANY, Level, RangerService
+from lakewarden.http.ranger.definition import named
+from lakewarden.http.ranger.download import Download
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, LimitExceeded
+from lakewarden.kernel.model import NONE
+
+MOST_EVENTS: Final = 10_000
+"""So many events may be in one upload."""
+
+MOST_ACTS: Final = 100_000
+"""So many acts at most one event stands for."""
+
+BODY_BYTES: Final = 8 * 1024 * 1024
+"""Ranger's queues send a thousand events at a time, of about 1 KiB each."""
+
+_NAME_CHARACTERS: Final = 512
+_ALLOWED: Final = 1
+_SEEN: Final = frozenset({ANY, "use"})
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What one user did, or was denied, as the realm names it, so many times."""
+
+    user: str
+    operation: str
+    entity: Entity
+    is_allowed: bool
+    times: int
+
+
+class Event(msgspec.Struct, frozen=True):
+    """What is read of an event; the rest is for people."""
+
+    repo: str = ""
+    reqUser: str | None = None  # noqa: N815 — Ranger's names, as all of these
+    access: str | None = None
+    action: str | None = None
+    resource: str | None = None
+    resType: str | None = None  # noqa: N815
+    result: int = 0
+    event_count: int = 1
+
+
+_EVENTS: Final = msgspec.json.Decoder(list[Event])
+
+
+def read_events(body: bytes, service: str) -> Sequence[Event]:
+    """The events of an upload for a service.
+
+    Raises `BadInput`, also for events of another service, and `LimitExceeded`.
+    """
+    try:
+        events = _EVENTS.decode(body)
+    except msgspec.MsgspecError as error:
+        raise BadInput(str(error)[:1].lower() + str(error)[1:], where="body") from None
+    except RecursionError:
+        raise BadInput("nested too deep", where="body") from None
+    if not events:
+        raise BadInput("expected events", where="body")
+    if len(events) > MOST_EVENTS:
+        raise LimitExceeded(f"{len(events)} events; at most {MOST_EVENTS} at a time")
+    for number, event in enumerate(events):
+        if event.repo != service:
+            raise BadInput("an event of another service", where=f"body[{number}].repo")
+    return events
+
+
+class Acts:
+    """The acts of events, of one service as its documents name things."""
+
+    def __init__(self, download: Download, mapping: EngineMapping, service: RangerService) -> None:
+        self._download, self._mapping, self._service = download, mapping, service
+        model = download.realm.matrix.snapshot.model
+        self._operations = model.operations
+
+    def of(self, events: Sequence[Event]) -> Iterator[Act]:
+        """The acts; what does not say who did what on something that is stored is none."""
+        for event in events:
+            act = self._act(event)
+            if act is not None:
+                yield act
+
+    def _act(self, event: Event) -> Act | None:
+        user, type, resource = map(_text, (event.reqUser, event.resType, event.resource))
+        level = self._level(type.removeprefix("@"))
+        if not user or level is None:
+            return None
+        entity = self._download.places.named(level, self._parts(level, resource))
+        if entity is None:
+            return None
+        for access in (event.action, event.access):
+            operation = self._operation(_text(access).lower(), level, entity)
+            if operation:
+                times = min(max(event.event_count, 1), MOST_ACTS)
+                return Act(user, operation, entity, event.result == _ALLOWED, times)
+        return None
+
+    def _level(self, leaf: str) -> Level | None:
+        """The level whose things have that last part; of a column its table's."""
+        levels = (level for level in self._service.levels.values() if level.part)
+        found = (one for one in levels if not one.hidden and leaf in (one.named, *one.rest))
+        return next(found, None)
+
+    def _parts(self, level: Level, resource: str) -> tuple[str, ...]:
+        if level.located:
+            return (resource,)
+        depth = len(named(self._service, level)) - len(level.rest)
+        return tuple(resource.split("/")[:depth])
+
+    def _operation(self, access: str, level: Level, entity: Entity) -> str:
+        """The first act that the access opens, and that has a rule for the entity; "" for none."""
+        declared = self._service.accesses.get(access)
+        acts = () if declared is None else declared.opens.get(level.name, ())
+        for act in level.any if access in _SEEN else acts:
+            operation = self._mapping.operation(act)
+            if {entity.type, NONE} & self._operations[operation].rules.keys():
+                return operation
+        return ""
+
+
+def _text(value: str | None) -> str:
+    """The value; "" for none, and for what is longer than a name."""
+    return "" if value is None or len(value) > _NAME_CHARACTERS else value

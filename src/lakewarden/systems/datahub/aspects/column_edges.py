@@ -59,8 +59,8 @@ class ColumnEdges:
             self._edges.pop(_Path(*parts), None)
             return
         if value is None:
-            named = len(parts)
-            for path in [path for path in self._edges if path[:named] == tuple(parts)]:
+            prefix_length = len(parts)
+            for path in [path for path in self._edges if path[:prefix_length] == tuple(parts)]:
                 del self._edges[path]
             return
         if len(parts) != _PARTS or not isinstance(value, Mapping):

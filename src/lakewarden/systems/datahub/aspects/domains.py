@@ -49,5 +49,5 @@ def _associations(value: Fields, listed: Iterable[str]) -> list[object]:
         for association in associations
         if association.text("domain") in listed
     ]
-    named = set(_listed_domains(value))
-    return [*remaining, *({"domain": urn} for urn in listed if urn not in named)]
+    associated = set(_listed_domains(value))
+    return [*remaining, *({"domain": urn} for urn in listed if urn not in associated)]

@@ -112,9 +112,9 @@ def _attribute_finder(is_meant: Callable[[str], bool]) -> Finder:
 
 def _memberships(kind: str) -> Finder:
     def find(entity: Entity, snapshot: Snapshot) -> Iterator[Fact]:
-        named = snapshot.model.principal_kind(entity)
+        principal_key = snapshot.model.principal_kind(entity)
         memberships = snapshot.coded.memberships
-        member = None if named is None else Principal(*named)
+        member = None if principal_key is None else Principal(*principal_key)
         id = None if member is None else memberships.ids.get(member)
         for of in () if id is None else memberships.of.get(id, ()):
             group = memberships.principals[of]

@@ -73,9 +73,9 @@ def _domains(entity: Entity, value: Fields, at: At) -> Iterator[Row]:
     domains = value.texts("domains")
     for urn in domains:
         yield _edge("domain", entity, urn, at)
-    named = [item.text("domain") for item in value.objects("domainAssociations")]
+    associated = [item.text("domain") for item in value.objects("domainAssociations")]
     if entity.type == "dataProduct":
-        for urn in named or domains:
+        for urn in associated or domains:
             yield _edge("product_domain", entity, urn, at)
 
 

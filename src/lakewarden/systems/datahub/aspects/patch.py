@@ -206,11 +206,11 @@ class PatchedAspect:
             self._change_by_position(node[name], name, step)
             return
         members = self._keyed_members(node, name, keys)
-        named = step.parts[: len(keys)]
-        if isinstance(members, ColumnEdges) or not keys or step.parts == named:
+        key_parts = step.parts[: len(keys)]
+        if isinstance(members, ColumnEdges) or not keys or step.parts == key_parts:
             members.change(step.parts, step.value)
             return
-        number = members.find_or_add(named, makes=step.value is not None)
+        number = members.find_or_add(key_parts, makes=step.value is not None)
         if number is None:
             return
         member = members.remove(number)

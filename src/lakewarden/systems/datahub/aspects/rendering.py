@@ -142,8 +142,8 @@ def _single_renderer(key: str) -> Renderer:
     def render(input: RenderInput) -> Value:
         input.value.pop(key, None)
         for fact in input.facts:
-            named = fact.parent.name if isinstance(fact, Placement) else _text_of(fact)
-            input.value[key] = named
+            reference_text = fact.parent.name if isinstance(fact, Placement) else _text_of(fact)
+            input.value[key] = reference_text
         return input.value
 
     return render

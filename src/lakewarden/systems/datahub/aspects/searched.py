@@ -126,8 +126,8 @@ def index_entry(entity: Entity, aspects: Values) -> Indexed:
     label = _label(entity, inner)
     names = list(_names(aspects))
     terms = _terms_of_names(inner, [*names, label])
-    stated = list(edges.stated_edges(entity, aspects))
-    terms.update(dict.fromkeys(edges.terms(stated, of_columns=False)))
+    stated_edges = list(edges.stated_edges(entity, aspects))
+    terms.update(dict.fromkeys(edges.terms(stated_edges, of_columns=False)))
     _add_terms(terms, (term for text in _texts(aspects) for term in words(text)))
     for field, values in fields(aspects).items():
         if values:
@@ -135,7 +135,7 @@ def index_entry(entity: Entity, aspects: Values) -> Indexed:
         for value in values if field != "description" else ():
             terms[value_term(field, value)] = None
             terms[value_term(field, value, folded=True)] = None
-    terms.update(dict.fromkeys(edges.terms(stated, of_columns=True)))
+    terms.update(dict.fromkeys(edges.terms(stated_edges, of_columns=True)))
     return Indexed(names[0] if names else label, " ".join(_limited_terms(terms)))
 
 

@@ -29,16 +29,16 @@ from lakewarden.systems.datahub.use_cases import aspects
 
 def load(exchange: Exchange) -> Reply:
     """One aspect, under the name of its record; only the newest version is stored."""
-    named = entity(exchange.params["urn"])
+    target = entity(exchange.params["urn"])
     name = exchange.one("aspect")
     if not name:
         raise BadInput("expected the name of an aspect", where="aspect")
-    check_readable(exchange, [named])
+    check_readable(exchange, [target])
     check_open([name])
     with exchange.service.reading() as reading:
-        stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
+        stored = aspects.read(reading, exchange.realm_state, [target]).get(target, {})
     if name not in stored or exchange.one("version", "0") not in ("0", ""):
-        raise not_found(f"the aspect {quoted(name)} of {quoted(named.name)}")
+        raise not_found(f"the aspect {quoted(name)} of {quoted(target.name)}")
     return ok({"aspect": {record_name(name): stored[name].value}, "version": 0})
 
 

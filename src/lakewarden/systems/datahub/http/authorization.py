@@ -204,9 +204,9 @@ def _policies_of_statements(exchange: Exchange, type: str) -> list[Entity]:
     if type != _POLICY:
         return []
     snapshot = exchange.realm_state.matrix.snapshot
-    named = (
+    candidates = (
         Entity(type, id)
         for id, statement in snapshot.table.statements.items()
         if id.startswith(_POLICIES) and not statement.obliges
     )
-    return sorted(entity for entity in named if not snapshot.coded.is_known(entity))
+    return sorted(entity for entity in candidates if not snapshot.coded.is_known(entity))

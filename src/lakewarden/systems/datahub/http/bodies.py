@@ -41,12 +41,12 @@ def entity(urn: str, type: str = "") -> Entity:
 
     SOURCE: the original's registry keeps its entity types by their names in lower case.
     """
-    named = datahub.parse("", urn)
-    if type and named.type.lower() != type.lower():
-        named = datahub.parse(type, urn)  # which says what it expected
-    if not named.name or named.name == "platform":
+    target = datahub.parse("", urn)
+    if type and target.type.lower() != type.lower():
+        target = datahub.parse(type, urn)  # which says what it expected
+    if not target.name or target.name == "platform":
         raise BadInput("expected a URN")
-    return named
+    return target
 
 
 def check_count(exchange: Exchange, count: int, items: str = "entities") -> None:

@@ -47,21 +47,22 @@ _SHOWN: Final = 10
 
 def load(exchange: Exchange) -> Reply:
     """An entity with its aspects, or those that are named; of one that does not exist, none."""
-    named = entity(exchange.params["urn"])
-    check_readable(exchange, [named])
-    (body,) = _entities_with_aspects(exchange, [named], stored_only=False)
+    target = entity(exchange.params["urn"])
+    check_readable(exchange, [target])
+    (body,) = _entities_with_aspects(exchange, [target], stored_only=False)
     return ok(body)
 
 
 def load_batch(exchange: Exchange) -> Reply:
     """The named entities that are stored, by their URNs; all of them must be readable."""
-    named = [entity(urn) for urn in dict.fromkeys(_list_items(exchange.query.get("ids", ())))]
-    if not named:
+    targets = [entity(urn) for urn in dict.fromkeys(_list_items(exchange.query.get("ids", ())))]
+    if not targets:
         raise BadInput("expected URNs", where="ids")
-    check_count(exchange, len(named))
-    check_readable(exchange, named)
+    check_count(exchange, len(targets))
+    check_readable(exchange, targets)
     results = {
-        str(body["urn"]): body for body in _entities_with_aspects(exchange, named, stored_only=True)
+        str(body["urn"]): body
+        for body in _entities_with_aspects(exchange, targets, stored_only=True)
     }
     return ok({"results": results, "statuses": {}, "errors": {}})
 
@@ -133,38 +134,38 @@ def ingest_batch(exchange: Exchange) -> Reply:
 def delete(exchange: Exchange) -> Reply:
     """Deletes an entity, or the values in time of one of its aspects."""
     body = fields(exchange)
-    named = entity(body.text("urn"))
+    target = entity(body.text("urn"))
     if body.raw("aspectName") is not None:
         # Empty, it must not pass for the whole entity.
         name = body.text("aspectName")
-        return timeseries.delete(exchange, named, name, body)
-    rows, values = _aspect_counts(exchange, named)
-    if not authorization.delete(exchange, named):
+        return timeseries.delete(exchange, target, name, body)
+    rows, values = _aspect_counts(exchange, target)
+    if not authorization.delete(exchange, target):
         rows = values = 0
-    return value({"urn": named.name, "rows": rows, "timeseriesRows": values})
+    return value({"urn": target.name, "rows": rows, "timeseriesRows": values})
 
 
-def _aspect_counts(exchange: Exchange, named: Entity) -> tuple[int, int]:
+def _aspect_counts(exchange: Exchange, target: Entity) -> tuple[int, int]:
     """The numbers of aspects and of timeseries values of an entity."""
     with exchange.service.reading() as reading:
-        stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
-        in_time = reading.value_counts(exchange.realm, named)
+        stored = aspects.read(reading, exchange.realm_state, [target]).get(target, {})
+        in_time = reading.value_counts(exchange.realm, target)
     return len(stored), sum(in_time.values())
 
 
 def delete_references(exchange: Exchange) -> Reply:
     """Deletes the references to an entity; with `dryRun` only counts them."""
     body = fields(exchange)
-    named = entity(body.text("urn"))
+    target = entity(body.text("urn"))
     is_dry = body.flag("dryRun")
 
     def forget(transaction: WriteTransaction) -> list[dict[str, object]]:
         references = referring(
-            transaction, exchange.realm, named, switches(exchange), forget=not is_dry
+            transaction, exchange.realm, target, switches(exchange), forget=not is_dry
         )
         if not is_dry:
             count = len(references)
-            record_allowed(exchange, transaction, "entity.delete", named, references=count)
+            record_allowed(exchange, transaction, "entity.delete", target, references=count)
         return [
             {
                 "entity": reference.source.name,

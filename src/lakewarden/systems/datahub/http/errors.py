@@ -42,9 +42,9 @@ def forbidden(message: str) -> Failure:
     return Failure(HTTPStatus.FORBIDDEN, message)
 
 
-def not_found(named: str) -> Failure:
+def not_found(subject: str) -> Failure:
     """404."""
-    return Failure(HTTPStatus.NOT_FOUND, f"{named} does not exist")
+    return Failure(HTTPStatus.NOT_FOUND, f"{subject} does not exist")
 
 
 def failure_of(error: Exception) -> Failure:

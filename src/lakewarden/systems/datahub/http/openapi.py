@@ -60,9 +60,9 @@ Write = Callable[[Exchange, Change], Reply]
 
 def _declared_type(exchange: Exchange) -> str:
     """The type of the path as the model spells it, or as it is where the model has none."""
-    named = exchange.params["type"]
+    name = exchange.params["type"]
     types = exchange.state.realm(exchange.realm).system.model.types
-    return next((type for type in types if type.lower() == named.lower()), named)
+    return next((type for type in types if type.lower() == name.lower()), name)
 
 
 def load_all(exchange: Exchange) -> Reply:
@@ -102,32 +102,32 @@ def _entity_and_aspects(item: Fields, exchange: Exchange) -> tuple[Entity, set[s
 
 def load(exchange: Exchange) -> Reply:
     """One entity."""
-    named = _path_entity(exchange)
-    check_readable(exchange, [named])
-    bodies = read_bodies(exchange, {named: _name_list(exchange.query.get("aspects"))})
+    target = _path_entity(exchange)
+    check_readable(exchange, [target])
+    bodies = read_bodies(exchange, {target: _name_list(exchange.query.get("aspects"))})
     if not bodies:
-        raise not_found(quoted(named.name))
+        raise not_found(quoted(target.name))
     return ok(bodies[0])
 
 
 def load_aspect(exchange: Exchange) -> Reply:
     """One aspect."""
-    named, name = _path_entity(exchange), exchange.params["aspect"]
-    check_readable(exchange, [named])
-    stored = _stored(exchange, [named], [name]).get(named, {})
+    target, name = _path_entity(exchange), exchange.params["aspect"]
+    check_readable(exchange, [target])
+    stored = _stored(exchange, [target], [name]).get(target, {})
     if name not in stored:
-        raise not_found(f"the aspect {quoted(name)} of {quoted(named.name)}")
+        raise not_found(f"the aspect {quoted(name)} of {quoted(target.name)}")
     return ok(_body(exchange, stored[name]))
 
 
 def exists(exchange: Exchange) -> Reply:
     """Whether an entity or an aspect of it exists."""
-    named = _path_entity(exchange)
-    allow(exchange, "entity.exists", named)
+    target = _path_entity(exchange)
+    allow(exchange, "entity.exists", target)
     name = exchange.params.get("aspect")
-    stored = _stored(exchange, [named])
-    if named not in stored or (name is not None and name not in stored[named]):
-        raise not_found(quoted(named.name))
+    stored = _stored(exchange, [target])
+    if target not in stored or (name is not None and name not in stored[target]):
+        raise not_found(quoted(target.name))
     return Reply(HTTPStatus.NO_CONTENT)
 
 
@@ -136,28 +136,28 @@ def delete(exchange: Exchange) -> Reply:
 
     As in the original an empty `aspects` names none, and the key aspect means the entity.
     """
-    named = _path_entity(exchange)
+    target = _path_entity(exchange)
     parameters = exchange.query.get("aspects")
     names = _name_list(parameters)
     if names is None and any(parameters or ()):
         raise BadInput("expected names of aspects", where="aspects")
-    key = keys.name_of(named.type)
+    key = keys.name_of(target.type)
     if exchange.one("clear", "false").lower() == "true":
-        allow(exchange, "entity.delete", named)
-        names = _stored(exchange, [named]).get(named, {}).keys() - {key}
+        allow(exchange, "entity.delete", target)
+        names = _stored(exchange, [target]).get(target, {}).keys() - {key}
     elif names is None or key in names:
-        authorization.delete(exchange, named)
+        authorization.delete(exchange, target)
         return Reply(200)
     put_proposals(
-        exchange, [Proposal(named, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)]
+        exchange, [Proposal(target, n, Change.DELETE, None, {}, "aspects") for n in sorted(names)]
     )
     return Reply(200)
 
 
 def delete_aspect(exchange: Exchange) -> Reply:
     """Deletes one aspect; with the key aspect the entity."""
-    named, name = _path_entity(exchange), exchange.params["aspect"]
-    put_proposals(exchange, [Proposal(named, name, Change.DELETE, None, {}, "aspect")])
+    target, name = _path_entity(exchange), exchange.params["aspect"]
+    put_proposals(exchange, [Proposal(target, name, Change.DELETE, None, {}, "aspect")])
     return Reply(200)
 
 
@@ -307,31 +307,31 @@ def write(exchange: Exchange, change: Change) -> Reply:
 def write_aspect(exchange: Exchange, change: Change) -> Reply:
     """Changes one aspect."""
     name = exchange.params["aspect"]
-    named = _path_entity(exchange)
+    target = _path_entity(exchange)
     body = fields(exchange)
-    put_proposals(exchange, [_proposal(named, name, body, change)])
-    return ok(_without_secrets(Fields({_URN: named.name, name: body.everything()}, "body")))
+    put_proposals(exchange, [_proposal(target, name, body, change)])
+    return ok(_without_secrets(Fields({_URN: target.name, name: body.everything()}, "body")))
 
 
 def _proposals(item: Fields, exchange: Exchange, change: Change) -> Iterator[Proposal]:
-    named = entity(item.text(_URN), exchange.params["type"])
+    target = entity(item.text(_URN), exchange.params["type"])
     names = [name for name in item.everything() if name != _URN]
     if not names:
-        key = f"{named.type}Key"
+        key = f"{target.type}Key"
         raise BadInput(f"expected aspects, `{key}` at least", where=item.where)
     for name in names:
-        yield _proposal(named, name, Fields(item.whole(name), item.at(name)), change)
+        yield _proposal(target, name, Fields(item.whole(name), item.at(name)), change)
 
 
-def _proposal(named: Entity, name: str, body: Fields, change: Change) -> Proposal:
+def _proposal(target: Entity, name: str, body: Fields, change: Change) -> Proposal:
     system = body.object_or_none("systemMetadata")
     metadata = {} if system is None else system.everything()
     expected = expected_version(body)
     if change is Change.PATCH and "value" not in body:
         patch = {key: value for key, value in body.everything().items() if key != "headers"}
-        return Proposal(named, name, change, patch, metadata, body.where, expected)
+        return Proposal(target, name, change, patch, metadata, body.where, expected)
     value, where = body.whole("value"), body.at("value")
-    return Proposal(named, name, change, value, metadata, where, expected)
+    return Proposal(target, name, change, value, metadata, where, expected)
 
 
 def _without_secrets(item: Fields) -> dict[str, object]:

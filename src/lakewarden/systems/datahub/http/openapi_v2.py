@@ -33,10 +33,10 @@ def load_batch(exchange: Exchange) -> Reply:
     body = fields(exchange)
     urns = body.texts("urns")
     check_count(exchange, len(urns))
-    named = [entity(urn, exchange.params["type"]) for urn in dict.fromkeys(urns)]
-    check_readable(exchange, named)
+    targets = [entity(urn, exchange.params["type"]) for urn in dict.fromkeys(urns)]
+    check_readable(exchange, targets)
     names = set(body.texts("aspectNames")) or None
-    bodies = read_bodies(exchange, dict.fromkeys(named, names))
+    bodies = read_bodies(exchange, dict.fromkeys(targets, names))
     return ok({"entities": [_nested_body(body) for body in bodies]})
 
 
@@ -66,8 +66,8 @@ def create(exchange: Exchange) -> Reply:
 def _as_v3_request(exchange: Exchange) -> Exchange:
     """The request of the third version, which names the aspects differently."""
     query = exchange.query
-    named = query.get("aspectNames") or query.get("aspects")
-    return replace(exchange, query={**query, "aspects": named} if named else query)
+    aspect_names = query.get("aspectNames") or query.get("aspects")
+    return replace(exchange, query={**query, "aspects": aspect_names} if aspect_names else query)
 
 
 def _nested_body(body: Mapping[str, Any]) -> dict[str, object]:

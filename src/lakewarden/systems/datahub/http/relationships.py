@@ -74,15 +74,15 @@ Between = tuple[str, Entity, Entity]
 def load(exchange: Exchange) -> Reply:
     """A page of the relations of an entity."""
     page, numbers = _page(exchange, "types")
-    shown = [{"type": edge.type, "entity": edge.entity.name} for edge in page]
-    return ok({**numbers, "relationships": shown})
+    bodies = [{"type": edge.type, "entity": edge.entity.name} for edge in page]
+    return ok({**numbers, "relationships": bodies})
 
 
 def load_open(exchange: Exchange) -> Reply:
     """The same, in the form of the newer interface's first version."""
     page, numbers = _page(exchange, "relationshipTypes")
-    shown = [{"relationshipType": edge.type, "urn": edge.entity.name} for edge in page]
-    return ok({**numbers, "entities": shown})
+    bodies = [{"relationshipType": edge.type, "urn": edge.entity.name} for edge in page]
+    return ok({**numbers, "entities": bodies})
 
 
 def _page(exchange: Exchange, types: str) -> tuple[list[Edge], dict[str, object]]:
@@ -186,21 +186,21 @@ def _edges(exchange: Exchange, of: Entity, direction: str, types: set[str]) -> l
     edges |= _aspect_edges(exchange, of, types or TYPES.keys(), is_inward=is_inward)
     matching = sorted(edge for edge in edges if not types or edge.type in types)
     others = list(dict.fromkeys(edge.entity for edge in matching))
-    shown = set(readable(exchange, others))
-    return [edge for edge in matching if edge.entity in shown]
+    visible_entities = set(readable(exchange, others))
+    return [edge for edge in matching if edge.entity in visible_entities]
 
 
 def _aspect_edges(
     exchange: Exchange, of: Entity, types: Iterable[str], *, is_inward: bool
 ) -> set[Edge]:
     """The relations that only aspects state."""
-    stated = TYPES.keys() & types
-    if not stated:
+    aspect_types = TYPES.keys() & types
+    if not aspect_types:
         return set()
     with search_session(exchange, view_authorization.rest_readable) as search:
         neighbours = Neighbours(search.texts())
         ways = neighbours.incoming if is_inward else neighbours.outgoing
-        return {Edge(step.type, step.other) for step in ways(of, frozenset(stated))}
+        return {Edge(step.type, step.other) for step in ways(of, frozenset(aspect_types))}
 
 
 def _outgoing(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
@@ -221,10 +221,10 @@ def _incoming(snapshot: Snapshot, of: Entity) -> Iterator[Edge]:
     for reference in references(snapshot, of):
         if reference.aspect in NAMES:
             yield Edge(NAMES[reference.aspect], reference.source)
-    named = snapshot.model.principal_kind(of)
-    if named is not None and named[0] == ROLE:
+    principal_key = snapshot.model.principal_kind(of)
+    if principal_key is not None and principal_key[0] == ROLE:
         memberships = snapshot.coded.memberships
-        id = memberships.ids.get(Principal(*named))
+        id = memberships.ids.get(Principal(*principal_key))
         for member in () if id is None else memberships.members.get(id, ()):
             yield Edge(NAMES["roleMembership"], _actor(memberships.principals[member]))
 

@@ -22,18 +22,18 @@ _EVER: Final = 2**63
 
 def load(exchange: Exchange) -> Reply:
     """The known writes of an entity, of the requested categories."""
-    named = entity(exchange.params["urn"])
+    target = entity(exchange.params["urn"])
     parameter = exchange.one("categories")
     categories = [_category(name) for name in parameter.split(",") if name]
     if not categories:
         raise BadInput("expected categories of changes", where="categories")
     first, last = milliseconds(exchange, "startTime"), milliseconds(exchange, "endTime")
     last = _EVER if last is None else last
-    allow(exchange, "timeline.read", named)
+    allow(exchange, "timeline.read", target)
     with exchange.service.reading() as reading:
-        stored = aspects.read(reading, exchange.realm_state, [named]).get(named, {})
+        stored = aspects.read(reading, exchange.realm_state, [target]).get(target, {})
     written = (writing for writing in known_writes(stored) if (first or 0) <= writing.time <= last)
-    changes = history.transactions(named.name, written, categories)
+    changes = history.transactions(target.name, written, categories)
     return Reply(200, msgspec.json.encode(changes))
 
 

@@ -93,10 +93,10 @@ def scroll(exchange: Exchange) -> Reply:
     count = page_size(exchange)
     times = {key: milliseconds(exchange, key) for key in ("startTimeMillis", "endTimeMillis")}
     window, after = _window(Fields(times, "query")), _read_scroll_id(exchange.one("scrollId"))
-    shown: list[TimedValue] = []
+    newest: list[TimedValue] = []
     is_over = False
     with exchange.service.reading() as reading:
-        while len(shown) < count and not is_over:
+        while len(newest) < count and not is_over:
             chunk = timeseries.of_type(
                 reading, exchange.realm, type, name, window, after, max(count, _CHUNK)
             )
@@ -105,11 +105,11 @@ def scroll(exchange: Exchange) -> Reply:
             for value in chunk:
                 after = ValuePlace(value.time, value.entity.name, value.mark)
                 if value.entity in allowed:
-                    shown.append(value)
-                if len(shown) == count:
+                    newest.append(value)
+                if len(newest) == count:
                     is_over = is_over and value is chunk[-1]
                     break
-    results = [_generic_aspect(value, exchange) for value in shown]
+    results = [_generic_aspect(value, exchange) for value in newest]
     return ok({"scrollId": None if is_over else _scroll_id(after), "results": results})
 
 

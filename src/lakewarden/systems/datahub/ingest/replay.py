@@ -51,8 +51,8 @@ def rows(writes: Iterable[Write], model: Model) -> Iterator[Row]:
     was_deleted = False
     for write in writes:
         if write.problem:
-            named = Row("entities", (write.type, write.urn), write.place)
-            yield named.rejected(BAD_NAME, write.problem)
+            row = Row("entities", (write.type, write.urn), write.place)
+            yield row.rejected(BAD_NAME, write.problem)
             continue
         entity = Entity(write.type, write.urn)
         if write.change is Change.DELETE:

@@ -110,8 +110,8 @@ class Criteria:
         if condition in IS_EQUAL:
             return {id for value in criterion.values for id in links.find(value)}
         if condition in BELOW | ABOVE:
-            named = (id for value in criterion.values for id in links.find(value))
-            return self._with_hierarchy(named, condition) if links.are_entities else set(named)
+            ids = (id for value in criterion.values for id in links.find(value))
+            return self._with_hierarchy(ids, condition) if links.are_entities else set(ids)
         fits = comparison(criterion)
         return [id for id in checked(links.distinct()) if fits(links.name(id))]
 
@@ -159,11 +159,11 @@ class Criteria:
         """The ids that match, by a comparison of every entity with the field."""
         present = self._texts().having([[Term(field_term(field))]]) & self._among
         fits = comparison(criterion)
-        stated = self._texts().aspects(present)
+        aspects = self._texts().aspects(present)
         return BitMap(
             [
                 id
-                for id, own in checked(stated.items())
+                for id, own in checked(aspects.items())
                 if any(map(fits, searched.fields(own)[field]))
             ]
         )
@@ -251,9 +251,9 @@ class Criteria:
     def _contained(self, container: str) -> BitMap:
         """The ids in a container, at any depth."""
         links = self._index.links("container")
-        named = list(links.find(container))
-        inner = self._with_hierarchy(named, Condition.DESCENDANTS_INCL)
-        return links.leading_to(inner) | (inner - BitMap(named))
+        containers = list(links.find(container))
+        inner = self._with_hierarchy(containers, Condition.DESCENDANTS_INCL)
+        return links.leading_to(inner) | (inner - BitMap(containers))
 
 
 _PATH: Final = "browsePathV2"

@@ -58,8 +58,8 @@ class Index:
     @cached_property
     def removed(self) -> BitMap:
         """The softly deleted entities."""
-        stated: Mapping[int, Mapping[str, tuple[str, ...]]] = self.coded.attributes
-        return BitMap([id for id, own in stated.items() if own.get(REMOVED) == ("true",)])
+        attributes: Mapping[int, Mapping[str, tuple[str, ...]]] = self.coded.attributes
+        return BitMap([id for id, own in attributes.items() if own.get(REMOVED) == ("true",)])
 
     def links(self, field: str) -> Links:
         """The links of a field of `LINKS`."""

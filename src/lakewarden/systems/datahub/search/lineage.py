@@ -127,21 +127,21 @@ class Exploration:
         return paths
 
 
-def follow(neighbours: Neighbours, start: Entity, walk: Walk, shown: Shown) -> Exploration:
+def follow(neighbours: Neighbours, start: Entity, walk: Walk, visible_of: Shown) -> Exploration:
     """The lineage of an entity without itself; empty where it is hidden from the caller."""
     exploration = Exploration({start: Reached(start, 0)})
-    hop = [start] if start in shown([start]) else []
+    hop = [start] if start in visible_of([start]) else []
     for degree in range(1, walk.hops + 1):
         if not hop or exploration.is_partial:
             break
-        hop = _next_hop(neighbours, walk, shown, exploration, hop, degree)
+        hop = _next_hop(neighbours, walk, visible_of, exploration, hop, degree)
     return exploration
 
 
 def _next_hop(
     neighbours: Neighbours,
     walk: Walk,
-    shown: Shown,
+    visible_of: Shown,
     exploration: Exploration,
     hop: list[Entity],
     degree: int,
@@ -155,7 +155,7 @@ def _next_hop(
         hop = hop[: walk.most_of_hop]
         steps = neighbours.beside(hop, walk.way)
         others = {step.other for each in steps.values() for step in each}
-        visible = set(shown(sorted(others)))
+        visible = set(visible_of(sorted(others)))
         ignored: list[Entity] = []
         for entity in hop:
             exploration.reached[entity].is_explored = True

@@ -58,11 +58,11 @@ class Search:
     @cached_property
     def among(self) -> BitMap:
         """All visible entities of the types, before words and criteria."""
-        shown = [
+        parts = [
             self._visible(type) & self._index.of_type(type)
             for type in dict.fromkeys(self._question.types)
         ]
-        visible = BitMap.union(BitMap(), *shown)
+        visible = BitMap.union(BitMap(), *parts)
         return visible if self._question.looks_at_removed else visible - self._index.removed
 
     @cached_property
@@ -76,10 +76,12 @@ class Search:
         if not query.starting:
             return []
         matching = self._filtered(self._with_term(query))
-        named = matching & self._with_words(query)
+        with_words = matching & self._with_words(query)
         term = name_term(self._question.query.rstrip("*"))
-        exact = named & self._texts().having([[Term(term)]]) if term and named else BitMap()
-        return [exact, named - exact, matching - named]
+        exact = (
+            with_words & self._texts().having([[Term(term)]]) if term and with_words else BitMap()
+        )
+        return [exact, with_words - exact, matching - with_words]
 
     @cached_property
     def results(self) -> BitMap:

@@ -103,8 +103,8 @@ def _children(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
 def _of_actor(snapshot: Snapshot, entity: Entity) -> Iterator[Reference]:
     """The ownerships of a user or group, and the members of a group."""
     coded = snapshot.coded
-    named = snapshot.model.principal_kind(entity)
-    actor = None if named is None else Principal(*named)
+    principal_key = snapshot.model.principal_kind(entity)
+    actor = None if principal_key is None else Principal(*principal_key)
     id = None if actor is None else coded.memberships.ids.get(actor)
     if actor is None or id is None:
         return

@@ -131,10 +131,10 @@ class Call:
 def entity(urn: str, *types: str) -> Entity:
     """The entity of a URN, of one of the types if any are given; raises `Failure` 400."""
     try:
-        named = datahub.parse("", urn)
+        target = datahub.parse("", urn)
     except BadInput as error:
         raise bad(str(error)) from None
-    if types and named.type not in types:
+    if types and target.type not in types:
         expected = " or ".join(f"`{type}`" for type in types)
         raise bad(f"expected a URN of type {expected}, got `{urn}`")
-    return named
+    return target

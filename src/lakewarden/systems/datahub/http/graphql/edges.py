@@ -100,9 +100,9 @@ class EdgeList(Sequence[Edge]):
 
 def outgoing(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
     """The edges from the entity's own facts and aspects."""
-    stated = _aspect_targets(call, entity, types & stating.TYPES.keys())
+    targets = _aspect_targets(call, entity, types & stating.TYPES.keys())
     for type in sorted(types):
-        entities = sorted({*_fact_targets(call, entity, type), *stated.get(type, ())})
+        entities = sorted({*_fact_targets(call, entity, type), *targets.get(type, ())})
         if entities:
             yield Ends(type, BitMap(), authorization.visible(call, entities))
 
@@ -153,17 +153,17 @@ def _roles_of(snapshot: Snapshot, policy: Entity) -> Iterator[Entity]:
 
 def incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Ends]:
     """The edges to the entity from facts and aspects of others."""
-    stated = types & stating.TYPES.keys()
+    aspect_types = types & stating.TYPES.keys()
     with search_session(call.exchange, view_authorization.hits) as search:
-        if stated and stating.is_column(entity.name):
-            steps = Neighbours(search.texts()).incoming(entity, stated)
+        if aspect_types and stating.is_column(entity.name):
+            steps = Neighbours(search.texts()).incoming(entity, aspect_types)
             for type in sorted({step.type for step in steps}):
                 others = [step.other for step in steps if step.type == type]
                 yield Ends(type, BitMap(), authorization.visible(call, others))
-            stated = frozenset()
+            aspect_types = frozenset()
         for type in sorted(types):
             ids = _fact_sources(call, entity, type)
-            if type in stated:
+            if type in aspect_types:
                 ids |= Neighbours(search.texts()).sources(entity, [type])
             ids = authorization.visible_ids(call, ids & search.index.tree.stored)
             if ids:
@@ -181,8 +181,8 @@ def _fact_sources(call: Call, entity: Entity, type: str) -> BitMap:
     if id is not None and type == PART and entity.type in _WHOLES:
         ids |= children(snapshot, id)
     if type == OWNED:
-        named = snapshot.model.principal_kind(entity)
-        owner = None if named is None else snapshot.coded.memberships.ids.get(Principal(*named))
+        key = snapshot.model.principal_kind(entity)
+        owner = None if key is None else snapshot.coded.memberships.ids.get(Principal(*key))
         if owner is not None:
             ids |= snapshot.coded.owners.sources_of(BitMap([owner]))
     if type == OF_ROLE and authorization.may(call, "policy.list", authorization.POLICIES):
@@ -193,12 +193,12 @@ def _fact_sources(call: Call, entity: Entity, type: str) -> BitMap:
 def _policies_of(snapshot: Snapshot, role: Entity) -> BitMap:
     """The stored policies that are about a role."""
     principal = Principal(ROLE, role.name)
-    named = (
+    candidates = (
         Entity("dataHubPolicy", id)
         for id, statement in snapshot.table.statements.items()
         if principal in statement.principals and not statement.obliges
     )
-    ids = (snapshot.coded.tree.find(entity) for entity in named)
+    ids = (snapshot.coded.tree.find(entity) for entity in candidates)
     return BitMap([id for id in ids if id is not None])
 
 

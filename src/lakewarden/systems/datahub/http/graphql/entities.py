@@ -17,8 +17,8 @@ def is_known(state: RealmState, entity: Entity) -> bool:
     coded = state.matrix.snapshot.coded
     if aspects.is_there(entity, state.matrix.snapshot):
         return True
-    named = coded.model.principal_kind(entity)
-    id = None if named is None else coded.memberships.ids.get(Principal(*named))
+    principal_key = coded.model.principal_kind(entity)
+    id = None if principal_key is None else coded.memberships.ids.get(Principal(*principal_key))
     return id in coded.memberships.stored or entity.name in {r["name"] for r in coded.model.roles}
 
 

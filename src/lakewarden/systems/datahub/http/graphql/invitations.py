@@ -55,8 +55,8 @@ def _create(_: object, info: Info, input: Input) -> Mapping[str, str]:
         return {"inviteToken": _invite(info.context, role, operation, replaces=True)}
     user = calls.entity(input["userUrn"], "corpuser").name
     native_user.check_new(user)
-    named = _invite(info.context, role, "user.invite_by_name", replaces=True, user=user)
-    return {"inviteToken": named}
+    token = _invite(info.context, role, "user.invite_by_name", replaces=True, user=user)
+    return {"inviteToken": token}
 
 
 def _role_and_operation(input: Input) -> tuple[str, str]:

@@ -34,10 +34,10 @@ _PREFIX: Final = "urn:li:dataHubPolicy:"
 def stored_policies(call: Call) -> list[Policy]:
     """All policies, by URN: written ones and shipped ones."""
     snapshot = call.state.matrix.snapshot
-    stated = snapshot.table.statements.items()
-    named = {id for id, one in stated if id.startswith(_PREFIX) and not one.obliges}
-    named |= {snapshot.coded.tree.entity(id).name for id in snapshot.of_type(TYPE)} - {""}
-    read = call.aspects(Entity(TYPE, name) for name in sorted(named))
+    statements = snapshot.table.statements.items()
+    names = {id for id, one in statements if id.startswith(_PREFIX) and not one.obliges}
+    names |= {snapshot.coded.tree.entity(id).name for id in snapshot.of_type(TYPE)} - {""}
+    read = call.aspects(Entity(TYPE, name) for name in sorted(names))
     return [
         Policy(entity.name, of_it[POLICY].value)
         for entity, of_it in read.items()

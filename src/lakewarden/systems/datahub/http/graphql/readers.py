@@ -103,15 +103,17 @@ def _member_reader(type: GraphQLOutputType, *, or_null: bool = False) -> tuple[R
 
     `or_null`: a list that does not exist is null, and not an empty one.
     """
-    named = get_named_type(type)
+    named_type = get_named_type(type)
     if isinstance(get_nullable_type(type), GraphQLList):
         read = (
-            _enum_list_reader(named.values) if isinstance(named, GraphQLEnumType) else Record.texts
+            _enum_list_reader(named_type.values)
+            if isinstance(named_type, GraphQLEnumType)
+            else Record.texts
         )
         return (_or_null(read) if or_null else read), None
-    if isinstance(named, GraphQLEnumType):
-        return _enum_reader(named.values), None
-    read_scalar, empty = _SCALARS[named.name]
+    if isinstance(named_type, GraphQLEnumType):
+        return _enum_reader(named_type.values), None
+    read_scalar, empty = _SCALARS[named_type.name]
     is_empty = is_non_null_type(type) or empty is False
     return read_scalar, empty if is_empty else None
 
@@ -175,17 +177,17 @@ def _entities(source: Source, types: Types, *, is_list: bool) -> Read:
 
     def resolve(record: Record, info: Info) -> Any:
         call: Call = info.context
-        shown: dict[Entity, None] = {}
+        visible_entities: dict[Entity, None] = {}
         for path in source.paths:
             if source.open:
                 entities = references.entities_of_urns(references.urns(record, path), types)
             else:
                 entities = references.visible_at(call, record, path, types)
-            shown.update(dict.fromkeys(entities))
+            visible_entities.update(dict.fromkeys(entities))
             if is_either and any(references.urns(record, path)):
                 break
-        call.count_named(len(shown))
-        return list(shown) if is_list else next(iter(shown), None)
+        call.count_named(len(visible_entities))
+        return list(visible_entities) if is_list else next(iter(visible_entities), None)
 
     if source.default is None:
         key = source.paths[0][0]

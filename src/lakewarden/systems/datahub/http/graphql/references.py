@@ -69,9 +69,11 @@ def visible_of_group(call: Call, entity: Entity, naming: Naming) -> frozenset[En
 def follow(call: Call, entity: Entity, naming: Naming) -> list[Entity]:
     """The visible entities that the entity names, in order."""
     visible = visible_of_group(call, entity, naming)
-    shown = [entity for entity in dict.fromkeys(naming(call, entity)) if entity in visible]
-    call.count_named(len(shown))
-    return shown
+    visible_entities = [
+        entity for entity in dict.fromkeys(naming(call, entity)) if entity in visible
+    ]
+    call.count_named(len(visible_entities))
+    return visible_entities
 
 
 def first_visible(call: Call, entity: Entity, naming: Naming) -> Entity | None:

@@ -93,8 +93,8 @@ def _incoming(call: Call, entity: Entity, types: frozenset[str]) -> Iterator[Edg
     if of.kind == GROUP and types & {IN_GROUP, IN_NATIVE_GROUP}:
         aspects_of = call.aspects(_entity(member) for member in members if member.kind in TYPES)
         for member, aspects in aspects_of.items():
-            stated = aspects.get("nativeGroupMembership")
-            native[member] = _native_groups({} if stated is None else stated.value)
+            membership = aspects.get("nativeGroupMembership")
+            native[member] = _native_groups({} if membership is None else membership.value)
     for principal in members:
         if principal.kind in TYPES:
             yield from _edge(of, principal, native.get(_entity(principal), frozenset()))
@@ -109,8 +109,8 @@ def _edge(of: Principal, other: Principal, native: frozenset[str]) -> Iterator[E
 
 def _id(call: Call, entity: Entity) -> int | None:
     coded = call.state.matrix.snapshot.coded
-    named = coded.model.principal_kind(entity)
-    return None if named is None else coded.memberships.ids.get(Principal(*named))
+    principal_key = coded.model.principal_kind(entity)
+    return None if principal_key is None else coded.memberships.ids.get(Principal(*principal_key))
 
 
 def _native_groups(value: Mapping[str, Any]) -> frozenset[str]:

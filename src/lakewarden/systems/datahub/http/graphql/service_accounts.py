@@ -118,8 +118,8 @@ def _look_up(_: object, info: Info, urn: str) -> Mapping[str, Any] | None:
 def _all_accounts(call: Call) -> Mapping[Entity, Mapping[str, Aspect]]:
     """The service accounts, in order of their URNs, with their aspects."""
     snapshot = call.state.matrix.snapshot
-    named = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
-    likely = sorted(user for user in named if user.name.startswith(_PREFIX))
+    users = (snapshot.coded.tree.entity(id) for id in snapshot.of_type(_TYPE))
+    likely = sorted(user for user in users if user.name.startswith(_PREFIX))
     state = call.exchange.state
     own = (user for user in likely if not native_user.is_of_directory(state, call.state, user.name))
     return {
@@ -157,18 +157,18 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _texts(shown: Mapping[str, Any]) -> list[str]:
-    return [shown[key] for key in ("name", "displayName", "description") if shown[key]]
+def _texts(account: Mapping[str, Any]) -> list[str]:
+    return [account[key] for key in ("name", "displayName", "description") if account[key]]
 
 
-def _default_view(shown: Mapping[str, Any], info: Info) -> Entity | None:
-    return default_view(info.context, Entity(_TYPE, shown["urn"]))
+def _default_view(account: Mapping[str, Any], info: Info) -> Entity | None:
+    return default_view(info.context, Entity(_TYPE, account["urn"]))
 
 
 def _relationships(
-    shown: Mapping[str, Any], info: Info, input: Mapping[str, Any]
+    account: Mapping[str, Any], info: Info, input: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    return relationships(Entity(_TYPE, shown["urn"]), info, input)
+    return relationships(Entity(_TYPE, account["urn"]), info, input)
 
 
 RESOLVERS: Final[Resolvers] = {

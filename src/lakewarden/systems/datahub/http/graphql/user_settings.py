@@ -60,12 +60,12 @@ def _home(call: Call, value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The user's own home page, and its dismissed announcements."""
     own = _part(value, "homePage")
     page, problem = target(_text(own.get("pageTemplate")) or "", frozenset({_PAGE}))
-    shown = [] if problem else authorization.visible(call, [page])
+    templates = [] if problem else authorization.visible(call, [page])
     dismissed = own.get("dismissedAnnouncements")
     urns = dismissed if isinstance(dismissed, list) else []
     return {
         "pageTemplate": next(
-            (template for template in shown if entities.is_known(call.state, template)), None
+            (template for template in templates if entities.is_known(call.state, template)), None
         ),
         "dismissedAnnouncementUrns": [urn for urn in urns if isinstance(urn, str)],
     }

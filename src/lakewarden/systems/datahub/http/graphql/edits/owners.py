@@ -43,8 +43,11 @@ def _with_type(type: str | None, urn: str | None, otherwise: str | None) -> Valu
     if urn is None and type is None:
         urn = otherwise
     if urn is not None:
-        named = targets.parse_entity("ownershipTypeUrn", urn, _TYPE)
-        return {"type": SYSTEM_TYPES.get(named.name, "CUSTOM"), "typeUrn": named.name}
+        ownership_type = targets.parse_entity("ownershipTypeUrn", urn, _TYPE)
+        return {
+            "type": SYSTEM_TYPES.get(ownership_type.name, "CUSTOM"),
+            "typeUrn": ownership_type.name,
+        }
     type = type or _NONE
     if type == "CUSTOM":
         raise bad("`type`: an ownership type of one's own is given by `ownershipTypeUrn`")

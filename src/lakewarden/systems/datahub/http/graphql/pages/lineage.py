@@ -148,17 +148,17 @@ def _fine_grained_lineage(entity: Entity, info: Info) -> list[Shown] | None:
 
 def _fine_grained(record: Record, info: Info) -> list[Shown]:
     """The columns at both ends; empty where all columns of one end are hidden."""
-    shown = []
+    relations = []
     for lineage_entry in record.records("fineGrainedLineages"):
         ends = {key: _refs(info.context, lineage_entry, key) for key in _ENDS}
         if all(ends.values()):
-            shown.append(
+            relations.append(
                 {
                     **ends,
                     **{key: lineage_entry.text(key) for key in ("query", "transformOperation")},
                 }
             )
-    return shown
+    return relations
 
 
 def _refs(call: Call, edge: Record, key: str) -> list[Shown]:

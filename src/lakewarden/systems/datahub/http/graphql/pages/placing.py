@@ -84,8 +84,8 @@ def _entities_resolver(naming: Naming, key: str) -> Field:
     """A field that shows all ancestors, and their number."""
 
     def resolve(entity: Entity, info: Info) -> Mapping[str, Any]:
-        shown = follow(info.context, entity, naming)
-        return {"count": len(shown), key: shown}
+        ancestors = follow(info.context, entity, naming)
+        return {"count": len(ancestors), key: ancestors}
 
     return resolve
 

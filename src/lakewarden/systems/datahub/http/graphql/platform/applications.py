@@ -72,8 +72,8 @@ def _put_domain(changes: AspectChanges, application: Entity, input: Input) -> No
 
 
 def _resources(call: Call, input: Input) -> list[Entity]:
-    named = dict.fromkeys(calls.entity(urn) for urn in input["resourceUrns"])
-    assets = check_limit(call, list(named), "resourceUrns")
+    targets = dict.fromkeys(calls.entity(urn) for urn in input["resourceUrns"])
+    assets = check_limit(call, list(targets), "resourceUrns")
     if not assets:
         raise bad("expected `resourceUrns`: the assets that are meant")
     return assets
@@ -111,8 +111,9 @@ def _assets(properties: Record, info: Info) -> int:
 
 
 def _asset_application(asset: Entity, info: Info) -> list[Mapping[str, Any]]:
-    shown = visible_at(info.context, aspect(info.context, asset, _ON_ASSETS), (_ON_ASSETS,), _TYPES)
-    return [{"application": application, "associatedUrn": asset.name} for application in shown]
+    stored = aspect(info.context, asset, _ON_ASSETS)
+    applications = visible_at(info.context, stored, (_ON_ASSETS,), _TYPES)
+    return [{"application": one, "associatedUrn": asset.name} for one in applications]
 
 
 def _first(asset: Entity, info: Info) -> Mapping[str, Any] | None:

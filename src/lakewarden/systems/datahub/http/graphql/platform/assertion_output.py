@@ -43,8 +43,8 @@ _KINDS: Final = {
 def about(value: Mapping[str, Any]) -> Entity | None:
     """The subject of an assertion, by its aspect."""
     member, key = _KINDS.get(shapes.text(value.get("type")) or "", ("", ""))
-    named = shapes.mapping(value.get(member)).get(key)
-    return shapes.entity(named) or shapes.entity(value.get("entityUrn"))
+    reference = shapes.mapping(value.get(member)).get(key)
+    return shapes.entity(reference) or shapes.entity(value.get("entityUrn"))
 
 
 def assertions_of(call: Call, asset: Entity) -> list[Entity]:

@@ -70,8 +70,8 @@ _KIND: Final = Kind(
 
 
 def _columns(call: Call, input: Input) -> list[Entity]:
-    named = [column_of(resource, "resourceUrn") for resource in input["resourceUrn"]]
-    return check_limit(call, named, "resourceUrn")
+    resources = [column_of(resource, "resourceUrn") for resource in input["resourceUrn"]]
+    return check_limit(call, resources, "resourceUrn")
 
 
 def _datasets(columns: Iterable[Entity]) -> list[Entity]:

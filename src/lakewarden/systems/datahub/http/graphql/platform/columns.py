@@ -20,14 +20,14 @@ def column(dataset: Entity, path: str) -> Entity:
 
 def column_of(input: Mapping[str, Any], argument: str) -> Entity:
     """The column that an input names; raises `Failure` 400 naming the argument."""
-    named = calls.entity(input["resourceUrn"], COLUMN, "dataset")
-    if named.type == COLUMN:
-        if dataset_of(named).type != "dataset":
-            raise bad(f"`{argument}`: `{named.name}` is not a column of a dataset")
-        return named
+    resource = calls.entity(input["resourceUrn"], COLUMN, "dataset")
+    if resource.type == COLUMN:
+        if dataset_of(resource).type != "dataset":
+            raise bad(f"`{argument}`: `{resource.name}` is not a column of a dataset")
+        return resource
     if input.get("subResource") is None:
         raise bad(f"`{argument}`: expected a column: its URN, or a `subResource` of the dataset")
-    return column(named, input["subResource"])
+    return column(resource, input["subResource"])
 
 
 def dataset_of(entity: Entity) -> Entity:

@@ -49,8 +49,8 @@ class Listing:
             for record in sorted(self.records(call), key=self.order)
             if fits(record) and contains_words(input.get("query"), *self._texts(record))
         ]
-        shown, numbers = page(entities, input, call.exchange.services.page_rows)
-        return {**numbers, self.key: shown}
+        page_entities, numbers = page(entities, input, call.exchange.services.page_rows)
+        return {**numbers, self.key: page_entities}
 
     def records(self, call: Call) -> list[Record]:
         """The aspects of the visible stored entities."""
@@ -74,9 +74,9 @@ def stored_entities(call: Call, type: str) -> list[Entity]:
     """The visible stored entities of a type, by name; their aspects are read."""
     snapshot = call.state.matrix.snapshot
     tree = snapshot.coded.tree
-    named = sorted(tree.entity(id) for id in snapshot.of_type(type))
+    entities = sorted(tree.entity(id) for id in snapshot.of_type(type))
     visible = authorization.visible(
-        call, [entity for entity in named if snapshot.coded.is_known(entity)]
+        call, [entity for entity in entities if snapshot.coded.is_known(entity)]
     )
     call.aspects(visible)
     return visible

@@ -131,15 +131,15 @@ def _browse_v2(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
             else len(direct)
         )
     ordered = sorted(groups, key=lambda name: (-groups[name].number, name))[start:][:count]
-    named = {name: _entity(groups[name].urn) for name in ordered}
+    entities = {name: _entity(groups[name].urn) for name in ordered}
     visible = set(
-        authorization.visible(call, [entity for entity in named.values() if entity is not None])
+        authorization.visible(call, [entity for entity in entities.values() if entity is not None])
     )
     call.add_group(visible)
-    shown = [
+    rows = [
         {
             "name": name,
-            "entity": named[name] if named[name] in visible else None,
+            "entity": entities[name] if entities[name] in visible else None,
             "count": groups[name].number,
             "hasSubGroups": groups[name].is_deeper,
         }
@@ -147,9 +147,9 @@ def _browse_v2(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     ]
     inner = sum(group.number for group in groups.values())
     return {
-        "groups": shown,
+        "groups": rows,
         "start": start,
-        "count": len(shown),
+        "count": len(rows),
         "total": len(groups),
         "metadata": {"path": path, "totalNumEntities": direct_count + inner},
     }
@@ -169,14 +169,14 @@ def _with_paths(session: SearchSession, ids: BitMap) -> BitMap:
 
 
 def _add_to_groups(
-    groups: dict[str, _Group], path: Sequence[str], stated: Mapping[int, Mapping[str, Any]]
+    groups: dict[str, _Group], path: Sequence[str], aspects_by_id: Mapping[int, Mapping[str, Any]]
 ) -> int:
     """Adds entities with own paths to the groups of a path; returns how many are directly there.
 
     COST: reads the documents of all of it; raises `LimitExceeded` where those are too many.
     """
     direct = 0
-    for aspects in stated.values():
+    for aspects in aspects_by_id.values():
         steps = browse_path(aspects)
         if [name for name, _ in steps[: len(path)]] != path:
             continue

@@ -42,9 +42,9 @@ def _complete_multiple(_: object, info: Info, input: Mapping[str, Any]) -> Shown
                 search_question.removed,
                 named=True,
             )
-            shown = _completion(call, session, own, limit)
-            if shown["entities"]:
-                suggestions.append({"type": type_word(Entity(type, ""), info), **shown})
+            completion = _completion(call, session, own, limit)
+            if completion["entities"]:
+                suggestions.append({"type": type_word(Entity(type, ""), info), **completion})
     return {"query": input["query"], "suggestions": suggestions}
 
 

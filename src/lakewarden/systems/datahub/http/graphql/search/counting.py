@@ -53,11 +53,11 @@ def _filters(_: object, info: Info, input: Input) -> Mapping[str, Any]:
     entities = [Entity("dataPlatform", platform.value) for platform in platforms]
     visible = authorization.visible(call, entities)
     call.add_group(visible)
-    shown: list[Mapping[str, object]] = [
+    filters: list[Mapping[str, object]] = [
         {"field": "platform", "value": platform.name, "entity": platform} for platform in visible
     ]
-    shown += [{"field": "_entityType", "value": name, "entity": None} for name in types]
-    return {"quickFilters": shown}
+    filters += [{"field": "_entityType", "value": name, "entity": None} for name in types]
+    return {"quickFilters": filters}
 
 
 RESOLVERS: Final[Resolvers] = {

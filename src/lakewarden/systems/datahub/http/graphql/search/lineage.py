@@ -105,13 +105,13 @@ def _position(result: _Result) -> ScrollPosition:
 
 
 def _page(call: Call, answer: _LineageResults, page: Sequence[_Result], input: Input) -> Shown:
-    shown = hits(call, [result.entity for result in page], answer.asked, input)
+    page_hits = hits(call, [result.entity for result in page], answer.asked, input)
     return {
         "count": len(page),
         "total": len(answer.results),
         "searchResults": [
             {**hit, **_of_lineage(answer.lineage, result.reached)}
-            for hit, result in zip(shown, page, strict=True)
+            for hit, result in zip(page_hits, page, strict=True)
         ],
         "facets": answer.facets,
         "isPartial": answer.lineage.is_partial,
@@ -139,10 +139,10 @@ def _search_lineage(info: Info, input: Input) -> _LineageResults:
     call.start_list()
     with search_session(call.exchange, view_authorization.hits) as session:
 
-        def shown(entities: Iterable[Entity]) -> frozenset[Entity]:
+        def visible(entities: Iterable[Entity]) -> frozenset[Entity]:
             return frozenset(authorization.visible(call, entities))
 
-        lineage = follow(Neighbours(session.texts()), start, walk, shown)
+        lineage = follow(Neighbours(session.texts()), start, walk, visible)
         reached = [
             reached_entity for reached_entity in lineage.reached.values() if reached_entity.degree
         ]

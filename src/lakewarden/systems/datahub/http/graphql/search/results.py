@@ -67,9 +67,9 @@ def search_page(
         search = session.search(limited)
         page = search.page(start, count)
         facets = usual_facets(info, session, search.results, input)
-    shown = hits(call, page.entities, limited, input)
-    numbered = {"start": start, "count": len(shown), "total": page.total}
-    return {**numbered, "searchResults": shown, "facets": facets, "suggestions": []}
+    page_hits = hits(call, page.entities, limited, input)
+    numbered = {"start": start, "count": len(page_hits), "total": page.total}
+    return {**numbered, "searchResults": page_hits, "facets": facets, "suggestions": []}
 
 
 def _scroll_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
@@ -86,12 +86,12 @@ def scroll_page(info: Info, input: Mapping[str, Any], among: Sequence[str] | Non
         search = session.search(limited)
         page = _scroll_from(search, input.get("scrollId"), known, count)
         facets = usual_facets(info, session, search.results, input)
-    shown = hits(call, page.entities, limited, input)
+    page_hits = hits(call, page.entities, limited, input)
     return {
         "nextScrollId": None if page.place is None else scroll.scroll_id(known, page.place),
-        "count": len(shown),
+        "count": len(page_hits),
         "total": page.total,
-        "searchResults": shown,
+        "searchResults": page_hits,
         "facets": facets,
     }
 
@@ -110,13 +110,13 @@ def _scroll_from(search: Search, id: str | None, known: str, count: int) -> Page
 
 def _aggregate_across(_: object, info: Info, input: Mapping[str, Any]) -> Shown:
     call: Call = info.context
-    named = [name for name in input.get("facets") or () if name]
-    if len(named) > MOST_FACETS:
+    fields = [name for name in input.get("facets") or () if name]
+    if len(fields) > MOST_FACETS:
         raise BadInput(f"more than {MOST_FACETS} facets", where="facets")
     search_question = question(call, input, input.get("types"))
     with search_session(call.exchange, view_authorization.hits) as session:
         search = session.search(search_question)
-        facets = _facets(info, session, search.results, input, named or USUAL)
+        facets = _facets(info, session, search.results, input, fields or USUAL)
     return {"facets": facets}
 
 
@@ -138,22 +138,22 @@ def _facets(
     most = MOST if most is None else max(0, min(most, info.context.exchange.services.page_rows))
     counts_of = session.facets
     facets = [counts_of.of(name, ids, most) for name in dict.fromkeys(names)]
-    named = {count.value: _entity(count.value) for facet in facets for count in facet.counts}
+    entities = {count.value: _entity(count.value) for facet in facets for count in facet.counts}
     visible = set(
         authorization.visible(
-            info.context, [entity for entity in named.values() if entity is not None]
+            info.context, [entity for entity in entities.values() if entity is not None]
         )
     )
     info.context.add_group(visible)
-    shown = {value: entity for value, entity in named.items() if entity in visible}
-    return [facet_body(info, facet, shown) for facet in facets]
+    visible_entities = {value: entity for value, entity in entities.items() if entity in visible}
+    return [facet_body(info, facet, visible_entities) for facet in facets]
 
 
 def facet_body(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) -> Shown:
     """A facet; `entities` are the visible ones, by the values that name them."""
     is_type = facet.field == "_entityType"
 
-    def shown(value: str, count: int) -> Shown:
+    def aggregation(value: str, count: int) -> Shown:
         entity = entities.get(value)
         return {
             "value": type_word(Entity(value, ""), info) if is_type else value,
@@ -166,7 +166,7 @@ def facet_body(info: Info, facet: Facet, entities: Mapping[str, Entity | None]) 
         "field": facet.field,
         "displayName": _TITLES.get(facet.field),
         "entity": None,
-        "aggregations": [shown(*count) for count in facet.counts],
+        "aggregations": [aggregation(*count) for count in facet.counts],
     }
 
 
@@ -190,16 +190,16 @@ def hits(
         parse_query(wanted_question.query) if flags.get("skipHighlighting") is not True else None
     )
     extra = [str(name) for name in flags.get("fetchExtraFields") or ()]
-    stated = call.aspects(visible) if query or extra else {}
+    aspects = call.aspects(visible) if query or extra else {}
 
-    def shown(entity: Entity) -> Shown:
+    def hit(entity: Entity) -> Shown:
         if entity not in visible:
             return _hit(_restricted_entity(call, entity))
-        own = {name: aspect.value for name, aspect in stated.get(entity, {}).items()}
+        own = {name: aspect.value for name, aspect in aspects.get(entity, {}).items()}
         matched = _matched_fields(entity, own, query) if query else []
         return _hit(entity, matched, _extra_properties(entity, own, extra))
 
-    return [shown(entity) for entity in entities]
+    return [hit(entity) for entity in entities]
 
 
 def _hit(entity: Entity, matched: Sequence[Shown] = (), extra: Sequence[Shown] = ()) -> Shown:

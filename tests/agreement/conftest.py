@@ -34,6 +34,6 @@ def agrees() -> Agrees:
     def check(name: str, seed: int, found: Iterable[Disagreement]) -> None:
         first = next(iter(found), None)
         if first is not None:
-            pytest.fail("\n\n".join(fuzz.told(name, seed, first)))
+            pytest.fail("\n\n".join(fuzz.report(name, seed, first)))
 
     return check

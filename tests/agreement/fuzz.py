@@ -76,7 +76,7 @@ def every(name: str, seed: int) -> Iterator[Disagreement]:
     world, form = drawn(name, seed)
     requests = ask(world, seed, 30)
     with harness.form(form):
-        now = harness.asked(world, requests)
+        now = harness.compiled_world(world, requests)
         for way in WAYS:
             yield from way(now)
         yield from harness.walked(world, requests, harness.drawn(world, seed, 4))
@@ -108,7 +108,7 @@ def shrunk(name: str, seed: int, found: Disagreement) -> tuple[Facts, Request, t
         smaller = World(world.system, facts)
         try:
             with harness.form(form):
-                fresh = harness.asked(smaller, [request])
+                fresh = harness.compiled_world(smaller, [request])
                 if steps:
                     return any(map(same, harness.walked(smaller, [request], steps, [way])))
                 return any(map(same, way(fresh)))
@@ -137,7 +137,7 @@ def _names(kind: str) -> tuple[str, ...]:
     }.get(kind, (kind,))
 
 
-def told(name: str, seed: int, found: Disagreement) -> tuple[str, str]:
+def report(name: str, seed: int, found: Disagreement) -> tuple[str, str]:
     """The find in words, and the small world as the text of a scenario."""
     facts, request, steps = shrunk(name, seed, found)
     system = harness.system(name)
@@ -149,7 +149,7 @@ def told(name: str, seed: int, found: Disagreement) -> tuple[str, str]:
 
 
 def _report(name: str, seed: int, found: Disagreement) -> None:
-    words, text = told(name, seed, found)
+    words, text = report(name, seed, found)
     print(f"\n{words}\n\n{text}", flush=True)
     if not found.steps:
         print(f"saved as {save(name, seed, text)}")

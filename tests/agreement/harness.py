@@ -87,7 +87,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompiledWorld:
     """A compiled world, the oracle over the same rows, and what to ask."""
 
     system: System
@@ -111,16 +111,16 @@ def compiled(system: System, facts: Facts, now: float) -> Matrix:
     return Matrix(snapshots.compile(facts, system.model, system.spelling, now=now, revision=1))
 
 
-def asked(
+def compiled_world(
     world: World, requests: Sequence[Request], *, matrix: Matrix | None = None, now: float = NOW
-) -> Asked:
+) -> CompiledWorld:
     """The world compiled for the moment `now`, or as `matrix` has it."""
     found = matrix or compiled(world.system, world.facts, now)
     oracle = Oracle(world.facts, world.system.model, world.system.spelling)
-    return Asked(world.system, world.facts, oracle, found, requests)
+    return CompiledWorld(world.system, world.facts, oracle, found, requests)
 
 
-Way = Callable[[Asked], Iterator[Disagreement]]
+Way = Callable[[CompiledWorld], Iterator[Disagreement]]
 """A way of asking: what a compiled world gets wrong when it is asked so."""
 
 
@@ -147,7 +147,7 @@ def decided(matrix: Matrix, request: Request) -> str:
 # --- the ways of asking ---
 
 
-def decide(world: Asked) -> Iterator[Disagreement]:
+def decide(world: CompiledWorld) -> Iterator[Disagreement]:
     """Each question alone; twice, for the second time rows are there."""
     for request in (*world.requests, *world.requests):
         expected = world.expected(request)
@@ -156,7 +156,7 @@ def decide(world: Asked) -> Iterator[Disagreement]:
             yield Disagreement("decide", request, expected, got)
 
 
-def check(world: Asked) -> Iterator[Disagreement]:
+def check(world: CompiledWorld) -> Iterator[Disagreement]:
     """The short way in, for users and operations about one type."""
     for request in world.requests:
         operation = world.system.model.operations.get(request.operation)
@@ -172,7 +172,7 @@ def check(world: Asked) -> Iterator[Disagreement]:
                     )
 
 
-def batch(world: Asked) -> Iterator[Disagreement]:
+def batch(world: CompiledWorld) -> Iterator[Disagreement]:
     """All questions at once, those with an answer at all."""
     requests = [r for r in world.requests if world.expected(r) in ("allow", "deny")]
     for request, got in zip(requests, decide_many(world.matrix, requests), strict=True):
@@ -180,7 +180,7 @@ def batch(world: Asked) -> Iterator[Disagreement]:
             yield Disagreement("batch", request, world.expected(request), _word(got))
 
 
-def listing(world: Asked) -> Iterator[Disagreement]:
+def listing(world: CompiledWorld) -> Iterator[Disagreement]:
     """What each asker is listed, everywhere and below something; its count and its pages."""
     stored = sorted(world.oracle.stored)
     for request in world.some(6):
@@ -192,7 +192,9 @@ def listing(world: Asked) -> Iterator[Disagreement]:
             yield from _listed(world, request, container)
 
 
-def _listed(world: Asked, request: Request, within: Entity | None) -> Iterator[Disagreement]:
+def _listed(
+    world: CompiledWorld, request: Request, within: Entity | None
+) -> Iterator[Disagreement]:
     expected = world.oracle.listing(request, within)
     ids = listings.listing(world.matrix, request, within)
     got = listings.named(world.matrix, ids)
@@ -217,7 +219,7 @@ def pages(matrix: Matrix, request: Request, within: Entity | None, size: int) ->
         after = page.after
 
 
-def filtered(world: Asked) -> Iterator[Disagreement]:
+def filtered(world: CompiledWorld) -> Iterator[Disagreement]:
     """A given list of names, stored or not, reduced to those that are allowed."""
     model = world.system.model
     named = [r.target for r in world.requests if r.target != NO_RESOURCE]
@@ -233,7 +235,7 @@ def filtered(world: Asked) -> Iterator[Disagreement]:
             yield Disagreement("filtered", request, str(expected), str(got))
 
 
-def people(world: Asked) -> Iterator[Disagreement]:
+def people(world: CompiledWorld) -> Iterator[Disagreement]:
     """Who may: the inverse question."""
     for request in world.some(6):
         plain = replace(request, groups=(), roles=None)
@@ -242,7 +244,7 @@ def people(world: Asked) -> Iterator[Disagreement]:
             yield Disagreement("who", plain, _set(expected), _set(got))
 
 
-def explained(world: Asked) -> Iterator[Disagreement]:
+def explained(world: CompiledWorld) -> Iterator[Disagreement]:
     """Why and why not: the reasons alone decide, and the ways named turn a denial."""
     for request in world.some(8):
         explanation = explain(world.matrix, request)
@@ -260,13 +262,13 @@ def explained(world: Asked) -> Iterator[Disagreement]:
                 yield Disagreement("explain a way out", request, "a smallest change", str(way))
 
 
-def world_with(world: Asked, statements: Iterable[Statement]) -> Oracle:
+def world_with(world: CompiledWorld, statements: Iterable[Statement]) -> Oracle:
     """The oracle over the same rows with other statements."""
     facts = replace(world.facts, statements=tuple(statements))
     return Oracle(facts, world.system.model, world.system.spelling)
 
 
-def turns(world: Asked, request: Request, way: WayOut) -> bool:
+def turns(world: CompiledWorld, request: Request, way: WayOut) -> bool:
     """Whether the whole way allows the request, and nothing less does."""
     added = [
         Statement(
@@ -360,12 +362,12 @@ def drawn(world: World, seed: int, count: int) -> tuple[Step, ...]:
 
 def changed(
     world: World, requests: Sequence[Request], steps: Sequence[Step]
-) -> Iterator[tuple[tuple[Step, ...], Asked]]:
+) -> Iterator[tuple[tuple[Step, ...], CompiledWorld]]:
     """The world after each step, its compiled form made by changing the one before.
 
     Everything was asked before each change, so that whatever is remembered may be stale.
     """
-    before = asked(world, requests)
+    before = compiled_world(world, requests)
     for number, (made, now) in enumerate(steps):
         list(decide(before))
         list(people(before))
@@ -374,7 +376,7 @@ def changed(
         matrix = incremental_compile.apply(before.matrix, happened, now=now, revision=number + 2)
         fresh = ask(replace(world, facts=facts), number, 8)
         later = [replace(r, now=now) for r in (*requests, *fresh)]
-        before = asked(replace(world, facts=facts), later, matrix=matrix, now=now)
+        before = compiled_world(replace(world, facts=facts), later, matrix=matrix, now=now)
         yield tuple(steps[: number + 1]), before
 
 

@@ -25,7 +25,7 @@ def test_an_answer_of_each_kind_is_the_oracle_s(
     name: str, way: Way, seed: int, agrees: Agrees
 ) -> None:
     world = make(harness.system(name), seed)
-    agrees(name, seed, way(harness.asked(world, ask(world, seed, 25))))
+    agrees(name, seed, way(harness.compiled_world(world, ask(world, seed, 25))))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -38,7 +38,7 @@ def test_the_form_in_which_it_is_kept_changes_no_answer(
     world = make(harness.system(name), seed, harness.SMALL)
     requests = ask(world, seed, 20)
     with harness.form(form):
-        world_asked = harness.asked(world, requests)
+        world_asked = harness.compiled_world(world, requests)
         agrees(name, seed, (found for way in WAYS for found in way(world_asked)))
         agrees(name, seed, harness.walked(world, requests, harness.drawn(world, seed, 2)))
 

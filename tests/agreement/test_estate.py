@@ -30,7 +30,7 @@ from lakewarden.kernel.request import Request
 from lakewarden.kernel.who import who
 from lakewarden.service.state import RealmState
 from lakewarden.systems.datahub.search.index import Index
-from tests.app.asgi import Asked, close, told
+from tests.app.asgi import AppClient, close, json_of
 from tests.sample import estate as estates
 
 estate = estates.estate
@@ -58,7 +58,7 @@ SHARES: Final = [
 
 
 @pytest.fixture(scope="module")
-def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
     """The demo's store, served as the demo serves it."""
     folder = tmp_path_factory.mktemp("agreed")
     for file in estate.glob("lakewarden.db*"):
@@ -66,9 +66,9 @@ def server(estate: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
     application = Application(load(None, {"database": f"sqlite:///{folder}/lakewarden.db"}, {}))
     with capture_logs():
         application.open()
-        asked = Asked(application, asyncio.new_event_loop())
-        yield asked
-        close(asked)
+        client = AppClient(application, asyncio.new_event_loop())
+        yield client
+        close(client)
 
 
 class Question(NamedTuple):
@@ -127,7 +127,7 @@ class Part:
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("realm", REALMS)
 def test_list_who_and_explain_say_what_a_check_decides(
-    server: Asked, realm: str, share: Share
+    server: AppClient, realm: str, share: Share
 ) -> None:
     part = Part(server.service.state.realm(realm), share)
     verdicts = set()
@@ -138,21 +138,21 @@ def test_list_who_and_explain_say_what_a_check_decides(
             listed = {entity for entity in allowed if part.id(entity) in found}
             assert listed == {e for e, users in allowed.items() if user in users}, (user, operation)
         for entity, users in allowed.items():
-            asked = Request(Principal(USER, ""), operation, entity, now=0.0)
-            assert who(part.matrix, asked) & set(part.users) == users, (operation, entity)
+            client = Request(Principal(USER, ""), operation, entity, now=0.0)
+            assert who(part.matrix, client) & set(part.users) == users, (operation, entity)
         for entity in allowed:
             if part.draw.random() >= share.explained:
                 continue
             user = part.draw.choice(part.users)
-            told = explain(part.matrix, Request(user, operation, entity, now=0.0))
-            assert bool(told) is (user in allowed[entity]), (user, operation, entity)
-            verdicts.add(bool(told))
+            json_of = explain(part.matrix, Request(user, operation, entity, now=0.0))
+            assert bool(json_of) is (user in allowed[entity]), (user, operation, entity)
+            verdicts.add(bool(json_of))
     assert verdicts == {True, False}
 
 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("realm", REALMS)
-def test_authzen_answers_what_a_check_decides(server: Asked, realm: str, share: Share) -> None:
+def test_authzen_answers_what_a_check_decides(server: AppClient, realm: str, share: Share) -> None:
     part = Part(server.service.state.realm(realm), share)
     questions = [
         Question(user, operation, entity, user in users)
@@ -161,19 +161,19 @@ def test_authzen_answers_what_a_check_decides(server: Asked, realm: str, share: 
         for user in part.some(part.users, 2)
     ]
     for start in range(0, len(questions), BATCH):
-        asked = questions[start : start + BATCH]
+        client = questions[start : start + BATCH]
         items = [
             {
                 "subject": {"type": "user", "id": one.user.name.removeprefix(URN)},
                 "action": {"name": one.operation},
                 "resource": {"type": one.entity.type, "id": one.entity.name},
             }
-            for one in asked
+            for one in client
         ]
         body = json.dumps({"evaluations": items}).encode()
         path = f"/r/{realm}/access/v1/evaluations"
-        found = told(server.ask("POST", path, body, user=ADMIN))["evaluations"]
-        pairs = zip(asked, found, strict=True)
+        found = json_of(server.ask("POST", path, body, user=ADMIN))["evaluations"]
+        pairs = zip(client, found, strict=True)
         assert [(one, f) for one, f in pairs if f["decision"] is not one.allowed] == []
     assert {one.allowed for one in questions} == {True, False}
 
@@ -234,7 +234,7 @@ LOADS: Final[Mapping[str, Mapping[tuple[str, str], Callable[[Entity], str]]]] = 
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("realm", REALMS)
 def test_the_own_api_of_a_system_lets_load_what_a_check_allows(
-    server: Asked, realm: str, share: Share
+    server: AppClient, realm: str, share: Share
 ) -> None:
     part = Part(server.service.state.realm(realm), share)
     seen = set()
@@ -255,52 +255,52 @@ SEARCH: Final = """query ($t: EntityType!) {
 }"""
 
 
-def _lists_of_gravitino(asked: Asked, user: str) -> Iterator[tuple[str, str, set[str]]]:
+def _lists_of_gravitino(client: AppClient, user: str) -> Iterator[tuple[str, str, set[str]]]:
     """By operation and type: what a user is shown of the catalogs, and of what is in them."""
-    found = _named(asked, "/api/metalakes", user, "metalakes")
+    found = _named(client, "/api/metalakes", user, "metalakes")
     yield "metalake.load", "metalake", set(found)
     shown: dict[str, set[str]] = {type: set() for type in ("catalog", "schema", "table", "topic")}
     for metalake in found:
         top = f"/api/metalakes/{metalake}/catalogs"
-        for catalog in _named(asked, top, user):
+        for catalog in _named(client, top, user):
             shown["catalog"].add(f"{metalake}:{catalog}")
-            for schema in _named(asked, f"{top}/{catalog}/schemas", user):
+            for schema in _named(client, f"{top}/{catalog}/schemas", user):
                 shown["schema"].add(f"{metalake}:{catalog}.{schema}")
                 for type in ("table", "topic"):
                     path = f"{top}/{catalog}/schemas/{schema}/{type}s"
-                    names = _named(asked, path, user)
+                    names = _named(client, path, user)
                     shown[type] |= {f"{metalake}:{catalog}.{schema}.{name}" for name in names}
     for type, full in shown.items():
         yield f"{type}.load", type, full
 
 
-def _named(asked: Asked, path: str, user: str, key: str = "identifiers") -> list[str]:
-    answer = asked.ask("GET", path, user=user)
+def _named(client: AppClient, path: str, user: str, key: str = "identifiers") -> list[str]:
+    answer = client.ask("GET", path, user=user)
     assert answer.status in (200, 403, 404), answer
-    return [one["name"] for one in told(answer)[key]] if answer.status == 200 else []
+    return [one["name"] for one in json_of(answer)[key]] if answer.status == 200 else []
 
 
-def _lists_of_datahub(asked: Asked, user: str) -> Iterator[tuple[str, str, set[str]]]:
+def _lists_of_datahub(client: AppClient, user: str) -> Iterator[tuple[str, str, set[str]]]:
     """By operation and type: what a user's search finds."""
     for type in ("dataset", "chart", "dashboard", "domain", "tag", "container"):
         body = json.dumps({"query": SEARCH, "variables": {"t": type.upper()}}).encode()
-        page = told(asked.ask("POST", "/api/graphql", body, user=user))["data"]
+        page = json_of(client.ask("POST", "/api/graphql", body, user=user))["data"]
         page = page["searchAcrossEntities"]
         urns = {one["entity"]["urn"] for one in page["searchResults"]}
         assert page["total"] == len(urns)
         yield "entity.search_view", type, urns
 
 
-def _lists_of_cdap(asked: Asked, user: str) -> Iterator[tuple[str, str, set[str]]]:
+def _lists_of_cdap(client: AppClient, user: str) -> Iterator[tuple[str, str, set[str]]]:
     """By operation and type: what a user is shown of namespaces, and of what is in them."""
-    answer = asked.ask("GET", "/v3/namespaces", user=user)
+    answer = client.ask("GET", "/v3/namespaces", user=user)
     spaces = [one["name"] for one in json.loads(answer.body)]
     yield "namespace.list.filter", "namespace", set(spaces)
     kinds = (("dataset", "data/datasets"), ("application", "apps"), ("stream", "streams"))
     for type, kind in kinds:
         names = set()
         for space in spaces:
-            answer = asked.ask("GET", f"/v3/namespaces/{space}/{kind}", user=user)
+            answer = client.ask("GET", f"/v3/namespaces/{space}/{kind}", user=user)
             assert answer.status in (200, 403, 404), answer
             found = json.loads(answer.body) if answer.status == 200 else []
             names |= {f"{space}.{one['name']}" for one in found}
@@ -317,7 +317,7 @@ SHOWN: Final = {
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("realm", REALMS)
 def test_the_own_api_of_a_system_shows_what_list_says(
-    server: Asked, realm: str, share: Share
+    server: AppClient, realm: str, share: Share
 ) -> None:
     part = Part(server.service.state.realm(realm), share)
     snapshot = part.matrix.snapshot

@@ -200,20 +200,20 @@ def test_at_both_edges_of_the_interval_the_rows_agree(name: str) -> None:
             if abs(now) != float("inf"):
                 moments += 1
                 later = [replace(r, now=now) for r in requests]
-                assert not list(harness.decide(harness.asked(world, later, now=now)))
+                assert not list(harness.decide(harness.compiled_world(world, later, now=now)))
     assert moments
 
 
 def test_a_snapshot_moves_to_the_next_interval_without_being_compiled_again() -> None:
     for seed in range(6):
         world, requests = drawn("everything", seed)
-        before = harness.asked(world, requests)
+        before = harness.compiled_world(world, requests)
         list(harness.decide(before))
         end = before.matrix.snapshot.table.end
         if end < float("inf"):
             moved = incremental_compile.apply(before.matrix, [], now=end, revision=1)
             later = [replace(r, now=end) for r in requests]
-            assert not list(harness.decide(harness.asked(world, later, matrix=moved)))
+            assert not list(harness.decide(harness.compiled_world(world, later, matrix=moved)))
 
 
 # --- questions that nobody should ask ---

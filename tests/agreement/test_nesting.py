@@ -60,12 +60,12 @@ def test_entities_too_deep_and_in_a_circle_are_answered_alike(
     of: System, way: harness.Way, form: str
 ) -> None:
     with harness.form(form):
-        world = harness.asked(World(of, FACTS, ()), requests(FACTS)[::3])
+        world = harness.compiled_world(World(of, FACTS, ()), requests(FACTS)[::3])
         assert [str(wrong) for wrong in way(world)] == []
 
 
 def test_an_entity_at_the_limit_is_allowed_and_one_below_it_is_denied() -> None:
-    world = harness.asked(World(SYSTEM, FACTS, ()), ())
+    world = harness.compiled_world(World(SYSTEM, FACTS, ()), ())
     for user in (ANA, BOB):
         asked = [Request(user, "READ", entity, NOW) for entity in CHAIN]
         allowed = [world.matrix.decide(request).allow for request in asked]
@@ -103,7 +103,7 @@ def test_too_many_memberships_in_a_row_deny_everything(
     first: list[Principal], asker: Principal, sent: tuple[Principal, ...], most: int, more: int
 ) -> None:
     facts = nested(first, most + more)
-    world = harness.asked(World(SYSTEM, facts, ()), ())
+    world = harness.compiled_world(World(SYSTEM, facts, ()), ())
     plain = Request(asker, "READ", CHAIN[3], NOW)
     asked = replace(plain, groups=sent)
     good = more == 0
@@ -128,5 +128,5 @@ def test_a_relation_to_what_lies_too_deep_counts_for_nothing() -> None:
         relations=[RelationRow(kind, source, CHAIN[-1]), RelationRow(kind, source, CHAIN[0])],
     )
     asked = [replace(r, target=source) for r in requests(facts)]
-    world = harness.asked(World(SYSTEM, facts, ()), asked)
+    world = harness.compiled_world(World(SYSTEM, facts, ()), asked)
     assert [str(wrong) for way in harness.WAYS for wrong in way(world)] == []

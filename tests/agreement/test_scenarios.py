@@ -47,7 +47,7 @@ def test_the_scenario_s_world_is_answered_alike_in_every_way(path: Path) -> None
             assert [str(found) for found in way(world)] == []
 
 
-def asked(scenario: Scenario, now: float) -> harness.Asked:
+def asked(scenario: Scenario, now: float) -> harness.CompiledWorld:
     """The scenario's world with what its cases ask at a moment, each once."""
     requests = [
         request_of(question(case, user))
@@ -57,7 +57,7 @@ def asked(scenario: Scenario, now: float) -> harness.Asked:
         if user.kind == USER
     ]
     once = [r for number, r in enumerate(requests) if r not in requests[:number]]
-    return harness.asked(World(scenario.system, scenario.facts), once, now=now)
+    return harness.compiled_world(World(scenario.system, scenario.facts), once, now=now)
 
 
 def test_there_are_scenarios_for_every_shipped_system() -> None:

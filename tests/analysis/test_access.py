@@ -66,11 +66,11 @@ def check(before: Matrix, after: Matrix) -> None:
                 others.add((operation, gained, entity.type))
             else:
                 expected[operation, gained, entity.type] += 1
-    told: Counter[tuple[str, bool, str]] = Counter()
+    text_of: Counter[tuple[str, bool, str]] = Counter()
     for one in found.reached:
         for operation in one.operations:
-            told[operation, one.gained, one.type] += one.pairs
-    assert +told == expected
+            text_of[operation, one.gained, one.type] += one.pairs
+    assert +text_of == expected
     assert others == {
         (operation, one.gained, one.type)
         for one in found.reached
@@ -112,7 +112,7 @@ def _changed(system: System, seed: int) -> tuple[Matrix, Matrix]:
     return (matrices[0], after) if seed % 5 else (after, matrices[0])
 
 
-def told(one: Reached) -> str:
+def text_of(one: Reached) -> str:
     verb = "+" if one.gained else "-"
     names = ",".join(user.name for user in one.users)
     return f"{verb} {names} {'+'.join(one.ways)} {one.entities} {one.type} ({one.sample.name})"
@@ -131,7 +131,7 @@ def test_a_grant_shows_the_ways_that_it_opens() -> None:
         id="use", to="role:lk:readers", privileges=["USE_CATALOG", "USE_SCHEMA"], on="metalake:lk"
     )
     found = access(before, w.matrix, NOW)
-    ways = [told(one) for one in found.reached if one.ways]
+    ways = [text_of(one) for one in found.reached if one.ways]
     assert "+ ana,ben see+read 2 table (lk:c.s.t)" in ways
     assert "+ ana,ben see 2 schema (lk:c.s)" in ways
     counts = {(w.way, w.gained): (w.users, w.entities) for w in found.ways}
@@ -147,7 +147,9 @@ def test_what_lacks_a_gate_has_no_effect_yet_and_says_what_is_missing() -> None:
     before = w.matrix
     w.state(id="read", to="role:lk:readers", privileges=["SELECT_TABLE"], on="schema:lk:c.s")
     found = access(before, w.matrix, NOW)
-    assert [told(one) for one in found.reached if one.ways] == ["+ ana see+read 2 table (lk:c.s.t)"]
+    assert [text_of(one) for one in found.reached if one.ways] == [
+        "+ ana see+read 2 table (lk:c.s.t)"
+    ]
     assert found.users == 1
     (idle,) = line(found, "SELECT_TABLE", "table").idle
     assert [user.name for user in idle.users] == ["ben"]
@@ -183,7 +185,9 @@ def test_more_than_is_compared_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "JUDGED", 0)
     found = access(before, w.matrix, NOW)
     assert not found.is_whole
-    assert "+ ana see+read 2 table (lk:c.s.t)" in [told(one) for one in found.reached if one.ways]
+    assert "+ ana see+read 2 table (lk:c.s.t)" in [
+        text_of(one) for one in found.reached if one.ways
+    ]
     assert all(one.idle == () for one in found.held)
 
 

@@ -83,10 +83,10 @@ def check(before: Snapshot, after: Snapshot) -> None:
     concerned = {user for user, _, _ in old ^ new}
     assert {user for row in found.rows for user in row.users} == concerned
     assert found.users == len(concerned)
-    told = [row for row in found.rows if row.users]
+    text_of = [row for row in found.rows if row.users]
     if not any(row.others for row in found.rows):
         assert found.entities == len({entity for _, entity, _ in old ^ new})
-    for row in told:
+    for row in text_of:
         triples = new - old if row.gained else old - new
         mine = {(u, e) for u, e, p in triples if p == row.privilege and u in row.users}
         assert row.others or row.sample in {entity for _, entity in mine}
@@ -99,9 +99,9 @@ def somebodys(before: Snapshot, after: Snapshot) -> None:
     user = Principal(USER, "nobody-knows-me")
     old, new = allowed(before, [user]), allowed(after, [user])
     found = difference(before, after)
-    told = {(row.privilege, row.gained, row.type) for row in found.rows if row.others}
+    text_of = {(row.privilege, row.gained, row.type) for row in found.rows if row.others}
     expected = {(p, True, e.type) for _, e, p in new - old}
-    assert told == expected | {(p, False, e.type) for _, e, p in old - new}
+    assert text_of == expected | {(p, False, e.type) for _, e, p in old - new}
 
 
 def rewritten(facts: Facts, other: Facts, seed: int) -> Facts:
@@ -182,7 +182,7 @@ def test_nothing_differs_from_itself(name: str, seed: int) -> None:
     assert difference(compiled(system, facts), compiled(system, facts)) == Difference((), 0, 0)
 
 
-def told(row: Row) -> str:
+def text_of(row: Row) -> str:
     verb = "gain" if row.gained else "lose"
     names = ",".join(user.name for user in row.users)
     return f"{names} {verb} {row.privilege} on {row.entities} {row.type} ({row.sample.name})"
@@ -193,7 +193,7 @@ def test_a_wider_grant_shows_what_it_adds_and_nothing_else() -> None:
     before = w.matrix.snapshot
     w.state(id="read", to="role:lk:readers", privileges=["SELECT_TABLE"], on="catalog:lk:c")
     found = difference(before, w.matrix.snapshot)
-    assert [told(row) for row in found.rows] == [
+    assert [text_of(row) for row in found.rows] == [
         "ana,ben gain SELECT_TABLE on 1 catalog (lk:c)",
         "ana,ben gain SELECT_TABLE on 1 schema (lk:c.p)",
         "ana,ben gain SELECT_TABLE on 1 table (lk:c.p.secret)",
@@ -207,7 +207,7 @@ def test_who_leaves_a_role_loses_what_it_gave() -> None:
     before = w.matrix.snapshot
     w.remove_member("role:lk:readers", "user:ben")
     found = difference(before, w.matrix.snapshot)
-    assert [told(row) for row in found.rows] == [
+    assert [text_of(row) for row in found.rows] == [
         "ben lose SELECT_TABLE on 2 table (lk:c.s.t)",
         "ben lose SELECT_TABLE on 1 schema (lk:c.s)",
     ]
@@ -218,10 +218,10 @@ def test_a_deny_takes_away_and_lifting_it_gives_back() -> None:
     before = w.matrix.snapshot
     w.state(id="no", effect="deny", to="user:ben", privileges=["SELECT_TABLE"], on="table:lk:c.s.u")
     after = w.matrix.snapshot
-    assert [told(row) for row in difference(before, after).rows] == [
+    assert [text_of(row) for row in difference(before, after).rows] == [
         "ben lose SELECT_TABLE on 1 table (lk:c.s.u)"
     ]
-    assert [told(row) for row in difference(after, before).rows] == [
+    assert [text_of(row) for row in difference(after, before).rows] == [
         "ben gain SELECT_TABLE on 1 table (lk:c.s.u)"
     ]
 

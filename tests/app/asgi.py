@@ -16,7 +16,7 @@ from tests.app.serving import Answer, basic
 
 
 @dataclass
-class Asked:
+class AppClient:
     """An open application and its event loop. `at_once` counts what could be answered so."""
 
     application: Application
@@ -43,8 +43,8 @@ class Asked:
         """The same request so many times at once."""
 
         async def run() -> list[Answer]:
-            asked = (self._ask(method, target, b"", (), "ana") for _ in range(count))
-            return await asyncio.gather(*asked)
+            app_client = (self._ask(method, target, b"", (), "ana") for _ in range(count))
+            return await asyncio.gather(*app_client)
 
         return self.loop.run_until_complete(run())
 
@@ -57,9 +57,11 @@ class Asked:
         user: str | None,
     ) -> Answer:
         raw = target.encode() if isinstance(target, str) else target
-        sent, told = await self._run(method, raw, body, headers, user)
-        start = told[0]
-        answer = _answer(start["status"], start["headers"], *(m.get("body", b"") for m in told[1:]))
+        sent, json_of = await self._run(method, raw, body, headers, user)
+        start = json_of[0]
+        answer = _answer(
+            start["status"], start["headers"], *(m.get("body", b"") for m in json_of[1:])
+        )
         self._compare(method, raw, sent, body, answer)
         return answer
 
@@ -93,7 +95,7 @@ class Asked:
             {"type": "http.request", "body": body[:half], "more_body": True},
             {"type": "http.request", "body": body[half:], "more_body": False},
         ]
-        told: list[MutableMapping[str, Any]] = []
+        json_of: list[MutableMapping[str, Any]] = []
 
         async def receive() -> MutableMapping[str, Any]:
             if pieces:
@@ -102,10 +104,10 @@ class Asked:
             return {"type": "http.disconnect"}
 
         async def send(message: MutableMapping[str, Any]) -> None:
-            told.append(message)
+            json_of.append(message)
 
         await self.application(scope, receive, send)
-        return sent, told
+        return sent, json_of
 
     def _compare(
         self, method: str, url: bytes, headers: list[Pair], body: bytes, answer: Answer
@@ -129,15 +131,15 @@ def _answer(status: int, headers: Iterable[Pair], *bodies: bytes) -> Answer:
     return Answer(status, dict(pairs), b"".join(bodies), cookies)
 
 
-def told(answer: Answer) -> dict[str, Any]:
+def json_of(answer: Answer) -> dict[str, Any]:
     """The members of a JSON answer."""
     found: dict[str, Any] = json.loads(answer.body)
     return found
 
 
-def close(asked: Asked) -> None:
+def close(app_client: AppClient) -> None:
     """Lets go of the application and its loop."""
     with suppress(RuntimeError):
-        asked.application.close()
-    asked.loop.run_until_complete(asked.loop.shutdown_default_executor())
-    asked.loop.close()
+        app_client.application.close()
+    app_client.loop.run_until_complete(app_client.loop.shutdown_default_executor())
+    app_client.loop.close()

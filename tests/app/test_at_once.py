@@ -22,7 +22,7 @@ from lakewarden.service.effect import TokenChanged
 from lakewarden.service.realm import Token
 from lakewarden.service.token import digest
 from lakewarden.service.write_transaction import WriteTransaction
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import basic
 from tests.app.stub import Stub
 
@@ -51,83 +51,83 @@ def stub() -> _Inline:
 
 
 @pytest.fixture
-def asked(tmp_path: Path, stub: _Inline) -> Iterator[Asked]:
+def client(tmp_path: Path, stub: _Inline) -> Iterator[AppClient]:
     settings = Settings(database=f"sqlite:///{tmp_path}/store", limits=Limits(body_bytes=64))
     application = Application(settings, [stub])
     application.open()
-    made = Asked(application, asyncio.new_event_loop())
+    made = AppClient(application, asyncio.new_event_loop())
     yield made
     close(made)
 
 
 def _once(
-    asked: Asked,
+    client: AppClient,
     method: str = "GET",
     url: str = PATH,
     headers: list[tuple[bytes, bytes]] | None = None,
     body: bytes = b"",
 ) -> Answer | None:
     sent = HEADERS if headers is None else headers
-    return asked.application.at_once(method, url.encode(), sent, body, "127.0.0.1")
+    return client.application.at_once(method, url.encode(), sent, body, "127.0.0.1")
 
 
 def _status(answer: Answer | None) -> int | None:
     return None if answer is None else answer[0]
 
 
-def _learn(asked: Asked, method: str = "GET", url: str = PATH, body: bytes = b"") -> None:
+def _learn(client: AppClient, method: str = "GET", url: str = PATH, body: bytes = b"") -> None:
     headers = [("host", "localhost")]
-    assert asked.ask(method, url, body, headers, user=None).status == 401
+    assert client.ask(method, url, body, headers, user=None).status == 401
     named = [("host", "localhost"), ("authorization", basic("ana"))]
-    assert asked.ask(method, url, body, named, user=None).status < 300
+    assert client.ask(method, url, body, named, user=None).status < 300
 
 
-def test_a_head_is_answered_at_once_when_it_comes_again(asked: Asked) -> None:
-    assert _once(asked) is None
-    _learn(asked)
-    answer = _once(asked)
+def test_a_head_is_answered_at_once_when_it_comes_again(client: AppClient) -> None:
+    assert _once(client) is None
+    _learn(client)
+    answer = _once(client)
     assert answer is not None
     assert answer[0] == 200
-    assert asked.at_once > 0
+    assert client.at_once > 0
 
 
-def test_every_request_has_an_id_of_its_own(asked: Asked) -> None:
-    _learn(asked)
+def test_every_request_has_an_id_of_its_own(client: AppClient) -> None:
+    _learn(client)
     ids = []
     for sent in (None, None, b"mine", b"not sound"):
         own = [] if sent is None else [(b"x-request-id", sent)]
-        answer = _once(asked, headers=[*HEADERS, *own])
+        answer = _once(client, headers=[*HEADERS, *own])
         assert answer is not None
         ids.append(dict(answer[1])[b"x-request-id"])
     assert len(set(ids)) == 4
     assert ids[2] == b"mine"
 
 
-def test_what_waits_for_a_worker_is_not_answered_at_once(asked: Asked) -> None:
-    _learn(asked, "POST")
-    assert _once(asked, "POST") is None
-    assert _once(asked, "GET", "/nowhere") is None
+def test_what_waits_for_a_worker_is_not_answered_at_once(client: AppClient) -> None:
+    _learn(client, "POST")
+    assert _once(client, "POST") is None
+    assert _once(client, "GET", "/nowhere") is None
 
 
-def test_after_a_write_the_head_is_read_again(asked: Asked) -> None:
-    _learn(asked)
+def test_after_a_write_the_head_is_read_again(client: AppClient) -> None:
+    _learn(client)
 
     def write(transaction: WriteTransaction) -> None:
         transaction.change("gravitino", EntityAdded(Entity("metalake", "new")))
 
-    asked.service.write(SYSTEM, write)
-    assert _once(asked) is None
-    _learn(asked)
-    answer = _once(asked)
+    client.service.write(SYSTEM, write)
+    assert _once(client) is None
+    _learn(client)
+    answer = _once(client)
     assert answer is not None
-    assert dict(answer[1])[b"lakewarden-revision"] == str(asked.service.state.revision).encode()
+    assert dict(answer[1])[b"lakewarden-revision"] == str(client.service.state.revision).encode()
 
 
 def test_where_another_process_wrote_nothing_is_answered_at_once(
-    asked: Asked, tmp_path: Path
+    client: AppClient, tmp_path: Path
 ) -> None:
-    _learn(asked)
-    service = asked.service
+    _learn(client)
+    service = client.service
     other = DecisionService(service.store, shared_revision=service._shared_revision)
     other.open()
 
@@ -136,71 +136,71 @@ def test_where_another_process_wrote_nothing_is_answered_at_once(
 
     other.write(SYSTEM, write)
     assert service.state.revision < other.state.revision
-    assert _once(asked) is None
+    assert _once(client) is None
 
 
-def test_a_token_that_expires_or_is_revoked_is_not_believed_any_longer(asked: Asked) -> None:
-    made = asked.service.clock()
+def test_a_token_that_expires_or_is_revoked_is_not_believed_any_longer(client: AppClient) -> None:
+    made = client.service.clock()
     token = Token("id-1", digest("lw_x"), "ana", made, made + 60.0)
-    asked.service.write(
+    client.service.write(
         SYSTEM, lambda transaction: transaction.change("@main", TokenChanged("id-1", token))
     )
     bearer = ("authorization", "Bearer lw_x")
     sent = [(b"authorization", b"Bearer lw_x")]
-    assert asked.ask("GET", PATH, headers=[bearer], user=None).status == 200
-    asked.service.clock = lambda: made + 59.9
-    assert _status(_once(asked, headers=sent)) == 200
-    asked.service.clock = lambda: made + 60.0
-    assert _status(_once(asked, headers=sent)) == 401
-    asked.service.clock = lambda: made
-    asked.service.write(
+    assert client.ask("GET", PATH, headers=[bearer], user=None).status == 200
+    client.service.clock = lambda: made + 59.9
+    assert _status(_once(client, headers=sent)) == 200
+    client.service.clock = lambda: made + 60.0
+    assert _status(_once(client, headers=sent)) == 401
+    client.service.clock = lambda: made
+    client.service.write(
         SYSTEM, lambda transaction: transaction.change("@main", TokenChanged("id-1", None))
     )
-    assert asked.ask("GET", PATH, headers=[bearer], user=None).status == 401
+    assert client.ask("GET", PATH, headers=[bearer], user=None).status == 401
 
 
-def test_a_body_that_is_refused_goes_the_usual_way(asked: Asked, stub: _Inline) -> None:
+def test_a_body_that_is_refused_goes_the_usual_way(client: AppClient, stub: _Inline) -> None:
     json = (b"content-type", b"application/json")
     for headers, body in (
         ([*HEADERS, json], b"x" * 65),
         ([*HEADERS, (b"content-type", b"text/plain")], b"x"),
     ):
         named = [(name.decode(), value.decode()) for name, value in headers]
-        asked.ask("POST", "/inline", b"", named, user=None)
-        assert _once(asked, "POST", "/inline", headers, b"") is not None
-        assert _once(asked, "POST", "/inline", headers, body) is None
+        client.ask("POST", "/inline", b"", named, user=None)
+        assert _once(client, "POST", "/inline", headers, b"") is not None
+        assert _once(client, "POST", "/inline", headers, body) is None
 
 
 @pytest.mark.parametrize(("error", "status"), [(BadInput("no"), 422), (RuntimeError("x"), 599)])
 def test_an_error_is_told_as_on_the_usual_way(
-    asked: Asked, stub: _Inline, error: Exception, status: int
+    client: AppClient, stub: _Inline, error: Exception, status: int
 ) -> None:
-    _learn(asked, "POST", "/inline")
+    _learn(client, "POST", "/inline")
 
     def fail(_: Exchange) -> Reply:
         raise error
 
     stub.does = fail
-    answer = _once(asked, "POST", "/inline")
+    answer = _once(client, "POST", "/inline")
     assert answer is not None
     assert answer[0] == status
 
 
-def test_headers_that_are_too_large_together_are_refused(asked: Asked) -> None:
-    _learn(asked)
-    answer = _once(asked, headers=[*HEADERS, (b"tracestate", b"x" * 33_000)])
+def test_headers_that_are_too_large_together_are_refused(client: AppClient) -> None:
+    _learn(client)
+    answer = _once(client, headers=[*HEADERS, (b"tracestate", b"x" * 33_000)])
     assert answer is not None
     assert answer[0] == 431
 
 
-def test_what_is_kept_is_bounded(asked: Asked) -> None:
+def test_what_is_kept_is_bounded(client: AppClient) -> None:
     long = [*HEADERS, (b"x-long", b"x" * MOST_BYTES)]
     named = [(name.decode(), value.decode()) for name, value in long]
-    assert asked.ask("GET", PATH, headers=named, user=None).status == 200
-    assert _once(asked, headers=long) is None
-    _learn(asked)
+    assert client.ask("GET", PATH, headers=named, user=None).status == 200
+    assert _once(client, headers=long) is None
+    _learn(client)
     for number in range(MOST_KEPT):
-        asked.application._gate._arrivals.read(
-            "GET", PATH.encode(), b"n=%d" % number, HEADERS, asked.service.state
+        client.application._gate._arrivals.read(
+            "GET", PATH.encode(), b"n=%d" % number, HEADERS, client.service.state
         )
-    assert _once(asked) is None
+    assert _once(client) is None

@@ -17,7 +17,7 @@ import pytest
 
 from lakewarden.app.build import Application
 from lakewarden.config.settings import load
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import Answer
 from tests.systems.datahub.http.wire import proposal
 
@@ -30,7 +30,7 @@ INGEST = "/aspects?action=ingestProposal"
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
     folder: Path = tmp_path_factory.mktemp("limits")
     given = {
         "database": f"sqlite:///{folder}/store",
@@ -38,96 +38,100 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         "datahub": {"entity_aspects": 3},
         "cdap": {"security": {"authorization": {"enabled": False}}},
     }
-    one = Asked(Application(load(options=given, environment={})), asyncio.new_event_loop())
+    one = AppClient(Application(load(options=given, environment={})), asyncio.new_event_loop())
     one.application.open()
     yield one
     close(one)
 
 
-def send(asked: Asked, method: str, path: str, body: object) -> Answer:
-    return asked.ask(method, path, json.dumps(body).encode(), user="admin")
+def send(client: AppClient, method: str, path: str, body: object) -> Answer:
+    return client.ask(method, path, json.dumps(body).encode(), user="admin")
 
 
-def refused(asked: Asked, method: str, path: str, body: object, setting: str) -> dict[str, Any]:
+def refused(
+    client: AppClient, method: str, path: str, body: object, setting: str
+) -> dict[str, Any]:
     """One request that is refused for the setting, and leaves nothing; its body."""
-    before = asked.service.store.revision()
-    answer = send(asked, method, path, body)
+    before = client.service.store.revision()
+    answer = send(client, method, path, body)
     assert answer.status == 400, answer
     assert setting.encode() in answer.body
     assert b"at most" in answer.body
-    assert asked.service.store.revision() == before
+    assert client.service.store.revision() == before
     found: dict[str, Any] = json.loads(answer.body) if answer.body[:1] == b"{" else {}
     return found
 
 
-def test_gravitino_keeps_so_much_of_an_object(asked: Asked) -> None:
+def test_gravitino_keeps_so_much_of_an_object(client: AppClient) -> None:
     made = {"name": "lk", "comment": FITS, "properties": {}}
-    assert send(asked, "POST", "/api/metalakes", made).status == 200
+    assert send(client, "POST", "/api/metalakes", made).status == 200
     too_much = {"name": "lk2", "comment": "", "properties": {"a": BIG}}
-    body = refused(asked, "POST", "/api/metalakes", too_much, "limits.document_bytes")
+    body = refused(client, "POST", "/api/metalakes", too_much, "limits.document_bytes")
     assert body["code"] == 1001
     update = {"@type": "setProperty", "property": "p", "value": FITS + FITS}
     path = "/api/metalakes/lk"
-    refused(asked, "PUT", path, {"updates": [update]}, "limits.document_bytes")
+    refused(client, "PUT", path, {"updates": [update]}, "limits.document_bytes")
 
 
-def test_cdap_keeps_so_much_of_an_entity(asked: Asked) -> None:
-    assert send(asked, "PUT", "/v3/namespaces/ns", {"description": FITS}).status == 200
+def test_cdap_keeps_so_much_of_an_entity(client: AppClient) -> None:
+    assert send(client, "PUT", "/v3/namespaces/ns", {"description": FITS}).status == 200
     for path in ("preferences", "metadata/properties"):
         body = {f"k{index}": "x" * 900 for index in range(6)}
-        refused(asked, "PUT" if path == "preferences" else "POST", f"/v3/namespaces/ns/{path}",
+        refused(client, "PUT" if path == "preferences" else "POST", f"/v3/namespaces/ns/{path}",
                 body, "limits.document_bytes")  # fmt: skip
-    refused(asked, "PUT", "/v3/namespaces/ns2", {"description": BIG}, "limits.document_bytes")
+    refused(client, "PUT", "/v3/namespaces/ns2", {"description": BIG}, "limits.document_bytes")
 
 
-def test_datahub_keeps_so_much_of_an_entity_and_so_many_aspects(asked: Asked) -> None:
+def test_datahub_keeps_so_much_of_an_entity_and_so_many_aspects(client: AppClient) -> None:
     for name in ("one", "two"):
         item = proposal(TAG, name, {"a": FITS if name == "one" else ""})
-        assert send(asked, "POST", INGEST, {"proposal": item}).status == 200
+        assert send(client, "POST", INGEST, {"proposal": item}).status == 200
     more = proposal(TAG, "two", {"a": FITS + FITS})
-    body = refused(asked, "POST", INGEST, {"proposal": more}, "limits.document_bytes")
+    body = refused(client, "POST", INGEST, {"proposal": more}, "limits.document_bytes")
     assert body["status"] == 400
     third = proposal(TAG, "three", {})
-    refused(asked, "POST", INGEST, {"proposal": third}, "datahub.entity_aspects")
+    refused(client, "POST", INGEST, {"proposal": third}, "datahub.entity_aspects")
     in_time = proposal(TAG, "operation", {"timestampMillis": 1, "a": BIG})
-    refused(asked, "POST", INGEST, {"proposal": in_time}, "limits.document_bytes")
+    refused(client, "POST", INGEST, {"proposal": in_time}, "limits.document_bytes")
     gone = proposal(TAG, "two", {}, "DELETE")
-    assert send(asked, "POST", INGEST, {"proposal": gone}).status == 200
-    assert send(asked, "POST", INGEST, {"proposal": third}).status == 200
+    assert send(client, "POST", INGEST, {"proposal": gone}).status == 200
+    assert send(client, "POST", INGEST, {"proposal": third}).status == 200
 
 
-def filled(asked: Asked, method: str, path: str, bodies: Iterator[tuple[str, object]]) -> str:
+def filled(client: AppClient, method: str, path: str, bodies: Iterator[tuple[str, object]]) -> str:
     """Writes one after the other until one is refused for the realm; the path of the last."""
     for _ in range(REALM_LIMIT // len(FITS)):
         rest, body = next(bodies)
-        answer = send(asked, method, path + rest, body)
+        answer = send(client, method, path + rest, body)
         if answer.status != 200:
-            refused(asked, method, path + rest, body, "limits.realm_bytes")
+            refused(client, method, path + rest, body, "limits.realm_bytes")
             return rest
     raise AssertionError("nothing was refused")
 
 
-def test_gravitino_keeps_so_much_of_a_realm(asked: Asked) -> None:
+def test_gravitino_keeps_so_much_of_a_realm(client: AppClient) -> None:
     bodies = (("", {"name": f"r{n}", "comment": FITS, "properties": {}}) for n in count())
-    filled(asked, "POST", "/api/metalakes", bodies)
+    filled(client, "POST", "/api/metalakes", bodies)
     off = {"updates": [{"@type": "updateComment", "newComment": ""}]}
-    assert send(asked, "PUT", "/api/metalakes/r0", off).status == 200
+    assert send(client, "PUT", "/api/metalakes/r0", off).status == 200
     small = {"name": "small", "comment": "", "properties": {}}
-    assert send(asked, "POST", "/api/metalakes", small).status == 200
+    assert send(client, "POST", "/api/metalakes", small).status == 200
 
 
-def test_cdap_keeps_so_much_of_a_realm(asked: Asked) -> None:
+def test_cdap_keeps_so_much_of_a_realm(client: AppClient) -> None:
     bodies = ((f"/r{n}", {"description": FITS}) for n in count())
-    filled(asked, "PUT", "/v3/namespaces", bodies)
-    assert send(asked, "PUT", "/v3/namespaces/r0/properties", {"description": ""}).status == 200
-    assert send(asked, "PUT", "/v3/namespaces/small", {"description": ""}).status == 200
+    filled(client, "PUT", "/v3/namespaces", bodies)
+    assert send(client, "PUT", "/v3/namespaces/r0/properties", {"description": ""}).status == 200
+    assert send(client, "PUT", "/v3/namespaces/small", {"description": ""}).status == 200
 
 
-def test_datahub_keeps_so_much_of_a_realm_and_values_in_time_count(asked: Asked) -> None:
+def test_datahub_keeps_so_much_of_a_realm_and_values_in_time_count(client: AppClient) -> None:
     def in_time(time: int) -> object:
         return {"proposal": proposal(TAG, "operation", {"timestampMillis": time, "a": FITS})}
 
-    filled(asked, "POST", INGEST, (("", in_time(n + 1)) for n in count()))
+    filled(client, "POST", INGEST, (("", in_time(n + 1)) for n in count()))
     gone = {"proposal": proposal(TAG, "one", {}, "DELETE")}
-    assert send(asked, "POST", INGEST, gone).status == 200
-    assert send(asked, "POST", INGEST, {"proposal": proposal(TAG, "two", {"a": "s"})}).status == 200
+    assert send(client, "POST", INGEST, gone).status == 200
+    assert (
+        send(client, "POST", INGEST, {"proposal": proposal(TAG, "two", {"a": "s"})}).status == 200
+    )

@@ -17,7 +17,7 @@ from lakewarden.app.build import Application
 from lakewarden.app.readiness import Readiness
 from lakewarden.config.settings import Settings
 from lakewarden.store import SqlStore
-from tests.app.asgi import Asked, close, told
+from tests.app.asgi import AppClient, close, json_of
 from tests.app.stub import Stub
 
 MEGABYTES = 6
@@ -80,58 +80,58 @@ def _small(folder: Path) -> Disk:
     return Disk(folder, fill, free)
 
 
-def _asked(folder: Path, readiness: Readiness | None = None) -> tuple[Asked, SqlStore]:
+def _asked(folder: Path, readiness: Readiness | None = None) -> tuple[AppClient, SqlStore]:
     settings = Settings(database=f"sqlite:///{folder}/store")
     application = Application(settings, [Stub()], readiness=readiness)
     application.open()
     assert application._opened_store is not None
-    return Asked(application, asyncio.new_event_loop()), application._opened_store.store
+    return AppClient(application, asyncio.new_event_loop()), application._opened_store.store
 
 
-def _write(asked: Asked, name: str) -> int:
-    return asked.ask("POST", f"/stub/metalakes/{name}", b"{}").status
+def _write(client: AppClient, name: str) -> int:
+    return client.ask("POST", f"/stub/metalakes/{name}", b"{}").status
 
 
-def _write_until_it_fails(asked: Asked) -> None:
+def _write_until_it_fails(client: AppClient) -> None:
     for at in range(2_000):
-        status = _write(asked, f"m{at}")
+        status = _write(client, f"m{at}")
         if status != 201:
             assert status == 503
             return
     raise AssertionError("it never failed")
 
 
-def _ready(asked: Asked) -> tuple[int, str]:
-    answer = asked.ask("GET", "/readyz")
-    return answer.status, str(told(answer)["status"])
+def _ready(client: AppClient) -> tuple[int, str]:
+    answer = client.ask("GET", "/readyz")
+    return answer.status, str(json_of(answer)["status"])
 
 
 def test_it_is_told_once_and_by_readiness_and_is_over_when_there_is_space(disk: Disk) -> None:
-    asked, store = _asked(disk.folder)
-    application = asked.application
-    assert _ready(asked) == (200, "ready")
+    client, store = _asked(disk.folder)
+    application = client.application
+    assert _ready(client) == (200, "ready")
     disk.fill(store)
     with structlog.testing.capture_logs() as lines:
-        _write_until_it_fails(asked)
+        _write_until_it_fails(client)
         for at in range(3):
-            _write(asked, f"again{at}")
+            _write(client, f"again{at}")
             application._look_at_writes()
     causes = [line for line in lines if line["event"] == "writes fail"]
     assert [line["log_level"] for line in causes] == ["error"]
     assert "full" in causes[0]["why"]
-    assert _ready(asked) == (503, "writes fail")
-    assert asked.ask("GET", "/readyz").headers["retry-after"] == "1"
-    assert asked.ask("GET", "/stub").status == 200  # reads go on
+    assert _ready(client) == (503, "writes fail")
+    assert client.ask("GET", "/readyz").headers["retry-after"] == "1"
+    assert client.ask("GET", "/stub").status == 200  # reads go on
     application._try_to_write()
-    assert _ready(asked) == (503, "writes fail")
+    assert _ready(client) == (503, "writes fail")
     disk.free(store)
     with structlog.testing.capture_logs() as lines:
         application._try_to_write()
         application._look_at_writes()
     assert [line["event"] for line in lines] == ["writes succeed again"]
-    assert _ready(asked) == (200, "ready")
-    assert _write(asked, "after") == 201
-    close(asked)
+    assert _ready(client) == (200, "ready")
+    assert _write(client, "after") == 201
+    close(client)
 
 
 def test_one_worker_tells_the_others(tmp_path: Path) -> None:

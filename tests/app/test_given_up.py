@@ -16,7 +16,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.service.cancellation import Cancelled, check
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.store.engine import translated_errors
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import basic
 from tests.app.stub import Stub
 
@@ -80,27 +80,27 @@ def _read(exchange: Exchange) -> Reply:
     return Reply(200)
 
 
-def _asked(folder: Path, request_seconds: float) -> tuple[Asked, Working]:
+def _asked(folder: Path, request_seconds: float) -> tuple[AppClient, Working]:
     limits = Limits(request_seconds=request_seconds, caller_threads=1, caller_waiting_requests=1)
     stub = Working()
     settings = Settings(database=f"sqlite:///{folder}/store", limits=limits)
     application = Application(settings, [stub])
     application.open()
-    return Asked(application, asyncio.new_event_loop()), stub
+    return AppClient(application, asyncio.new_event_loop()), stub
 
 
 @pytest.fixture
-def patient(tmp_path: Path) -> Iterator[tuple[Asked, Working]]:
-    asked, stub = _asked(tmp_path, PATIENCE)
-    yield asked, stub
+def patient(tmp_path: Path) -> Iterator[tuple[AppClient, Working]]:
+    app_client, stub = _asked(tmp_path, PATIENCE)
+    yield app_client, stub
     stub.may_write.set()
-    close(asked)
+    close(app_client)
 
 
 class Caller:
     """A request whose caller may leave."""
 
-    def __init__(self, asked: Asked, path: str, user: str = "eve") -> None:
+    def __init__(self, app_client: AppClient, path: str, user: str = "eve") -> None:
         self.gone = asyncio.Event()
         self.told: list[MutableMapping[str, Any]] = []
         self._read = False
@@ -113,7 +113,7 @@ class Caller:
             "headers": [(b"authorization", basic(user).encode())],
             "client": ("127.0.0.1", 1),
         }
-        self.task = asyncio.ensure_future(asked.application(scope, self._receive, self._send))
+        self.task = asyncio.ensure_future(app_client.application(scope, self._receive, self._send))
 
     async def _receive(self) -> MutableMapping[str, Any]:
         if not self._read:
@@ -137,73 +137,73 @@ async def _wait(semaphore: threading.Semaphore) -> None:
 
 @pytest.mark.parametrize("path", ["/stub/computing", "/stub/reading"])
 def test_who_leaves_stops_what_was_computed_or_read(
-    patient: tuple[Asked, Working], path: str
+    patient: tuple[AppClient, Working], path: str
 ) -> None:
-    asked, stub = patient
+    app_client, stub = patient
 
     async def run() -> None:
-        caller = Caller(asked, path)
+        caller = Caller(app_client, path)
         await _wait(stub.begun)
         caller.gone.set()
         await caller.task
         await _wait(stub.ended)
         assert caller.told == []
         # The thread and the connection are good for the next one.
-        assert await Caller(asked, "/stub").status() == 200
+        assert await Caller(app_client, "/stub").status() == 200
 
-    asked.loop.run_until_complete(run())
+    app_client.loop.run_until_complete(run())
     assert stub.outcomes == ["given up"]
 
 
 @pytest.mark.parametrize("path", ["/stub/computing", "/stub/reading"])
 def test_what_takes_too_long_is_stopped(tmp_path: Path, path: str) -> None:
-    asked, stub = _asked(tmp_path, 0.2)
+    app_client, stub = _asked(tmp_path, 0.2)
 
     async def run() -> None:
-        assert await Caller(asked, path).status() == 503
+        assert await Caller(app_client, path).status() == 503
         await _wait(stub.ended)
 
-    asked.loop.run_until_complete(run())
-    close(asked)
+    app_client.loop.run_until_complete(run())
+    close(app_client)
     assert stub.outcomes == ["given up"]
 
 
 def test_a_write_that_is_given_up_before_its_commit_leaves_nothing(
-    patient: tuple[Asked, Working],
+    patient: tuple[AppClient, Working],
 ) -> None:
-    asked, stub = patient
+    app_client, stub = patient
 
     async def run() -> None:
-        caller = Caller(asked, "/stub/writing")
+        caller = Caller(app_client, "/stub/writing")
         await _wait(stub.begun)
         caller.gone.set()
         await caller.task
         stub.may_write.set()
         await _wait(stub.ended)
 
-    asked.loop.run_until_complete(run())
+    app_client.loop.run_until_complete(run())
     assert stub.outcomes == ["given up"]
-    tree = asked.service.catch_up().realm("gravitino").matrix.snapshot.coded.tree
+    tree = app_client.service.catch_up().realm("gravitino").matrix.snapshot.coded.tree
     assert tree.find(Entity("metalake", "kept")) is None
 
 
-def test_one_caller_is_refused_what_others_still_get(patient: tuple[Asked, Working]) -> None:
-    asked, stub = patient
+def test_one_caller_is_refused_what_others_still_get(patient: tuple[AppClient, Working]) -> None:
+    app_client, stub = patient
 
     async def run() -> None:
-        working = Caller(asked, "/stub/computing")
+        working = Caller(app_client, "/stub/computing")
         await _wait(stub.begun)
-        waiting = Caller(asked, "/stub/computing")
-        while asked.application._gate._queue.waiting < 1:
+        waiting = Caller(app_client, "/stub/computing")
+        while app_client.application._gate._queue.waiting < 1:
             await asyncio.sleep(0.001)
-        refused = Caller(asked, "/stub/computing")
+        refused = Caller(app_client, "/stub/computing")
         assert await refused.status() == 503
         assert (b"retry-after", b"1") in refused.told[0]["headers"]
-        assert await Caller(asked, "/stub", "ana").status() == 200
+        assert await Caller(app_client, "/stub", "ana").status() == 200
         for caller in (waiting, working):
             caller.gone.set()
             await caller.task
         await _wait(stub.ended)
 
-    asked.loop.run_until_complete(run())
+    app_client.loop.run_until_complete(run())
     assert stub.outcomes == ["given up"]  # what waited was never begun

@@ -28,7 +28,7 @@ from lakewarden.http.exchange import Route
 from lakewarden.http.strict_json import read
 from lakewarden.kernel.errors import BadInput
 from lakewarden.names.canonical import split_path
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import Answer
 
 ROOT = "root-token-of-the-tests-5Vq8Zt2LxW"
@@ -230,30 +230,30 @@ def _addressed(draw: st.DrawFn, dialect: str) -> tuple[Route, bytes]:
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
     """A lake with a table that `zoe` alone may load."""
-    asked = _lake(tmp_path_factory.mktemp("hostile"))
-    yield asked
-    close(asked)
+    client = _lake(tmp_path_factory.mktemp("hostile"))
+    yield client
+    close(client)
 
 
 @pytest.fixture(scope="module")
-def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
     """The same, to be broken by whoever may."""
     spare = _lake(tmp_path_factory.mktemp("spare"))
     yield spare
     close(spare)
 
 
-def _lake(folder: Path) -> Asked:
+def _lake(folder: Path) -> AppClient:
     given = {"database": f"sqlite:///{folder}/store", "auth": "token", "root_token": ROOT}
     application = Application(load(None, given, {}))
     application.open()
-    asked = Asked(application, asyncio.new_event_loop())
+    client = AppClient(application, asyncio.new_event_loop())
 
     def must(method: str, path: str, body: object = None) -> None:
         sent = b"" if body is None else json.dumps(body).encode()
-        found = _ask(asked, method, f"/api/v1{path}".encode(), sent, token=ROOT)
+        found = _ask(client, method, f"/api/v1{path}".encode(), sent, token=ROOT)
         assert found.status < 300, found
 
     for user in ("eve", "zoe"):
@@ -263,19 +263,19 @@ def _lake(folder: Path) -> Asked:
     must("PUT", "/realms/gravitino/memberships", {"member": "user:zoe", "of": "members:lk"})
     body = {"privileges": ["SELECT_TABLE", "USE_SCHEMA", "USE_CATALOG"], "to": ["user:zoe"]}
     must("PUT", "/realms/gravitino/statements/zoe", {**body, "on": "catalog:lk:c"})
-    return asked
+    return client
 
 
 @pytest.fixture(scope="module")
-def eve(asked: Asked) -> str:
+def eve(client: AppClient) -> str:
     """The token of a caller who may do nothing."""
     body = json.dumps({"user": "eve", "directory": "main"}).encode()
-    issued = _ask(asked, "POST", b"/api/v1/tokens", body, token=ROOT)
+    issued = _ask(client, "POST", b"/api/v1/tokens", body, token=ROOT)
     return str(json.loads(issued.body)["token"])
 
 
 def _ask(
-    asked: Asked,
+    client: AppClient,
     method: str,
     path: bytes,
     body: bytes = b"",
@@ -284,22 +284,22 @@ def _ask(
     token: str,
 ) -> Answer:
     sent = {"authorization": f"Bearer {token}", **(headers or {})}
-    return asked.ask(method, path, body, sent.items(), user=None)
+    return client.ask(method, path, body, sent.items(), user=None)
 
 
 def _check(answer: Answer, dialect: str, *, body: bool = True) -> Any:
     """No failure, and an error says so in the words of its dialect; the JSON of the body."""
     assert answer.status < 500 or answer.status == 503, answer
-    told: Any = json.loads(answer.body) if answer.body else None
+    json_of: Any = json.loads(answer.body) if answer.body else None
     if answer.status >= 400 and body:
-        assert isinstance(told, ANSWERS[dialect]), answer
+        assert isinstance(json_of, ANSWERS[dialect]), answer
     if answer.status >= 400 and dialect == "admin":
         assert answer.headers["content-type"] == "application/problem+json"
-        assert told["status"] == answer.status
+        assert json_of["status"] == answer.status
     if answer.status >= 400 and dialect == "gravitino":
-        assert told["code"] >= 1000
-        assert told["type"]
-    return told
+        assert json_of["code"] >= 1000
+        assert json_of["type"]
+    return json_of
 
 
 # What is expected
@@ -308,27 +308,27 @@ def _check(answer: Answer, dialect: str, *, body: bool = True) -> Any:
 @HOSTILE
 @given(body=BODY, address=_addressed("authzen"))
 def test_no_body_gets_a_yes_out_of_authzen(
-    asked: Asked, eve: str, body: bytes, address: tuple[Route, bytes]
+    client: AppClient, eve: str, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
-    answer = _ask(asked, route.method, path, body, token=eve)
+    answer = _ask(client, route.method, path, body, token=eve)
     if path.startswith(b"/r/") and answer.headers["content-type"] != "application/json":
         assert 400 <= answer.status < 500  # a path that is nobody's
         return
-    told = _check(answer, "authzen")
+    json_of = _check(answer, "authzen")
     if answer.status == 200:
-        decisions = told.get("evaluations", [told])
+        decisions = json_of.get("evaluations", [json_of])
         assert not any(one.get("decision") for one in decisions)
-        assert not told.get("results")
+        assert not json_of.get("results")
 
 
 @HOSTILE
 @given(body=BODY, address=_addressed("authzen"))
 def test_nor_a_failure_from_one_who_may_ask_about_all(
-    asked: Asked, body: bytes, address: tuple[Route, bytes]
+    client: AppClient, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
-    answer = _ask(asked, route.method, path, body, token=ROOT)
+    answer = _ask(client, route.method, path, body, token=ROOT)
     if not path.startswith(b"/r/"):
         _check(answer, "authzen")
     assert answer.status < 500, answer
@@ -337,44 +337,44 @@ def test_nor_a_failure_from_one_who_may_ask_about_all(
 @HOSTILE
 @given(body=BODY, address=_addressed("gravitino"))
 def test_no_body_changes_anything_by_way_of_gravitino(
-    asked: Asked, eve: str, body: bytes, address: tuple[Route, bytes]
+    client: AppClient, eve: str, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
-    before = asked.service.state.revision
-    answer = _ask(asked, route.method, path, body, token=eve)
-    told = _check(answer, "gravitino")
-    assert asked.service.state.revision == before
+    before = client.service.state.revision
+    answer = _ask(client, route.method, path, body, token=eve)
+    json_of = _check(answer, "gravitino")
+    assert client.service.state.revision == before
     if answer.status < 400 and route.path != "/api/lineage":
         # What everybody may ask: who one is, and which metalakes one sees, which is none.
         assert route.method == "GET"
         assert len(route.path.split("/")) <= 4
-        assert not told.get("metalakes")
+        assert not json_of.get("metalakes")
 
 
 @HOSTILE
 @given(body=BODY, address=_addressed("admin"), query=st.binary(max_size=30))
 def test_no_body_changes_anything_by_way_of_our_own_api(
-    asked: Asked, eve: str, body: bytes, address: tuple[Route, bytes], query: bytes
+    client: AppClient, eve: str, body: bytes, address: tuple[Route, bytes], query: bytes
 ) -> None:
     route, path = address
     if (route.method, route.path) in OWN:
         return
-    before = asked.service.state.revision
+    before = client.service.state.revision
     asking = b"?" + query if query.isascii() and b"\0" not in query else b""
-    answer = _ask(asked, route.method, path + asking, body, token=eve)
-    told = _check(answer, "admin")
-    assert asked.service.state.revision == before
+    answer = _ask(client, route.method, path + asking, body, token=eve)
+    json_of = _check(answer, "admin")
+    assert client.service.state.revision == before
     if answer.status == 200 and route.operation == "decision.ask_own":
-        for one in told.get("answers", [told]):
+        for one in json_of.get("answers", [json_of]):
             assert not one.get("allow")
-        assert not told.get("entities")
-        assert not told.get("privileges")
+        assert not json_of.get("entities")
+        assert not json_of.get("privileges")
 
 
 @HOSTILE
 @given(body=BODY, address=st.one_of(_addressed("gravitino"), _addressed("admin")))
 def test_nor_does_a_body_of_the_administrator_s_make_the_server_fail(
-    spare: Asked, body: bytes, address: tuple[Route, bytes]
+    spare: AppClient, body: bytes, address: tuple[Route, bytes]
 ) -> None:
     route, path = address
     # What is left of a lake that is gone would answer 404 to everything.
@@ -387,7 +387,7 @@ def test_nor_does_a_body_of_the_administrator_s_make_the_server_fail(
 @given(at_least=st.none() | REVISION, age=st.none() | AGE, length=st.none() | REVISION)
 @example(at_least=None, age=None, length="\xb2")
 def test_no_revision_that_is_asked_for_makes_it_fail(
-    asked: Asked, at_least: str | None, age: str | None, length: str | None
+    client: AppClient, at_least: str | None, age: str | None, length: str | None
 ) -> None:
     sent = {
         name: value
@@ -398,12 +398,12 @@ def test_no_revision_that_is_asked_for_makes_it_fail(
         }.items()
         if value is not None
     }
-    revision = asked.service.state.revision
+    revision = client.service.state.revision
     if at_least is not None and at_least.isascii() and at_least.isdigit():
         # Waiting for a revision that is yet to come would take its time.
         sent["lakewarden-at-least"] = str(min(int(at_least), revision))
-    told = _check(_ask(asked, "GET", b"/api/v1/whoami", headers=sent, token=ROOT), "admin")
-    assert "user" in told or told["status"] in (400, 413)
+    json_of = _check(_ask(client, "GET", b"/api/v1/whoami", headers=sent, token=ROOT), "admin")
+    assert "user" in json_of or json_of["status"] in (400, 413)
 
 
 @HOSTILE
@@ -421,10 +421,10 @@ def test_no_revision_that_is_asked_for_makes_it_fail(
     ),
 )
 @example(token=b"[" * 4_000, path="audit")
-def test_no_page_token_makes_it_fail(asked: Asked, token: bytes, path: str) -> None:
+def test_no_page_token_makes_it_fail(client: AppClient, token: bytes, path: str) -> None:
     sent = base64.urlsafe_b64encode(token).rstrip(b"=")
     address = b"/api/v1/" + path.encode() + b"?page.token=" + sent
-    answer = _ask(asked, "GET", address, token=ROOT)
+    answer = _ask(client, "GET", address, token=ROOT)
     _check(answer, "admin")
     assert answer.status in (400, 414) or not sent
 
@@ -444,18 +444,18 @@ def test_no_page_token_makes_it_fail(asked: Asked, token: bytes, path: str) -> N
     ids=repr,
 )
 def test_nor_does_a_token_that_somebody_made_up_for_the_right_question(
-    asked: Asked, path: str, question: tuple[object, ...], place: Any
+    client: AppClient, path: str, question: tuple[object, ...], place: Any
 ) -> None:
     text = json.dumps([place, endpoint._digest((path, *question))])
     sent = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-    answer = _ask(asked, "GET", f"{path}?page.token={sent}".encode(), token=ROOT)
+    answer = _ask(client, "GET", f"{path}?page.token={sent}".encode(), token=ROOT)
     _check(answer, "admin")
     assert answer.status == 400, answer
 
 
-def test_a_number_that_is_there_and_empty_is_refused(asked: Asked) -> None:
+def test_a_number_that_is_there_and_empty_is_refused(client: AppClient) -> None:
     for query in (b"page.limit=", b"last="):
-        assert _ask(asked, "GET", b"/api/v1/audit?" + query, token=ROOT).status == 400
+        assert _ask(client, "GET", b"/api/v1/audit?" + query, token=ROOT).status == 400
 
 
 @HOSTILE
@@ -489,8 +489,8 @@ def test_a_path_is_split_before_it_is_decoded_or_refused(raw: bytes) -> None:
 
 @HOSTILE
 @given(st.lists(SEGMENT, max_size=5).map(b"/".join), st.sampled_from(["GET", "POST", "BREW"]))
-def test_no_path_makes_it_fail(asked: Asked, raw: bytes, method: str) -> None:
-    answer = _ask(asked, method, b"/" + raw, token=ROOT)
+def test_no_path_makes_it_fail(client: AppClient, raw: bytes, method: str) -> None:
+    answer = _ask(client, method, b"/" + raw, token=ROOT)
     assert answer.status < 500, answer
     if raw.strip(b"/"):  # the top leads to the pages
         assert isinstance(json.loads(answer.body), (dict, str))

@@ -22,7 +22,7 @@ from lakewarden.app.build import Application
 from lakewarden.config.settings import load
 from lakewarden.service import toml_text
 from lakewarden.systems.datahub import names as datahub
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import Answer
 from tests.hostile_names import PIECES, is_name
 
@@ -35,8 +35,8 @@ NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join).f
 class Server:
     """The application, asked with a token."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, client: AppClient) -> None:
+        self._asked = client
 
     def ask(
         self, method: str, path: str, body: object = None, *, token: str = ROOT
@@ -64,8 +64,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     given = {"database": f"sqlite:///{folder}/store", "auth": "token", "root_token": ROOT}
     application = Application(load(None, given, {}))
     application.open()
-    asked = Asked(application, asyncio.new_event_loop())
-    server = Server(asked)
+    client = AppClient(application, asyncio.new_event_loop())
+    server = Server(client)
     for name in (
         "metalake:lk",
         "catalog:lk:c",
@@ -88,7 +88,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     admin = {"privileges": ["MANAGE_USERS", "MANAGE_GROUPS", "MANAGE_GRANTS"], "on": "metalake:lk"}
     server.must("PUT", "/api/v1/realms/gravitino/statements/own", {**admin, "to": ["user:admin"]})
     yield server
-    close(asked)
+    close(client)
 
 
 LIMITS = settings(
@@ -239,8 +239,8 @@ def _on_datahub(server: Server, name: str) -> None:
     found = server.must("GET", f"/openapi/v3/entity/corpuser/{_quoted(urn)}")
     assert (found["urn"], found["corpUserInfo"]["value"]["displayName"]) == (urn, name)
     document = "query q($urn: String!) { corpUser(urn: $urn) { urn username } }"
-    told = server.must("POST", "/api/graphql", {"query": document, "variables": {"urn": urn}})
-    assert told["data"]["corpUser"]["urn"] == urn
+    json_of = server.must("POST", "/api/graphql", {"query": document, "variables": {"urn": urn}})
+    assert json_of["data"]["corpUser"]["urn"] == urn
     server.must("DELETE", f"/openapi/v3/entity/corpuser/{_quoted(urn)}")
 
 

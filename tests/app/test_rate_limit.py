@@ -17,7 +17,7 @@ from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.settings import Settings, load
 from lakewarden.http.exchange import BULK, LOGINS, READS, WRITES
 from lakewarden.kernel.errors import BadInput
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import basic
 from tests.app.test_request_origin import is_of
 
@@ -34,11 +34,11 @@ EVALUATION = json.dumps(
 
 
 @pytest.fixture
-def asked(tmp_path: Path) -> Iterator[Asked]:
+def client(tmp_path: Path) -> Iterator[AppClient]:
     database = f"sqlite:///{tmp_path}/store"
     application = Application(Settings(database=database, admin="ana", rate_limits=FEW))
     application.open()
-    made = Asked(application, asyncio.new_event_loop())
+    made = AppClient(application, asyncio.new_event_loop())
     yield made
     close(made)
 
@@ -104,10 +104,10 @@ def test_no_rate_is_no_limit() -> None:
     ],
 )
 def test_each_dialect_says_so_in_its_own_words(
-    asked: Asked, dialect: str, method: str, path: str, body: bytes
+    client: AppClient, dialect: str, method: str, path: str, body: bytes
 ) -> None:
     before = _counted()
-    found = [asked.ask(method, path, body) for _ in range(3)]
+    found = [client.ask(method, path, body) for _ in range(3)]
     last = found[-1]
     assert found[0].status != 429
     assert last.status == 429
@@ -115,8 +115,8 @@ def test_each_dialect_says_so_in_its_own_words(
     assert 1 <= int(last.headers["retry-after"]) <= 1_000
     assert _counted() > before
     # Somebody else is answered, and so is the same caller's other kind of request.
-    assert asked.ask(method, path, body, user="eve").status != 429
-    assert asked.ask("GET", "/api/metalakes").status != 429
+    assert client.ask(method, path, body, user="eve").status != 429
+    assert client.ask("GET", "/api/metalakes").status != 429
 
 
 def _counted() -> float:
@@ -128,37 +128,39 @@ def _counted() -> float:
     )
 
 
-def test_what_is_answered_at_once_is_counted_too(asked: Asked) -> None:
+def test_what_is_answered_at_once_is_counted_too(client: AppClient) -> None:
     headers = [
         (b"host", b"localhost"),
         (b"authorization", basic("ana").encode()),
         (b"content-type", b"application/json"),
     ]
-    asked.ask("POST", "/access/v1/evaluation", EVALUATION, [("host", "localhost")], user="eve")
+    client.ask("POST", "/access/v1/evaluation", EVALUATION, [("host", "localhost")], user="eve")
     answers = []
     for user in ("ana", "ana", "ana", "ana"):
         headers[1] = (b"authorization", basic(user).encode())
-        once = asked.application.at_once(
+        once = client.application.at_once(
             "POST", b"/access/v1/evaluation", headers, EVALUATION, "127.0.0.1"
         )
         if once is None:  # its head was not known yet
             raw = [(name.decode(), value.decode()) for name, value in headers]
-            asked.ask("POST", "/access/v1/evaluation", EVALUATION, raw, user=None)
+            client.ask("POST", "/access/v1/evaluation", EVALUATION, raw, user=None)
         else:
             answers.append(once[0])
     assert answers[-1] == 429
 
 
-def test_those_who_are_not_believed_are_counted_by_their_address(asked: Asked) -> None:
+def test_those_who_are_not_believed_are_counted_by_their_address(client: AppClient) -> None:
     bad = [("authorization", "Bearer lw_x")]
-    statuses = [asked.ask("POST", "/api/metalakes", b"{}", bad, user=None).status for _ in range(3)]
+    statuses = [
+        client.ask("POST", "/api/metalakes", b"{}", bad, user=None).status for _ in range(3)
+    ]
     assert statuses == [401, 401, 429]
-    assert asked.ask("GET", "/api/metalakes").status == 200
+    assert client.ask("GET", "/api/metalakes").status == 200
 
 
-def test_one_address_tries_passwords_only_so_often(asked: Asked) -> None:
+def test_one_address_tries_passwords_only_so_often(client: AppClient) -> None:
     body = json.dumps({"username": "ana", "password": "wrong password"}).encode()
-    statuses = [asked.ask("POST", "/logIn", body, user=None).status for _ in range(2)]
+    statuses = [client.ask("POST", "/logIn", body, user=None).status for _ in range(2)]
     assert statuses[0] != 429
     assert statuses[1] == 429
 

@@ -14,7 +14,7 @@ from lakewarden.app.request_origin import RequestOrigin
 from lakewarden.config.settings import Settings, load
 from lakewarden.http.exchange import Refused
 from lakewarden.kernel.errors import BadInput
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import Answer
 
 TOKENS = "/api/v1/tokens"
@@ -50,19 +50,19 @@ OWN = [
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
     database = f"sqlite:///{tmp_path_factory.mktemp('origin')}/store"
     application = Application(
         Settings(database=database, admin="ana", public_url="https://lake.test/hub")
     )
     application.open()
-    made = Asked(application, asyncio.new_event_loop())
+    made = AppClient(application, asyncio.new_event_loop())
     yield made
     close(made)
 
 
 def ask(
-    asked: Asked,
+    client: AppClient,
     method: str,
     path: str,
     body: bytes = b"",
@@ -70,49 +70,55 @@ def ask(
     **more: str,
 ) -> Answer:
     headers = {"host": host, **{name.replace("_", "-"): value for name, value in more.items()}}
-    return asked.ask(method, path, body, headers.items())
+    return client.ask(method, path, body, headers.items())
 
 
 def is_of(dialect: str, answer: Answer) -> bool:
     """Whether an error has the form of its dialect."""
     if dialect == "cdap":
         return answer.headers["content-type"].startswith("text/plain")
-    told = json.loads(answer.body)
+    json_of = json.loads(answer.body)
     match dialect:
         case "gravitino":
-            return set(told) >= {"code", "type", "message"}
+            return set(json_of) >= {"code", "type", "message"}
         case "datahub":
-            return set(told) >= {"message", "status"}
+            return set(json_of) >= {"message", "status"}
         case "graphql":
-            return bool(told["errors"][0]["message"]) if "errors" in told else "message" in told
+            return (
+                bool(json_of["errors"][0]["message"])
+                if "errors" in json_of
+                else "message" in json_of
+            )
         case "authzen":
-            return isinstance(told, str)
+            return isinstance(json_of, str)
     return answer.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize("dialect", UNSAFE)
 @pytest.mark.parametrize("said", FOREIGN, ids=str)
 def test_a_page_of_another_site_changes_nothing_in_any_dialect(
-    asked: Asked, dialect: str, said: dict[str, str]
+    client: AppClient, dialect: str, said: dict[str, str]
 ) -> None:
     method, path, body = UNSAFE[dialect]
-    before = asked.service.state.revision
+    before = client.service.state.revision
     headers = {name.replace("-", "_"): value for name, value in said.items()}
-    answer = ask(asked, method, path, body, **headers)
+    answer = ask(client, method, path, body, **headers)
     assert answer.status == 403
     assert b"other sites" in answer.body
     assert is_of(dialect, answer)
-    assert asked.service.state.revision == before
+    assert client.service.state.revision == before
 
 
 @pytest.mark.parametrize("said", OWN, ids=str)
-def test_our_own_pages_and_programs_are_not_concerned(asked: Asked, said: dict[str, str]) -> None:
+def test_our_own_pages_and_programs_are_not_concerned(
+    client: AppClient, said: dict[str, str]
+) -> None:
     headers = {name.replace("-", "_"): value for name, value in said.items()}
-    assert ask(asked, "POST", TOKENS, OWN_TOKEN, **headers).status == 201
+    assert ask(client, "POST", TOKENS, OWN_TOKEN, **headers).status == 201
 
 
-def test_what_only_reads_is_answered_to_everybody_and_read_by_nobody(asked: Asked) -> None:
-    answer = ask(asked, "GET", "/api/version", origin="http://evil.test")
+def test_what_only_reads_is_answered_to_everybody_and_read_by_nobody(client: AppClient) -> None:
+    answer = ask(client, "GET", "/api/version", origin="http://evil.test")
     assert answer.status == 200
     assert not any(name.startswith("access-control") for name in answer.headers)
 
@@ -120,35 +126,35 @@ def test_what_only_reads_is_answered_to_everybody_and_read_by_nobody(asked: Aske
 @pytest.mark.parametrize("dialect", UNSAFE)
 @pytest.mark.parametrize("host", ["evil.test", "evil.test:8787", "localhost.evil.test", "10.0.0.1"])
 def test_a_name_that_was_bound_to_this_machine_is_refused(
-    asked: Asked, dialect: str, host: str
+    client: AppClient, dialect: str, host: str
 ) -> None:
     method, path, body = UNSAFE[dialect]
-    answer = ask(asked, method, path, body, host, origin=f"http://{host}")
+    answer = ask(client, method, path, body, host, origin=f"http://{host}")
     assert answer.status == 421
     assert b"allowed_hosts" in answer.body
     assert is_of(dialect, answer)
 
 
 @pytest.mark.parametrize("path", ["/api/version", "/metrics", "/api/metalakes", "/openapi.json"])
-def test_reading_under_a_foreign_name_is_refused_as_well(asked: Asked, path: str) -> None:
-    assert ask(asked, "GET", path, host="evil.test").status == 421
+def test_reading_under_a_foreign_name_is_refused_as_well(client: AppClient, path: str) -> None:
+    assert ask(client, "GET", path, host="evil.test").status == 421
 
 
 @pytest.mark.parametrize(
     "host", ["", " ", "a b", "localhost@evil.test", "localhost/x", "[::1", "é"]
 )
-def test_a_host_that_cannot_be_one_is_malformed(asked: Asked, host: str) -> None:
-    assert ask(asked, "GET", "/api/version", host=host).status == 400
+def test_a_host_that_cannot_be_one_is_malformed(client: AppClient, host: str) -> None:
+    assert ask(client, "GET", "/api/version", host=host).status == 400
 
 
 @pytest.mark.parametrize(
     "host", ["localhost", "LocalHost:1", "127.0.0.1:8787", "[::1]:8787", "lake.test"]
 )
-def test_this_machine_and_the_public_address_are_ours(asked: Asked, host: str) -> None:
-    assert ask(asked, "GET", "/api/version", host=host).status == 200
+def test_this_machine_and_the_public_address_are_ours(client: AppClient, host: str) -> None:
+    assert ask(client, "GET", "/api/version", host=host).status == 200
 
 
-def test_a_text_body_is_refused_by_every_route_that_takes_json(asked: Asked) -> None:
+def test_a_text_body_is_refused_by_every_route_that_takes_json(client: AppClient) -> None:
     for dialect, (method, path, body) in UNSAFE.items():
         if dialect == "nobody":
             continue
@@ -157,7 +163,7 @@ def test_a_text_body_is_refused_by_every_route_that_takes_json(asked: Asked) -> 
             "multipart/form-data; boundary=x",
             "text/plain;application/json",
         ):
-            answer = ask(asked, method, path, body, content_type=kind)
+            answer = ask(client, method, path, body, content_type=kind)
             assert answer.status == (400 if dialect == "authzen" else 415), (dialect, kind)
             assert is_of(dialect, answer)
 
@@ -218,15 +224,15 @@ def test_tokens_made_in_simple_mode_die_with_it(tmp_path: Path) -> None:
     for mode, status in (("simple", 200), ("token", 401), ("simple", 200)):
         application = Application(Settings(database=database, auth=mode, admin="ana"))
         application.open()
-        asked = Asked(application, asyncio.new_event_loop())
+        client = AppClient(application, asyncio.new_event_loop())
         for text in texts:
             bearer = [("authorization", f"Bearer {text}")]
-            assert asked.ask("GET", "/api/metalakes", b"", bearer, user=None).status == status
-            made = asked.ask("POST", TOKENS, OWN_TOKEN, bearer, user=None)
+            assert client.ask("GET", "/api/metalakes", b"", bearer, user=None).status == status
+            made = client.ask("POST", TOKENS, OWN_TOKEN, bearer, user=None)
             assert made.status == (201 if status == 200 else 401)
         if not texts:
-            texts.append(json.loads(ask(asked, "POST", TOKENS, OWN_TOKEN).body)["token"])
+            texts.append(json.loads(ask(client, "POST", TOKENS, OWN_TOKEN).body)["token"])
             bearer = [("authorization", f"Bearer {texts[0]}")]
-            second = asked.ask("POST", TOKENS, OWN_TOKEN, bearer, user=None)
+            second = client.ask("POST", TOKENS, OWN_TOKEN, bearer, user=None)
             texts.append(json.loads(second.body)["token"])
-        close(asked)
+        close(client)

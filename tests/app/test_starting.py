@@ -23,7 +23,7 @@ from lakewarden.kernel.change import PrincipalChanged
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service import row_preparation
 from lakewarden.service.actor import SYSTEM
-from tests.app.asgi import Asked, close, told
+from tests.app.asgi import AppClient, close, json_of
 from tests.app.serving import Served
 
 PATIENCE = 60
@@ -140,12 +140,12 @@ PATHS = ("/api/metalakes", "/config", "/api/graphql", "/v3/namespaces", "/api/v1
 @pytest.mark.parametrize("path", PATHS)
 def test_every_dialect_says_which_of_the_two_it_is(tmp_path: Path, path: str) -> None:
     application = Application(_settings(tmp_path))
-    asked = Asked(application, asyncio.new_event_loop())
-    ask = partial(asked.ask, "POST" if "graphql" in path else "GET", path, b"")
+    client = AppClient(application, asyncio.new_event_loop())
+    ask = partial(client.ask, "POST" if "graphql" in path else "GET", path, b"")
     starting = ask()
     application.parts.is_away = True
     away = ask()
-    close(asked)
+    close(client)
     assert starting.status == away.status == 503
     assert starting.headers["retry-after"] == away.headers["retry-after"] == "1"
     assert (b"is starting" in starting.body, b"is starting" in away.body) == (True, False)
@@ -154,16 +154,16 @@ def test_every_dialect_says_which_of_the_two_it_is(tmp_path: Path, path: str) ->
 
 def test_readiness_and_problem_types_tell_them_apart_too(tmp_path: Path) -> None:
     application = Application(_settings(tmp_path))
-    asked = Asked(application, asyncio.new_event_loop())
-    ready, problem = asked.ask("GET", "/readyz"), asked.ask("GET", "/api/v1/realms")
-    assert (ready.status, told(ready)["status"]) == (503, "starting")
+    client = AppClient(application, asyncio.new_event_loop())
+    ready, problem = client.ask("GET", "/readyz"), client.ask("GET", "/api/v1/realms")
+    assert (ready.status, json_of(ready)["status"]) == (503, "starting")
     assert ready.headers["retry-after"] == "1"
-    assert told(problem)["type"] == "urn:lakewarden:problem:starting"
+    assert json_of(problem)["type"] == "urn:lakewarden:problem:starting"
     application.parts.is_away = True
-    assert told(asked.ask("GET", "/readyz"))["status"] == "store unavailable"
-    problem = asked.ask("GET", "/api/v1/realms")
-    assert told(problem)["type"] == "urn:lakewarden:problem:unavailable"
-    close(asked)
+    assert json_of(client.ask("GET", "/readyz"))["status"] == "store unavailable"
+    problem = client.ask("GET", "/api/v1/realms")
+    assert json_of(problem)["type"] == "urn:lakewarden:problem:unavailable"
+    close(client)
 
 
 def test_a_worker_that_starts_while_another_is_ready_answers_nothing_until_it_is(

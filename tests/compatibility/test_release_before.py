@@ -22,7 +22,7 @@ from lakewarden.cli import main
 from lakewarden.config.settings import load
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 
 HERE = Path(__file__).parent
 RECORDED: Mapping[str, Any] = json.loads((HERE / "answers.json").read_text("utf-8"))
@@ -90,7 +90,7 @@ def verb(capsys: pytest.CaptureFixture[str]) -> Verb:
 @pytest.fixture(params=[False, True], ids=["rows", "index"])
 def served(
     request: pytest.FixtureRequest, folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Asked]:
+) -> Iterator[AppClient]:
     """A server of this release over the store, soon after that was made; from rows or the index."""
     defaults = DecisionService.__init__.__kwdefaults__ or {}
     monkeypatch.setitem(defaults, "clock", lambda: RECORDED["made"] + 60)
@@ -102,9 +102,9 @@ def served(
     application = build.Application(load(None, given, {}))
     application.open()
     assert [one.realm for one in from_index] == (["gravitino"] if request.param else [])
-    asked = Asked(application, asyncio.new_event_loop())
-    yield asked
-    close(asked)
+    client = AppClient(application, asyncio.new_event_loop())
+    yield client
+    close(client)
 
 
 def test_questions_to_a_store_are_answered_as_before(verb: Verb, database: str) -> None:
@@ -175,16 +175,16 @@ def test_a_plan_is_refused_when_its_realm_has_changed(
     assert "changed" in refused.err
 
 
-def test_tokens_authenticate_and_requests_are_answered_as_before(served: Asked) -> None:
+def test_tokens_authenticate_and_requests_are_answered_as_before(served: AppClient) -> None:
     for one in RECORDED["requests"]:
         body = b"" if one["body"] is None else json.dumps(one["body"]).encode()
         method = "POST" if body else "GET"
         answer = served.ask(method, one["path"], body, bearer(one["token"]), user=None)
-        told = known(one["answer"], json.loads(answer.body or b"null"))
-        assert {**one, "status": answer.status, "answer": told} == one
+        json_of = known(one["answer"], json.loads(answer.body or b"null"))
+        assert {**one, "status": answer.status, "answer": json_of} == one
 
 
-def test_a_token_that_nobody_made_is_refused(served: Asked) -> None:
+def test_a_token_that_nobody_made_is_refused(served: AppClient) -> None:
     ((name, value),) = bearer("admin")
     headers = [(name, f"{value[:-1]}_")]
     assert served.ask("GET", "/api/v1/realms", headers=headers, user=None).status == 401

@@ -58,8 +58,8 @@ def brute_force(
             for name in system.model.access[way]:
                 if system.model.operations[name].rule_or_none(asset.entity.type) is None:
                     continue
-                asked = Request(Principal(USER, ""), name, asset.entity, NOW)
-                for user in oracle.who(asked):
+                access_of = Request(Principal(USER, ""), name, asset.entity, NOW)
+                for user in oracle.who(access_of):
                     found.setdefault(person(system, user), set()).add(AssetPath(asset, way, name))
     return same, found
 
@@ -68,11 +68,11 @@ def text_of(start: Asset) -> str:
     return f"{start.entity.type}:{start.entity.name}"
 
 
-def shown(found: AssetAccess) -> Open:
+def paths_of(found: AssetAccess) -> Open:
     return {one.person: {path for path, _ in one.paths} for one in found.people}
 
 
-def asked(
+def access_of(
     of: State,
     start: Asset,
     actor: Actor = ROOT,
@@ -93,10 +93,10 @@ def test_access_is_the_union_of_what_the_oracles_answer(seed: int, names: set[st
     links = random_links(rows, seed)
     estate = state(rows, links)
     for start in random.Random(seed).sample(assets(rows), 6):
-        found = asked(estate, start)
+        found = access_of(estate, start)
         same, wanted = brute_force(rows, links, start, names)
         assert set(found.assets) == same
-        assert shown(found) == wanted
+        assert paths_of(found) == wanted
         assert found.total == len(wanted)
         assert found.left_out == ()
         for way, count in found.counts.items():
@@ -118,16 +118,16 @@ def test_a_realm_that_may_not_be_asked_is_named_and_changes_no_answer(
     one = state(rows, links, rights)
     other = state({**rows, hidden: Facts()}, usable, rights)
     for start in random.Random(seed).sample(assets(seen), 4):
-        found = asked(one, start, actor=ASKER)
+        found = access_of(one, start, actor=ASKER)
         same, wanted = brute_force(rows, links, start, open_to)
         assert set(found.assets) == same
-        assert shown(found) == wanted
+        assert paths_of(found) == wanted
         assert found.left_out == (hidden,)
-        assert found == asked(other, start, actor=ASKER)
+        assert found == access_of(other, start, actor=ASKER)
         assert all(by.is_visible is explains for p in found.people for _, by in p.paths)
-        named = asked(one, start, actor=ASKER, names=[*open_to, hidden])
+        named = access_of(one, start, actor=ASKER, names=[*open_to, hidden])
         assert named == found
-        alone = asked(one, start, actor=ASKER, names=[start.realm])
+        alone = access_of(one, start, actor=ASKER, names=[start.realm])
         assert set(alone.assets) == {asset for asset in same if asset.realm == start.realm}
         assert alone.left_out == ()
 
@@ -138,10 +138,10 @@ def test_pages_together_are_the_whole(seed: int, size: int) -> None:
     rows = {name: world(name, seed) for name in ("app", "lake")}
     estate = state(rows, random_links(rows, seed))
     start = random.Random(seed).choice(assets(rows))
-    whole = asked(estate, start)
+    whole = access_of(estate, start)
     people, after = list(whole.people[:0]), None
     while True:
-        page = asked(estate, start, size=size, after=after)
+        page = access_of(estate, start, size=size, after=after)
         assert len(page.people) <= size
         assert replace(page, people=(), after=None) == replace(whole, people=(), after=None)
         people += page.people
@@ -157,7 +157,7 @@ def test_what_opens_a_path_is_a_statement_that_is_there_or_a_fact(seed: int) -> 
     rows = {name: world(name, seed) for name in sorted(MODELS)}
     estate = state(rows, random_links(rows, seed))
     for start in random.Random(seed).sample(assets(rows), 5):
-        for one in asked(estate, start).people:
+        for one in access_of(estate, start).people:
             for path, by in one.paths:
                 known = estate.realm(path.asset.realm).matrix.snapshot.table.statements
                 assert by.grants or by.facts

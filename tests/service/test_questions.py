@@ -48,7 +48,7 @@ def state(service: DecisionService, table: Mapping[str, object], realm: str = LA
     service.write(ADMIN, lambda transaction: statements.put(transaction, realm, table))
 
 
-def asked(
+def authorize(
     service: DecisionService, actor: Actor, words: QuestionText, realm: str = LAKE
 ) -> AuthorizedQuestion | Denied:
     return questions.ask(service.state, actor, realm, words, NOW)
@@ -57,7 +57,7 @@ def asked(
 def put(
     service: DecisionService, actor: Actor, words: QuestionText, realm: str = LAKE
 ) -> AuthorizedQuestion:
-    found = asked(service, actor, words, realm)
+    found = authorize(service, actor, words, realm)
     assert isinstance(found, AuthorizedQuestion)
     return found
 
@@ -89,7 +89,7 @@ def test_without_a_principal_the_question_is_one_s_own(service: DecisionService)
 def test_anything_else_is_about_somebody_else(
     service: DecisionService, words: QuestionText
 ) -> None:
-    found = asked(service, ANA, words)
+    found = authorize(service, ANA, words)
     assert isinstance(found, Denied)
     assert found.operation == "decision.ask"
 
@@ -110,8 +110,8 @@ def test_roles_only_ever_narrow(service: DecisionService) -> None:
 
 def test_strangers_and_callers_from_elsewhere_may_not_ask(service: DecisionService) -> None:
     for actor in (Actor("ana", directory="other"), Actor("ana", realm="other")):
-        assert isinstance(asked(service, actor, LOAD), Denied)
-        assert isinstance(asked(service, actor, replace(LOAD, principal="ana")), Denied)
+        assert isinstance(authorize(service, actor, LOAD), Denied)
+        assert isinstance(authorize(service, actor, replace(LOAD, principal="ana")), Denied)
 
 
 @pytest.mark.parametrize("principal", [None, "ana", "ben"])
@@ -119,7 +119,10 @@ def test_a_realm_of_strangers_and_none_are_refused_alike(
     service: DecisionService, principal: str | None
 ) -> None:
     stranger, words = Actor("ana", directory="other"), replace(LOAD, principal=principal)
-    hidden, absent = asked(service, stranger, words), asked(service, stranger, words, "absent")
+    hidden, absent = (
+        authorize(service, stranger, words),
+        authorize(service, stranger, words, "absent"),
+    )
     assert isinstance(hidden, Denied)
     assert isinstance(absent, Denied)
     assert (hidden.operation, hidden.may_grant) == (absent.operation, absent.may_grant)
@@ -127,7 +130,7 @@ def test_a_realm_of_strangers_and_none_are_refused_alike(
 
 def test_administrators_are_told_that_a_realm_is_not_there(service: DecisionService) -> None:
     with pytest.raises(Unknown, match="unknown realm `absent`"):
-        asked(service, ADMIN, replace(LOAD, principal="ana"), "absent")
+        authorize(service, ADMIN, replace(LOAD, principal="ana"), "absent")
 
 
 def test_hidden_and_absent_answer_alike_for_who_does_not_see_the_realm(

@@ -20,9 +20,9 @@ def store(served: Served, hostile: list[str]) -> None:
     """Each name as a person, a statement, a tag, a dataset with a description, and a policy."""
     for place, name in enumerate(hostile):
         path = f"/api/v1/directories/main/users/{quote(name, safe='')}"
-        asked(served, "PUT", path)
+        call_api(served, "PUT", path)
         body = {"privileges": ["VIEW_ENTITY_PAGE"], "to": [f"user:{name}"], "title": name}
-        asked(served, "PUT", f"/api/v1/realms/datahub/statements/hostile-{place}", body)
+        call_api(served, "PUT", f"/api/v1/realms/datahub/statements/hostile-{place}", body)
     for kind, aspect, value in (
         ("tag", "tagProperties", lambda name: {"name": name, "description": name}),
         ("dataset", "datasetProperties", lambda name: {"name": name, "description": name}),
@@ -32,7 +32,7 @@ def store(served: Served, hostile: list[str]) -> None:
             {"urn": urn(kind, place), aspect: {"value": value(name)}}
             for place, name in enumerate(hostile)
         ]
-        asked(served, "POST", f"{V3}/{kind}?async=false", rows)
+        call_api(served, "POST", f"{V3}/{kind}?async=false", rows)
 
 
 def urn(kind: str, place: int) -> str:
@@ -55,7 +55,7 @@ def policy(name: str) -> dict[str, object]:
     }
 
 
-def asked(served: Served, method: str, path: str, body: object = None) -> None:
+def call_api(served: Served, method: str, path: str, body: object = None) -> None:
     answer = served.ask(method, path, body, user="admin")
     assert answer.status < 300, (path, answer.body)
 

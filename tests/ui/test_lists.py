@@ -9,7 +9,7 @@ import pytest
 
 from tests.app.serving import Served
 from tests.ui.browser import Visits
-from tests.ui.test_trials import asked
+from tests.ui.test_trials import call_api
 
 pytestmark = pytest.mark.browser
 
@@ -23,9 +23,9 @@ def many(served: Served) -> Iterator[str]:
     names = ["metalake:many", "catalog:many:c", SCHEMA]
     names += [f"table:many:c.s.t{number:04}" for number in range(TABLES)]
     for name in names:
-        asked(served, "PUT", "/realms/gravitino/entity", {"entity": name})
+        call_api(served, "PUT", "/realms/gravitino/entity", {"entity": name})
     yield SCHEMA
-    asked(served, "DELETE", "/realms/gravitino/entity?entity=metalake:many")
+    call_api(served, "DELETE", "/realms/gravitino/entity?entity=metalake:many")
 
 
 @pytest.mark.nightly

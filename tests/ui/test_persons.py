@@ -32,15 +32,15 @@ LEFT = ("Log out", "Close", "Cancel")
 def peopled(own_served: Served) -> Served:
     """The sample estate with the persons that it lacks."""
     for user, privileges in RIGHTS.items():
-        asked(own_served, f"/directories/main/users/{user}")
+        call_api(own_served, f"/directories/main/users/{user}")
         body = {"privileges": privileges, "to": [f"user:{user}"], "on": "server:lakewarden"}
-        asked(own_served, f"/realms/_server/statements/person-{user}", body)
+        call_api(own_served, f"/realms/_server/statements/person-{user}", body)
     owned = {"entity": OWNED, "owners": [{"principal": f"user:{STEWARD}"}]}
-    asked(own_served, "/realms/gravitino/entity", owned)
+    call_api(own_served, "/realms/gravitino/entity", owned)
     return own_served
 
 
-def asked(served: Served, path: str, body: object = None) -> None:
+def call_api(served: Served, path: str, body: object = None) -> None:
     answer = served.ask("PUT", f"/api/v1{path}", body, user="admin")
     assert answer.status < 300, (path, answer.body)
 
@@ -96,7 +96,7 @@ def hidden_names(served: Served, user: str) -> set[str]:
     every: set[str] = set()
     visible: set[str] = set()
     for realm in REALMS:
-        vocabulary = answered(served, "GET", f"/realms/{realm}/operations")
+        vocabulary = read_api(served, "GET", f"/realms/{realm}/operations")
         for operation in vocabulary["operations"]:
             if operation["types"] != ["none"]:
                 question = {
@@ -104,8 +104,8 @@ def hidden_names(served: Served, user: str) -> set[str]:
                     "operation": operation["name"],
                     "page": {"limit": 1000},
                 }
-                visible |= names_in(answered(served, "POST", f"/realms/{realm}/list", question))
-        every |= names_in(answered(served, "GET", f"/realms/{realm}/entities?page.limit=1000"))
+                visible |= names_in(read_api(served, "POST", f"/realms/{realm}/list", question))
+        every |= names_in(read_api(served, "GET", f"/realms/{realm}/entities?page.limit=1000"))
     # The name of what is visible names what it lies in.
     return {name for name in every - visible if not any(name in one for one in visible)}
 
@@ -125,7 +125,7 @@ def dotted(entity: str) -> str:
     return found[0] if found else entity
 
 
-def answered(served: Served, method: str, path: str, body: object = None) -> dict[str, Any]:
+def read_api(served: Served, method: str, path: str, body: object = None) -> dict[str, Any]:
     answer = served.ask(method, f"/api/v1{path}", body, user="admin")
     assert answer.status < 300, (path, answer.body)
     found: Any = answer.json()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 PAIR = {"realm": "gravitino", "other": "datahub"}
 
 
-def asked(served: Served, method: str, path: str, body: object = None) -> Any:
+def call_api(served: Served, method: str, path: str, body: object = None) -> Any:
     answer = served.ask(method, f"/api/v1{path}", body, user="admin")
     assert answer.status < 300, answer.body
     return answer.json() if answer.body else None
@@ -28,8 +28,8 @@ def test_suggested_links_are_made_one_by_one_and_page_by_page(
     own_visit: Visits, own_served: Served
 ) -> None:
     path = "/links/suggestions?realm=gravitino&other=datahub&page.limit=25"
-    before = asked(own_served, "GET", path)
-    links = asked(own_served, "GET", "/links?page.limit=1")["total"]
+    before = call_api(own_served, "GET", path)
+    links = call_api(own_served, "GET", "/links?page.limit=1")["total"]
     first, *rest = before["suggestions"]
     with own_visit("admin") as found:
         page = found.page
@@ -42,7 +42,7 @@ def test_suggested_links_are_made_one_by_one_and_page_by_page(
         page.get_by_text(f"{before['total'] - 1} suggested links").wait_for()
         with found.expect_message("25 links made"):
             page.get_by_role("button", name="Link these 25").click()
-    made = asked(own_served, "GET", "/links?page.limit=1000")
+    made = call_api(own_served, "GET", "/links?page.limit=1000")
     assert made["total"] == links + 26
     ends = {(one["one"]["entity"], one["other"]["entity"]) for one in made["links"]}
     assert {(one["one"]["entity"], one["other"]["entity"]) for one in (first, *rest)} <= ends
@@ -51,7 +51,7 @@ def test_suggested_links_are_made_one_by_one_and_page_by_page(
 def test_the_rules_that_would_make_them_are_a_file(
     own_visit: Visits, own_served: Served, tmp_path: Path
 ) -> None:
-    rules = asked(own_served, "GET", "/links/suggestions?realm=gravitino&other=cdap")["rules"]
+    rules = call_api(own_served, "GET", "/links/suggestions?realm=gravitino&other=cdap")["rules"]
     with own_visit("admin") as found:
         found.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         found.open("/ui/links/suggestions", realm="gravitino", other="cdap")
@@ -77,12 +77,12 @@ def test_a_link_is_made_by_hand_and_taken_away(own_visit: Visits, own_served: Se
         with found.expect_message("Link made"):
             page.get_by_role("button", name="Link", exact=True).click()
         query = "/links?realm=cdap&entity=namespace:sales"
-        assert asked(own_served, "GET", query)["total"] == 1
+        assert call_api(own_served, "GET", query)["total"] == 1
         found.open("/ui/links", realm="cdap")
         row = page.get_by_role("row").filter(has_text="sales cdap namespace")
         with found.expect_message("Link removed"):
             row.get_by_role("button", name="Remove").click()
-        assert asked(own_served, "GET", query)["total"] == 0
+        assert call_api(own_served, "GET", query)["total"] == 0
 
 
 def test_a_setting_says_what_it_leaves_open_before_it_is_saved(
@@ -96,11 +96,11 @@ def test_a_setting_says_what_it_leaves_open_before_it_is_saved(
         assert "everybody is shown every page" in found.text().lower()
         with found.expect_message("Settings saved"):
             page.get_by_role("button", name="Save settings").click()
-    assert asked(own_served, "GET", "/realms/datahub")["settings"]["view_authorization"] == "off"
+    assert call_api(own_served, "GET", "/realms/datahub")["settings"]["view_authorization"] == "off"
 
 
 def test_a_realm_is_exported_and_dropped_by_its_name(own_visit: Visits, own_served: Served) -> None:
-    asked(own_served, "POST", "/realms", {"name": "passing", "model": "gravitino"})
+    call_api(own_served, "POST", "/realms", {"name": "passing", "model": "gravitino"})
     with own_visit("admin") as found:
         page = found.page
         found.open("/ui/realm", name="passing")
@@ -108,7 +108,7 @@ def test_a_realm_is_exported_and_dropped_by_its_name(own_visit: Visits, own_serv
             page.get_by_role("link", name="Export the policy").click()
         assert download.value.suggested_filename == "passing-policy.json"
         policy = json.loads(download.value.path().read_text("utf-8"))
-        assert policy == asked(own_served, "GET", "/realms/passing/policy")
+        assert policy == call_api(own_served, "GET", "/realms/passing/policy")
         page.get_by_role("button", name="Drop…").click()
         drop = page.get_by_role("button", name="Drop the realm")
         assert drop.is_disabled()
@@ -141,9 +141,9 @@ def test_a_realm_shows_what_was_rejected_before_its_last_load(
 ) -> None:
     row = {"table": "entities", "reason": "bad name", "detail": "a.b.c", "place": "lake.csv:7"}
     quarantine = {"total": 23, "first": [row], "directory": "estate/raw"}
-    asked(own_served, "POST", "/realms", {"name": "raw", "model": "gravitino"})
+    call_api(own_served, "POST", "/realms", {"name": "raw", "model": "gravitino"})
     body = {"model": "gravitino", "quarantine": quarantine}
-    asked(own_served, "POST", "/realms/raw/load", body)
+    call_api(own_served, "POST", "/realms/raw/load", body)
     with own_visit("admin") as found:
         found.open("/ui/realm", name="raw")
         part = found.page.get_by_role("region", name="Quarantine of the last load")
@@ -155,4 +155,4 @@ def test_a_realm_shows_what_was_rejected_before_its_last_load(
         command = part.get_by_role("button", name="As command").get_attribute("data-command")
         assert command == "lakewarden lint --from estate/raw --rule set-aside"
         assert found.barriers() == []
-    asked(own_served, "DELETE", "/realms/raw")
+    call_api(own_served, "DELETE", "/realms/raw")

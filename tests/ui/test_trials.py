@@ -22,7 +22,7 @@ MART = "table:quillmere:lake.sales_mart.baskets_daily"
 EFFECT = "If you save this"
 
 
-def asked(served: Served, method: str, path: str, body: object = None) -> Any:
+def call_api(served: Served, method: str, path: str, body: object = None) -> Any:
     answer = served.ask(method, f"/api/v1{path}", body, user="admin")
     assert answer.status < 300, (answer.status, answer.body)
     return answer.json() if answer.body else None
@@ -30,14 +30,14 @@ def asked(served: Served, method: str, path: str, body: object = None) -> Any:
 
 def who(served: Served, realm: str, operation: str, entity: str) -> set[str]:
     body = {"operation": operation, "entity": entity, "page": {"limit": 1000}}
-    return set(asked(served, "POST", f"/realms/{realm}/who", body)["users"])
+    return set(call_api(served, "POST", f"/realms/{realm}/who", body)["users"])
 
 
 @pytest.fixture(scope="module")
 def steward(served: Served) -> str:
     """Somebody who manages grants in Gravitino, and may read the realm."""
     body = {"privileges": ["READ_REALM"], "to": ["user:kai"], "on": "realm:gravitino"}
-    asked(served, "PUT", "/realms/_server/statements/kai-reads", body)
+    call_api(served, "PUT", "/realms/_server/statements/kai-reads", body)
     return "kai"
 
 
@@ -82,7 +82,7 @@ def test_a_draft_of_a_policy_shows_what_it_gives(visit: Visits, served: Served) 
         assert "ben can no longer" in effect(found)
         page.get_by_role("button", name="Deactivate policy").click()
         page.get_by_role("button", name="Activate", exact=True).wait_for()
-    stored = asked(served, "GET", f"/realms/datahub/statements/{quote(made, safe='')}")
+    stored = call_api(served, "GET", f"/realms/datahub/statements/{quote(made, safe='')}")
     assert stored["active"] is False
 
 
@@ -196,29 +196,29 @@ def test_a_role_is_assigned_and_taken_back(visit: Visits, served: Served, stewar
 def test_an_asset_gets_another_owner(visit: Visits, served: Served, steward: str) -> None:
     table = "table:quillmere:lake.finance.invoices"
     path = f"/realms/gravitino/entity?entity={quote(table)}"
-    was = asked(served, "GET", path)["owners"]
+    was = call_api(served, "GET", path)["owners"]
     other = {"entity": table, "owners": [{"principal": "user:ben"}]}
     with visit(steward) as found:
         found.open("/ui/r/gravitino/owners", e=table)
         pick(found, "New owner", "user:ana")
         told = effect(found)
         assert "ana" in told
-        asked(served, "PUT", "/realms/gravitino/entity", other)
+        call_api(served, "PUT", "/realms/gravitino/entity", other)
         found.page.get_by_role("button", name="Set owner").click()
         both = found.page.get_by_role("region", name="Two versions")
         both.wait_for()
         assert "user:ben" in both.inner_text()
         with found.expect_message("ana owns it now"):
             both.get_by_role("button", name="Save mine over it").click()
-    assert [one["principal"] for one in asked(served, "GET", path)["owners"]] == ["user:ana"]
+    assert [one["principal"] for one in call_api(served, "GET", path)["owners"]] == ["user:ana"]
     body = {"entity": table, "owners": was}
-    asked(served, "PUT", "/realms/gravitino/entity", body)
+    call_api(served, "PUT", "/realms/gravitino/entity", body)
 
 
 def test_a_privilege_of_cdap_is_granted_and_revoked(visit: Visits, served: Served) -> None:
     def held() -> set[str]:
         path = "/realms/cdap/statements?to=user%3Aana&on=namespace%3Asales"
-        rows = asked(served, "GET", path)["statements"]
+        rows = call_api(served, "GET", path)["statements"]
         return {privilege for row in rows for privilege in row["privileges"]}
 
     assert held() == set()
@@ -279,7 +279,7 @@ on = "{MART}"
         page.get_by_label("Policy file").fill("roles = []\n")
         page.get_by_role("button", name="Plan", exact=True).click()
         page.get_by_text("What it changes").wait_for()
-        asked(served, "PUT", "/directories/main/users/somebody-new")
+        call_api(served, "PUT", "/directories/main/users/somebody-new")
         page.get_by_role("button", name="Apply", exact=True).click()
         page.get_by_role("button", name="Apply plan").click()
         assert "plan again" in page.get_by_role("alert").inner_text()
@@ -295,7 +295,7 @@ on = "{MART}"
 def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served) -> None:
     body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": MART}
     for name in ("twin-a", "twin-b"):
-        asked(served, "PUT", f"/realms/gravitino/statements/{name}", body)
+        call_api(served, "PUT", f"/realms/gravitino/statements/{name}", body)
     with visit("admin") as found:
         found.open("/ui/findings", realm="gravitino", rule="duplicate-statement")
         page = found.page
@@ -303,21 +303,21 @@ def test_a_finding_leads_to_the_effect_of_its_fix(visit: Visits, served: Served)
         row.get_by_role("button").first.click()
         page.get_by_role("button", name="Preview the fix").click()
         assert "Nobody can do anything more" in effect(found)
-        there = asked(served, "GET", "/realms/gravitino/statements/twin-b")
+        there = call_api(served, "GET", "/realms/gravitino/statements/twin-b")
         assert there["id"] == "twin-b", "nothing is applied yet"
         with found.expect_message("Statement removed"):
             page.get_by_role("button", name="Remove the statement").click()
-    asked(served, "DELETE", "/realms/gravitino/statements/twin-a")
+    call_api(served, "DELETE", "/realms/gravitino/statements/twin-a")
     assert (
         served.ask("GET", "/api/v1/realms/gravitino/statements/twin-b", user="admin").status == 404
     )
 
 
 def test_findings_that_are_new_are_told_apart(visit: Visits, served: Served) -> None:
-    trail = asked(served, "GET", "/audit?last=1")
+    trail = call_api(served, "GET", "/audit?last=1")
     before = trail["rows"][-1]["revision"]
     body = {"privileges": ["SELECT_TABLE"], "to": ["user:ana"], "on": MART}
-    asked(served, "PUT", "/realms/gravitino/statements/new-finding", body)
+    call_api(served, "PUT", "/realms/gravitino/statements/new-finding", body)
     with visit("admin") as found:
         found.open("/ui/findings", realm="gravitino", since=str(before))
         page = found.page
@@ -332,7 +332,7 @@ def test_findings_that_are_new_are_told_apart(visit: Visits, served: Served) -> 
         page.get_by_label("New in").select_option("")
         page.get_by_role("row").nth(new + 1).wait_for()
         assert "since=" not in page.url
-    asked(served, "DELETE", "/realms/gravitino/statements/new-finding")
+    call_api(served, "DELETE", "/realms/gravitino/statements/new-finding")
 
 
 def test_a_finding_is_dismissed_with_a_reason(visit: Visits, served: Served) -> None:
@@ -371,13 +371,13 @@ def test_the_matrix_is_walked_with_the_keyboard(visit: Visits, served: Served) -
 
 
 def test_the_matrix_marks_what_was_gained_since_a_revision(visit: Visits, served: Served) -> None:
-    before = asked(served, "GET", "/audit?last=1")["rows"][-1]["revision"]
+    before = call_api(served, "GET", "/audit?last=1")["rows"][-1]["revision"]
     body = {
         "privileges": ["USE_SCHEMA", "SELECT_TABLE"],
         "to": ["group:sales"],
         "on": "catalog:quillmere:lake",
     }
-    asked(served, "PUT", "/realms/gravitino/statements/gained", body)
+    call_api(served, "PUT", "/realms/gravitino/statements/gained", body)
     with visit("admin") as found:
         found.open("/ui/r/gravitino/matrix", ask="table.load")
         page = found.page
@@ -389,7 +389,7 @@ def test_the_matrix_marks_what_was_gained_since_a_revision(visit: Visits, served
         assert "+0 " not in found.text()
         page.get_by_role("button", name="Table").click()
         assert "allowed, before: allowed to owners" in found.text()
-    asked(served, "DELETE", "/realms/gravitino/statements/gained")
+    call_api(served, "DELETE", "/realms/gravitino/statements/gained")
 
 
 def test_the_matrix_shows_what_a_plan_would_change(visit: Visits, served: Served) -> None:
@@ -431,7 +431,7 @@ def test_who_may_is_grouped_by_reason(visit: Visits, served: Served) -> None:
 
 
 def test_a_scenario_with_a_wrong_expectation_is_told(visit: Visits, served: Served) -> None:
-    before = asked(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"]
+    before = call_api(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"]
     with visit("ana") as found:
         found.open("/ui/playground")
         page = found.page
@@ -446,7 +446,7 @@ def test_a_scenario_with_a_wrong_expectation_is_told(visit: Visits, served: Serv
         page.get_by_label("Scenario").fill(text.replace("table.load", "table.lod", 1))
         page.get_by_role("button", name="Run", exact=True).click()
         assert "table.lod" in page.get_by_role("alert").inner_text()
-    assert asked(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"] == before
+    assert call_api(served, "GET", "/realms/gravitino/statements?page.limit=1")["total"] == before
 
 
 def test_a_link_brings_the_scenario_along(visit: Visits, served: Served) -> None:
@@ -472,9 +472,9 @@ def test_an_asset_shows_its_rows_and_values_as_somebody_sees_them(
     table = "table:quillmere:lake.people.salaries"
     of = "/realms/gravitino"
     rows = {"on": table, "expression": "currency = 'EUR'", "except": ["user:rita"]}
-    asked(served, "PUT", f"{of}/filters/euros", rows)
+    call_api(served, "PUT", f"{of}/filters/euros", rows)
     cells = {"on": "column:quillmere:lake.people.salaries.gross", "expression": "redact"}
-    asked(served, "PUT", f"{of}/masks/no-amounts", cells)
+    call_api(served, "PUT", f"{of}/masks/no-amounts", cells)
     with visit("admin") as found:
         found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
         card = found.page.get_by_role("region", name="Rows and values")
@@ -487,7 +487,7 @@ def test_an_asset_shows_its_rows_and_values_as_somebody_sees_them(
         card.get_by_role("link", name="euros").wait_for(state="detached")
         assert card.get_by_role("link", name="no-amounts").is_visible()
         for id in ("euros", "no-amounts"):
-            asked(served, "DELETE", f"{of}/statements/{id}")
+            call_api(served, "DELETE", f"{of}/statements/{id}")
         found.open("/ui/asset", realm="gravitino", e=table, tab="rules")
         pick(found, "See as", "paul")
         card.get_by_text("All rows and all values are seen.").wait_for()
@@ -506,7 +506,7 @@ def test_what_if_somebody_leaves_a_group(visit: Visits, served: Served) -> None:
     with visit("admin") as found:
         found.open("/ui/principal", realm="gravitino", p="user:ana")
         # Other trials of this server may have changed what ana reaches.
-        reached = asked(served, "GET", "/realms/gravitino/principal?p=user:ana")["reached"]
+        reached = call_api(served, "GET", "/realms/gravitino/principal?p=user:ana")["reached"]
         (tables,) = {
             one["entities"] for one in reached if (one["way"], one["type"]) == ("see", "table")
         }
@@ -522,7 +522,7 @@ def test_an_asset_of_which_the_systems_do_not_agree(visit: Visits, served: Serve
     table = "table:quillmere:lake.finance.invoices"
     with visit("admin") as found:
         found.open("/ui/asset", realm="gravitino", e=table)
-        reach = asked(served, "POST", "/estate/access", {"asset": table, "limit": 500})
+        reach = call_api(served, "POST", "/estate/access", {"asset": table, "limit": 500})
         told = found.text()
         assert "The systems do not agree." in told
         assert f"{reach['total']} people" in told

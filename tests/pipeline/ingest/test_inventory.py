@@ -61,7 +61,7 @@ def put_together(tmp_path: Path, policies: Sequence[object], *inventories: str) 
     return main([*words, "--catalog", "hive", *given, "--out", str(tmp_path / "realm")])
 
 
-def asked(tmp_path: Path) -> Warden:
+def open_warden(tmp_path: Path) -> Warden:
     loaded = load(tmp_path / "realm")
     return Warden(loaded.system, loaded.facts)
 
@@ -72,7 +72,7 @@ def who(warden: Warden, table: str) -> tuple[str, ...]:
 
 def test_patterns_mean_the_tables_that_an_inventory_has(tables: Path, tmp_path: Path) -> None:
     assert put_together(tmp_path, [WIDE, WHOLE, NAMED, PEOPLE], str(tables)) == 0
-    warden = asked(tmp_path)
+    warden = open_warden(tmp_path)
     assert who(warden, "sales_2.raw_a") == who(warden, "sales_2.raw_b") == ("ana",)
     assert who(warden, "Sales.orders") == ("ben", "cid")
     assert who(warden, "sales_2.clean") == who(warden, "hr.wages") == ()
@@ -86,24 +86,24 @@ def test_patterns_mean_the_tables_that_an_inventory_has(tables: Path, tmp_path: 
 
 def test_without_it_a_pattern_means_nothing(tmp_path: Path) -> None:
     assert put_together(tmp_path, [WIDE, PEOPLE]) == 0
-    assert who(asked(tmp_path), "sales_2.raw_a") == ()
+    assert who(open_warden(tmp_path), "sales_2.raw_a") == ()
 
 
 def test_of_an_inventory_no_more_is_taken_than_was_asked(
     tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert put_together(tmp_path, [WHOLE, PEOPLE], str(tables)) == 0
-    assert who(asked(tmp_path), "Sales.orders") == ("ben",)
+    assert who(open_warden(tmp_path), "Sales.orders") == ("ben",)
     assert "owners of the inventory" in capsys.readouterr().out
     assert put_together(tmp_path, [WHOLE, PEOPLE], f"{tables}=owners,people") == 0
-    assert who(asked(tmp_path), "Sales.orders") == ("ben", "dora")
+    assert who(open_warden(tmp_path), "Sales.orders") == ("ben", "dora")
 
 
 def test_a_realm_that_was_put_together_is_an_inventory_again(tables: Path, tmp_path: Path) -> None:
     assert put_together(tmp_path, [WHOLE, PEOPLE], str(tables)) == 0
     (tmp_path / "realm").rename(tmp_path / "first")
     assert put_together(tmp_path, [WIDE, PEOPLE], f"{tmp_path / 'first'}=people,statements") == 0
-    warden = asked(tmp_path)
+    warden = open_warden(tmp_path)
     assert who(warden, "Sales.orders") == ("ben",)
     assert who(warden, "sales_2.raw_b") == ("ana",)
 
@@ -123,7 +123,7 @@ def test_the_same_again_makes_no_new_version_and_a_new_table_does(
         assert load(tmp_path / "realm").manifest.version == 1
     more = ingested(tmp_path / "more", (*TABLES, "sales_2.raw_c"))
     assert put_together(tmp_path, [WIDE, PEOPLE], str(more)) == 0
-    assert who(asked(tmp_path), "sales_2.raw_c") == ("ana",)
+    assert who(open_warden(tmp_path), "sales_2.raw_c") == ("ana",)
 
 
 def test_what_two_inventories_have_alike_is_there_once(tables: Path, tmp_path: Path) -> None:

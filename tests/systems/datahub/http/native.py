@@ -25,7 +25,7 @@ from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.realm import DIRECTORY, people_of
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.settings import DataHubSettings
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import Answer
 from tests.http.prepared import prepared
 
@@ -86,7 +86,7 @@ class Site:
         parts.services = replace(parts.services, passwords=self.passwords)
         self.application.open()
         self.service.clock = lambda: self.now
-        self.asked = Asked(self.application, asyncio.new_event_loop())
+        self.asked = AppClient(self.application, asyncio.new_event_loop())
 
     def __enter__(self) -> Self:
         return self
@@ -197,7 +197,7 @@ def _prepare(settings: Settings) -> None:
         database = f"sqlite:///{folder / Path(file).name}"
         application = Application(settings.model_copy(update={"database": database}))
         application.open()
-        close(Asked(application, asyncio.new_event_loop()))
+        close(AppClient(application, asyncio.new_event_loop()))
 
     prepared(Path(file).parent, (__name__, Path(file).name, repr(settings.datahub)), start)
 

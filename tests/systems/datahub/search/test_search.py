@@ -56,7 +56,7 @@ def never() -> Texts:
     raise AssertionError("the store was asked")
 
 
-def asked(
+def search_of(
     service: DecisionService, question: Question, texts: Callable[[], Texts] = never
 ) -> Search:
     index = index_of(service)
@@ -71,7 +71,7 @@ def names(service: DecisionService, question: Question) -> list[str]:
     """What is found, by the last word of its name."""
     with service.reading() as store:
         texts = Texts(store, REALM, index_of(service))
-        page = asked(service, question, lambda: texts).page(0, 100)
+        page = search_of(service, question, lambda: texts).page(0, 100)
         return [entity.name for entity in page.entities]
 
 
@@ -81,11 +81,11 @@ def only(field: str, *values: str, condition: Condition = Condition.EQUAL) -> Qu
 
 def test_the_store_is_not_asked_where_no_words_are(service: DecisionService) -> None:
     question = only("domains", DOMAINS[0])
-    search = asked(service, question)
+    search = search_of(service, question)
     assert [entity.name for entity in search.page(0, 5).entities] == [dataset("a").name]
     facets = Facets(index_of(service), never)
     assert {f: len(facets.of(f, search.results).counts) for f in USUAL}["domains"] == 1
-    assert asked(service, Question("*", ("dataset",))).page(0, 2).total == 3
+    assert search_of(service, Question("*", ("dataset",))).page(0, 2).total == 3
 
 
 def test_what_was_written_is_found_at_once(service: DecisionService) -> None:
@@ -132,17 +132,17 @@ def test_too_much_to_look_through_is_refused(
 
 def test_a_question_with_very_many_values_is_refused(service: DecisionService) -> None:
     with pytest.raises(LimitExceeded):
-        asked(service, only("urn", *(str(number) for number in range(20_000))))
+        search_of(service, only("urn", *(str(number) for number in range(20_000))))
 
 
 def test_an_order_that_is_not_known_is_refused(service: DecisionService) -> None:
     with pytest.raises(BadInput, match="expected one of: _entityType, _score, name"):
-        asked(service, Question("*", ("dataset",), order=(Order("color"),)))
+        search_of(service, Question("*", ("dataset",), order=(Order("color"),)))
 
 
 def test_a_type_that_is_never_searched_has_nothing(service: DecisionService) -> None:
     secret = Entity("dataHubSecret", "urn:li:dataHubSecret:a")
     change(service, EntityAdded(secret, None))
     assert len(index_of(service).of_type("dataHubSecret")) == 0
-    assert asked(service, Question("*", ("dataHubSecret",))).page(0, 5).total == 0
+    assert search_of(service, Question("*", ("dataHubSecret",))).page(0, 5).total == 0
     assert names(service, Question(secret.name, ("dataHubSecret",))) == []

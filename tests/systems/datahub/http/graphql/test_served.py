@@ -20,7 +20,7 @@ from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.datahub.http import DataHub
 from lakewarden.systems.datahub.http.graphql.routes import PATHS
 from lakewarden.systems.gravitino.http import Gravitino
-from tests.app.asgi import Asked, close
+from tests.app.asgi import AppClient, close
 from tests.app.serving import Answer
 from tests.systems.datahub.http.graphql.test_tokens import CREATE, REVOKE, token_input
 
@@ -28,13 +28,13 @@ ME = "{ me { corpUser { urn } platformPrivileges { managePolicies } } }"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppClient]:
     settings = Settings(database=f"sqlite:///{tmp_path_factory.mktemp('served')}/store")
     application = Application(settings, [Gravitino(), DataHub()])
     application.open()
     for name in ("ana", "bob"):
         application.parts.service.write(SYSTEM, partial(_add, name))
-    one = Asked(application, asyncio.new_event_loop())
+    one = AppClient(application, asyncio.new_event_loop())
     yield one
     close(one)
 
@@ -44,7 +44,7 @@ def _add(name: str, transaction: WriteTransaction) -> None:
 
 
 def send(
-    server: Asked,
+    server: AppClient,
     query: str,
     user: str | None = "ana",
     token: str = "",
@@ -57,7 +57,7 @@ def send(
 
 
 @pytest.mark.parametrize("path", [*PATHS, *(f"/r/datahub{path}" for path in PATHS)])
-def test_every_path_is_served_to_whoever_is_believed(server: Asked, path: str) -> None:
+def test_every_path_is_served_to_whoever_is_believed(server: AppClient, path: str) -> None:
     for user, manages in (("ana", False), ("admin", True)):
         answer = send(server, ME, user, path=path)
         assert answer.status == 200
@@ -67,13 +67,13 @@ def test_every_path_is_served_to_whoever_is_believed(server: Asked, path: str) -
     assert send(server, ME, None, path=path).status == 401
 
 
-def test_only_posts_of_json_are_taken(server: Asked) -> None:
+def test_only_posts_of_json_are_taken(server: AppClient) -> None:
     assert server.ask("GET", PATHS[0]).status == 405
     text = [("content-type", "application/graphql")]
     assert server.ask("POST", PATHS[0], ME.encode(), text).status == 415
 
 
-def test_a_token_is_good_here_and_nowhere_else_until_it_is_revoked(server: Asked) -> None:
+def test_a_token_is_good_here_and_nowhere_else_until_it_is_revoked(server: AppClient) -> None:
     issued = json.loads(send(server, CREATE, input=token_input()).body)["data"]["createAccessToken"]
     token = issued["accessToken"]
     assert b'"urn:li:corpuser:ana"' in send(server, ME, token=token).body

@@ -60,8 +60,8 @@ export function Access({ realm, entity }: { realm: string; entity: string }) {
     const problem = problemOf(asked.error);
     return (
       <>
-        <ProblemView problem={problem} onRetry={() => void asked.refetch()} />
         {problem.status === 403 && <OwnAccess realm={realm} entity={entity} />}
+        <ProblemView problem={problem} onRetry={() => void asked.refetch()} />
       </>
     );
   }

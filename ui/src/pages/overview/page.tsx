@@ -1,12 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { useRef } from "react";
 
-import { $api, problemOf } from "../../api/client";
+import { $api, problemOf, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
 import { governed, useRealms, type Realm } from "../../api/server";
 import { useKeys } from "../../parts/keys";
 import { useMe } from "../../app/session";
-import { Glyph } from "../../parts/glyph";
 import { Card, Page } from "../../parts/page";
 import { Loading, ProblemView, Empty } from "../../parts/states";
 import { bare, Name } from "../../parts/name";
@@ -113,37 +112,33 @@ function RealmCard({ realm }: { realm: Realm }) {
   );
 }
 
-/** What the operations of the server are called; absent where the reader may not know. */
-function useTitles(): Map<string, string> {
-  const listed = $api.useQuery(
-    "get",
-    "/api/v1/realms/{realm}/operations",
-    { params: { path: { realm: "_server" } } },
-    { retry: false, staleTime: 300_000 },
-  );
-  return new Map((listed.data?.operations ?? []).map((one) => [one.name, one.title]));
-}
+/** Log-ins change nothing that anybody may do. */
+const isChange = (row: Schemas["AuditRowResponse"]) =>
+  !String((row.event as Record<string, unknown>).operation).startsWith("session.");
+
+const MOST_CHANGES = 12;
 
 function Latest() {
-  const titles = useTitles();
-  const rows = $api.useQuery("get", "/api/v1/audit", { params: { query: { last: 12 } } });
+  const rows = $api.useQuery("get", "/api/v1/audit", {
+    params: { query: { order: "newest", outcome: "allow", "page.limit": 60 } },
+  });
   if (!rows.data) return rows.error ? <ProblemView problem={problemOf(rows.error)} /> : <Loading />;
+  const changes = rows.data.rows.filter(isChange).slice(0, MOST_CHANGES);
+  if (changes.length === 0) return null;
   return (
     <div className={styles.latest}>
       <Card title={t("Latest changes")} note={<Link to="/audit">{t("All")}</Link>}>
         <ul className={styles.lines}>
-          {[...rows.data.rows].reverse().map((row) => {
+          {changes.map((row) => {
             const event = row.event as Record<string, string | number | undefined>;
             const operation = String(event.operation ?? "");
             return (
               <li key={row.seq} className={styles.change}>
-                <Glyph state={event.outcome === "allow" ? "allow" : "deny"} size={14} />
                 <span title={operation}>
                   <b>
                     <Name text={String(event.actor ?? "")} />
                   </b>{" "}
-                  {titles.get(operation) ?? operation}:{" "}
-                  <Name text={bare(String(event.target ?? ""))} />
+                  {row.title || operation}: <Name text={bare(String(event.target ?? ""))} />
                 </span>
                 <time>{ago(Number(event.time))}</time>
               </li>

@@ -16,6 +16,8 @@ from lakewarden.expressions.types import Type
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from lakewarden.testing.trino import TrinoServer
+
 NAME: Final = "lw_expressions"
 
 TYPES: Final = {
@@ -152,6 +154,50 @@ def spark_engine(spark: SparkSession) -> Evaluate:
     return lambda expressions: [tuple(row) for row in spark.sql(_query(expressions)).collect()]
 
 
+AT_ONCE: Final = 25
+"""Expressions of one statement of Trino's, which compiles each."""
+
+
+def trino_engine(trino: TrinoServer) -> Evaluate:
+    """Trino with its connector `memory`; what its client sends as text is made what it was."""
+    columns = (
+        "id integer, s varchar, t varchar(40), n bigint, m bigint, p decimal(12, 3), f double,"
+        " b boolean, d date, ts timestamp(6), z timestamp(6) with time zone"
+    )
+    name = f"memory.default.{NAME}"
+    types = [Type.INTEGER, *TYPES.values()]
+    values = ", ".join(f"({', '.join(map(_of_trino, row, types))})" for row in rows())
+    trino.rows("test", f"CREATE TABLE {name} ({columns})")
+    trino.rows("test", f"INSERT INTO {name} VALUES {values}")
+
+    def evaluate(expressions: Sequence[str]) -> list[tuple[Any, ...]]:
+        chunks = [expressions[at : at + AT_ONCE] for at in range(0, len(expressions), AT_ONCE)]
+        parts = [trino.rows("test", _query(chunk).replace(NAME, name)) for chunk in chunks]
+        return [tuple(cell for part in row for cell in part) for row in zip(*parts, strict=True)]
+
+    return evaluate
+
+
+def _of_trino(value: Any, type: Type) -> str:
+    """A value as a constant of Trino's."""
+    if value is None:
+        return "NULL"
+    match type:
+        case Type.STRING:
+            quoted = value.replace("'", "''")
+            return f"'{quoted}'"
+        case Type.DECIMAL | Type.DATE:
+            return f"{type.upper()} '{value}'"
+        case Type.TIMESTAMP:
+            return f"TIMESTAMP '{value}'"
+        case Type.INSTANT:
+            return f"TIMESTAMP '{value.strftime('%Y-%m-%d %H:%M:%S.%f %z')[:-2]}:00'"
+        case Type.DOUBLE:
+            return f"DOUBLE '{value}'"
+        case _:
+            return str(value)
+
+
 def plain(value: Any, type: Type) -> Any:
     """A value as all engines' drivers can be compared by."""
     if value is None or type is Type.NULL:
@@ -164,10 +210,17 @@ def plain(value: Any, type: Type) -> Any:
         case Type.DOUBLE:
             return float(value)
         case Type.INSTANT:
-            return value.astimezone(UTC)
+            return _moment(value).astimezone(UTC)
         case Type.DATE:
-            return value.isoformat()[:10]
+            return value if isinstance(value, str) else value.isoformat()[:10]
         case Type.TIMESTAMP:
-            return value.isoformat()
+            return _moment(value).isoformat()
         case _:
             return str(value)
+
+
+def _moment(value: Any) -> datetime:
+    """A time, also one that came as text, such as `2024-01-01 00:00:00.000 UTC`."""
+    if isinstance(value, datetime):
+        return value
+    return datetime.fromisoformat(value.replace(" UTC", "+00:00"))

@@ -29,6 +29,7 @@ GROUP: Final = "lakewarden.systems"
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
     *("search", "dbt", "owner_rules", "passwords", "policies", "documents", "locations"),
+    "column_types",
 )
 """The parts of a system that are one reference each."""
 
@@ -56,6 +57,7 @@ class SystemDefinition:
       the place for errors, that returns the statement that it states, as a file has it
     - `documents`: a module that is a `lakewarden.service.statement_document.StatementDocuments`
     - `locations`: by type, a function of an entity's document that returns where its files lie
+    - `column_types`: a `lakewarden.service.column_types.ColumnTypes`
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
     - `engines`: the files that say what the acts of an engine require, by the engines' names
@@ -85,6 +87,7 @@ class SystemDefinition:
     policies: str = ""
     documents: str = ""
     locations: str = ""
+    column_types: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()

@@ -79,6 +79,7 @@ def test_a_lookup_table_is_declared_listed_shown_and_removed(admin: Admin, tmp_p
         ("a\nx,y\n", (), "expected a list of 1 values"),
         ("a\n" + "".join(f"{n}\n" for n in range(1001)), (), "at most 1,000 are allowed"),
     ],
+    ids=["empty", "name", "column", "type", "width", "rows"],
 )
 def test_what_is_no_lookup_table_is_refused(
     admin: Admin, tmp_path: Path, text: str, words: tuple[str, ...], problem: str
@@ -89,7 +90,9 @@ def test_what_is_no_lookup_table_is_refused(
     assert problem in error
 
 
-@pytest.mark.parametrize(("name", "text"), [("p.toml", POLICY), ("p.yaml", AS_YAML)])
+@pytest.mark.parametrize(
+    ("name", "text"), [("p.toml", POLICY), ("p.yaml", AS_YAML)], ids=["toml", "yaml"]
+)
 def test_policy_files_have_lookup_tables(
     admin: Admin, tmp_path: Path, name: str, text: str
 ) -> None:

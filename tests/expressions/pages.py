@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from lakewarden.expressions.checker import CASTS, CONSTANT_CASTS, REFUSED
+from lakewarden.expressions.checker import CASTS, CONSTANT_CASTS
+from lakewarden.expressions.engines import REFUSED
 from lakewarden.expressions.functions import CALLED, FUNCTIONS
 from lakewarden.expressions.masks import STRICTEST_FIRST
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.expressions.checker import ENGINES, Table, check_expression
+from lakewarden.expressions.checker import Table, check_expression
+from lakewarden.expressions.engines import ENGINES
 from lakewarden.expressions.parser import parse_expression
 from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import BadInput

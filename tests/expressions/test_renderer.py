@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 from sqlglot import exp, parse
 
-from lakewarden.expressions.checker import ENGINES, Table, check_expression
+from lakewarden.expressions.checker import Table, check_expression
+from lakewarden.expressions.engines import ENGINES
 from lakewarden.expressions.lookup import MAX_ROWS
 from lakewarden.expressions.parser import parse_expression
 from lakewarden.expressions.renderer import DIALECTS, User, render

@@ -53,18 +53,20 @@ def columns_read(statement: Statement) -> frozenset[str]:
     return frozenset() if expression is None else expression.columns
 
 
-def lookup_problem(statement: Statement, lookups: Mapping[str, Sequence[Type]]) -> str:
-    """Why the expression cannot be evaluated with these lookup tables; "" if it can.
+def expression_problem(
+    statement: Statement, lookups: Mapping[str, Sequence[Type]], engines: Sequence[str]
+) -> str:
+    """Why the expression cannot be evaluated with the lookup tables, on the engines; "" if it can.
 
     `lookups` are the types of the columns of each. Raises `BadInput` where it cannot be read.
     """
     expression = expression_of(statement)
-    if expression is None or not expression.lookups:
+    if expression is None:
         return ""
     from lakewarden.expressions.checker import Table, check_expression
 
     try:
-        check_expression(expression, Table(None, lookups), result=None)
+        check_expression(expression, Table(None, lookups), result=None, engines=engines)
     except BadInput as error:
         return error.message
     return ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
+from lakewarden.expressions.engines import REFUSED, check_engine
 from lakewarden.expressions.functions import FUNCTIONS, STRING, TRUTH, Function
 from lakewarden.expressions.nodes import (
     Call,
@@ -23,9 +24,6 @@ from lakewarden.expressions.parser import Expression
 from lakewarden.expressions.types import NUMBERS, Type
 from lakewarden.kernel.errors import BadInput
 
-ENGINES: Final = ("trino", "spark", "postgresql", "mysql", "hive", "duckdb")
-"""The engines whose SQL is written; `mysql` stands for MariaDB, too."""
-
 CASTS: Final = {
     Type.INTEGER: frozenset({Type.STRING, Type.DOUBLE}),
     Type.DECIMAL: frozenset({Type.DOUBLE}),
@@ -37,12 +35,6 @@ CASTS: Final = {
 
 CONSTANT_CASTS: Final = frozenset({Type.INTEGER, Type.DATE})
 """What a constant, or a value of the user, may be converted to: that is done before it is asked."""
-
-REFUSED: Final[dict[tuple[str, str], str]] = {
-    (Type.INSTANT, "mysql"): "it has no timestamps with a time zone",
-    (Type.INSTANT, "hive"): "it has no timestamps with a time zone",
-}
-"""What an engine cannot say, by type or function, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +84,7 @@ def check_expression(
 
 
 def _check_engine(expression: Expression, table: Table, engine: str) -> None:
-    if engine not in ENGINES:
-        raise BadInput(f"unknown engine `{engine}`; expected one of {', '.join(ENGINES)}")
+    check_engine(engine)
     for node in walk(expression.root):
         names = {node.function} if isinstance(node, Call) else set[str]()
         if isinstance(node, Column):

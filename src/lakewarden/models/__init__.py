@@ -12,7 +12,6 @@ from lakewarden.engines import mapping
 from lakewarden.engines.mapping import ON, EngineMapping
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
-from lakewarden.kernel.model_file import read
 from lakewarden.models.engines import with_engines
 from lakewarden.registry import registry
 
@@ -66,7 +65,7 @@ def of_data(
     own = {key: value for key, value in data.items() if key != ENGINES}
     mappings = engines_of(data, where)
     if not mappings:
-        return read(own, where, settings)
+        return with_engines(own, where, {}, settings or {})
     chosen = dict(settings or {})
     try:
         with_engines(own, where, mappings, chosen | dict.fromkeys(mappings, ON))

@@ -1,7 +1,8 @@
 """Filters and masks before they are stored: what they say has to be in the expression language.
 
-Columns are looked for where those of the table are stored. Elsewhere the engine knows them: one
-that is asked about a column that does not exist denies the read.
+Columns are looked for where those of the table are stored, and their types where its document has
+them. Elsewhere the engine knows them: one that is asked about a column that does not exist denies
+the read.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from lakewarden.analysis.table_columns import (
     missing_columns,
     stored_columns,
 )
+from lakewarden.expressions.engines import engines_of
 from lakewarden.expressions.types import Type
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import Coded
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service.column_types import ColumnType, column_types
+from lakewarden.service.ports import Reading
+from lakewarden.service.state import RealmState
 
 LOOKUP: Final = "lookup"
 """What stands before the name of a lookup table."""
@@ -43,23 +48,77 @@ def check_obligation(statement: Statement, where: str) -> None:
     expression_of(statement, where)
 
 
-def check_types(statement: Statement, lookups: Mapping[str, Sequence[Type]], where: str) -> None:
-    """Refuses a filter or a mask with a value of another type than is asked there.
+def check_in_realm(
+    statement: Statement,
+    realm: RealmState,
+    lookups: Mapping[str, Sequence[Type]],
+    where: str,
+    reading: Reading | None = None,
+) -> None:
+    """Refuses a filter or a mask that the realm's tables, or its engines, could not take.
 
-    `lookups` are the types of the columns of each lookup table; one that is not declared is
-    refused. `where` is the place of the statement. Raises `BadInput`.
+    `lookups` are the types of the columns of each lookup table, `where` is the place of the
+    statement. Without `reading` the types of columns are not known. Raises `BadInput`.
     """
     if not statement.obliges:
         return
-    expression = expression_of(statement)
-    if expression is None:
+    coded = realm.matrix.snapshot.coded
+    table = _table(statement, coded)
+    columns: Sequence[ColumnType] = ()
+    if table is not None:
+        _check_names(statement, coded, table, where)
+        if reading is not None:
+            columns = column_types(reading, realm, coded.tree.entity(table))
+    engines = engines_of(realm.system.model.settings)
+    check_types(statement, lookups, where, columns=columns, engines=engines)
+
+
+def check_types(
+    statement: Statement,
+    lookups: Mapping[str, Sequence[Type]],
+    where: str,
+    *,
+    columns: Sequence[ColumnType] = (),
+    engines: Sequence[str] = (),
+) -> None:
+    """Refuses a filter or a mask with a value of another type than is asked there.
+
+    `lookups` are the types of the columns of each lookup table; one that is not declared is
+    refused, as is what one of the `engines` cannot say. `columns` are those of the table, where
+    they are known; others fit everywhere. `where` is the place of the statement. Raises `BadInput`.
+    """
+    if not statement.obliges:
         return
     # Here, because the library that reads SQL takes a while to load, and few processes need it.
     from lakewarden.expressions.checker import Table, check_expression
+    from lakewarden.expressions.masks import check_mask, parse_mask
 
-    result = Type.BOOLEAN if statement.effect is Effect.FILTER else None
-    where = f"{where}.expression"
-    check_expression(expression, Table(None, lookups), result=result, where=where)
+    expression = expression_of(statement)
+    read = frozenset[str]() if expression is None else expression.columns
+    kinds = dict.fromkeys(read, Type.NULL) | {one.name: one.kind for one in columns}
+    table = Table(kinds if columns else None, lookups)
+    masked = _masked_column(statement, columns)
+    try:
+        if masked is not None:
+            mask = parse_mask(statement.expression)
+            check_mask(mask, masked.kind, table, engines=engines)
+        elif expression is not None:
+            result = Type.BOOLEAN if statement.effect is Effect.FILTER else None
+            check_expression(expression, table, result=result, engines=engines)
+    except BadInput as error:
+        concerned = [one for one in columns if one.name in read or one is masked]
+        said = ", ".join(f"`{one.name}` is {one.type}" for one in concerned)
+        message = f"{error.message} (the column {said})" if said else error.message
+        raise BadInput(message, where=f"{where}.expression") from None
+
+
+def _masked_column(statement: Statement, columns: Sequence[ColumnType]) -> ColumnType | None:
+    """The column that a mask lies on, where its type is known."""
+    if statement.effect is not Effect.MASK or not isinstance(statement.scope, On):
+        return None
+    entity = statement.scope.entity
+    found = (one for one in columns if one.entity == entity and one.kind is not Type.NULL)
+    return next(found, None)
 
 
 def newly_broken(
@@ -92,19 +151,18 @@ def _fits(statement: Statement, lookups: Mapping[str, Sequence[Type]]) -> bool:
     return True
 
 
-def check_columns(statement: Statement, coded: Coded, where: str) -> None:
-    """Refuses a filter or a mask on a table whose stored columns lack one that it reads.
-
-    `where` is the place of the statement. Raises `BadInput`; the expression has to be readable.
-    """
-    if not statement.obliges or not isinstance(statement.scope, On):
-        return
+def _table(statement: Statement, coded: Coded) -> int | None:
+    """The table that the statement lies on, or in; None where it lies on several, or on none."""
+    if not isinstance(statement.scope, On):
+        return None
     at = (statement.scope.entity, *coded.ancestors(statement.scope.entity))
     types = coded.model.types
     tables = (e for e in at if e.type in types and types[e.type].filtered)
-    table = next((coded.tree.find(entity) for entity in tables), None)
-    if table is None:
-        return
+    return next((coded.tree.find(entity) for entity in tables), None)
+
+
+def _check_names(statement: Statement, coded: Coded, table: int, where: str) -> None:
+    """Refuses a filter or a mask that reads a column which a table with stored ones lacks."""
     for name in missing_columns(coded, table, columns_read(statement)):
         near = get_close_matches(name, stored_columns(coded, table), 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""

@@ -94,7 +94,7 @@ def plan(
         if reading.revision != state.revision:
             state = service.catch_up(reading.revision)
         realm_state = state.realm(realm)
-        new_policy = read(parts, realm_state)
+        new_policy = read(parts, realm_state, reading)
         new_plan, _ = _planned(
             realm_state, reading, new_policy, state.revision, now, keeper=keeper, adopts=adopts
         )
@@ -129,7 +129,7 @@ def apply_plan(  # noqa: PLR0913 — what is asked, of which realm, by whom
                 f"realm `{realm}` or its directory has changed since revision {revision}, for which"
                 " the plan was made; plan again"
             )
-        policy = read(parts, realm_state)
+        policy = read(parts, realm_state, transaction.store)
         before = control.administrators(transaction.state, transaction.now)
         newest = transaction.store.revision
         current, pending = _planned(

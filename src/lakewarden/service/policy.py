@@ -57,7 +57,8 @@ from lakewarden.models.own import ModelText
 from lakewarden.service import control
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
-from lakewarden.service.obligation_check import check_columns, check_obligation, check_types
+from lakewarden.service.obligation_check import check_in_realm, check_obligation
+from lakewarden.service.ports import Reading
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.statements import stored
 from lakewarden.service.system import System
@@ -88,8 +89,11 @@ class PolicyContext:
     is_stored: Callable[[Entity], bool]
 
 
-def read(parts: Iterable[Part], realm: RealmState) -> Policy:
-    """The combined policy of the files. Raises as `read_about`."""
+def read(parts: Iterable[Part], realm: RealmState, reading: Reading | None = None) -> Policy:
+    """The combined policy of the files; filters and masks are held against what `reading` has.
+
+    Raises as `read_policy`.
+    """
     snapshot = realm.matrix.snapshot
     about = PolicyContext(realm.realm.name, realm.system, snapshot.coded.is_known)
     policy = read_policy(parts, about)
@@ -97,8 +101,7 @@ def read(parts: Iterable[Part], realm: RealmState) -> Policy:
     for id, statement in policy.statements.items():
         # What is stored may stay, though a column is gone since: lint says so.
         if snapshot.table.statements.get(id) != statement:
-            check_types(statement, lookups, f"`{id}`")
-            check_columns(statement, snapshot.coded, f"`{id}`")
+            check_in_realm(statement, realm, lookups, f"`{id}`", reading)
     return policy
 
 

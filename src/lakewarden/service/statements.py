@@ -21,7 +21,7 @@ from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.defaults import default_statements
 from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
-from lakewarden.service.obligation_check import check_columns, check_obligation, check_types
+from lakewarden.service.obligation_check import check_in_realm, check_obligation
 from lakewarden.service.realm import CONTROL
 from lakewarden.service.state import RealmState, State
 from lakewarden.service.write_transaction import WriteTransaction
@@ -65,8 +65,8 @@ def put(
     _check(statement)
     _check_default(realm_state, statement.id)
     _check_kind(realm_state, statement)
-    check_types(statement, types_of(realm_state.realm.lookups), "body")
-    check_columns(statement, realm_state.matrix.snapshot.coded, "body")
+    lookups = types_of(realm_state.realm.lookups)
+    check_in_realm(statement, realm_state, lookups, "body", transaction.store)
     effects = _marked(transaction, realm, statement.id, mark)
     before = control.administrators(transaction.state, transaction.now)
     if stored(realm_state).get(statement.id) != statement:

@@ -346,3 +346,95 @@ def test_filters_and_masks_compare_with_the_rows_of_a_lookup_table(trino: Trino)
     assert {row["event"]["outcome"] for row in audited["rows"]} == {"allow"}
     for id in ("known", "managed"):
         assert served.ask("DELETE", f"{realm}/statements/{id}", token=ROOT).status < 300
+
+
+def _typed_table(trino: Trino) -> str:
+    """A table of Gravitino's whose columns have types."""
+    issued: Any = trino.served.ask("POST", "/api/v1/tokens", {"user": "olga"}, token=ROOT).json()
+    types = {"region": "varchar(20)", "day": "date", "cost": "decimal(10,2)", "at": "timestamp_tz"}
+    columns: list[object] = [{"name": name, "type": type} for name, type in types.items()]
+    columns += [{"name": "code", "type": "char(3)"}]
+    columns += [{"name": "parts", "type": {"type": "list", "elementType": "string"}}]
+    path = "/r/gravitino/api/metalakes/lk/catalogs/lake/schemas/sales/tables"
+    body = {"name": "typed", "columns": columns}
+    answer = trino.served.ask("POST", path, body, token=issued["token"])
+    assert answer.status == 200, answer.body
+    return "table:lk:lake.sales.typed"
+
+
+def test_what_does_not_fit_the_type_of_a_stored_column_is_refused(trino: Trino) -> None:
+    on = _typed_table(trino)
+    refusals = (
+        ("filter", on, "region = 5", "got integer and string; use a cast (the column `region` is"),
+        ("filter", on, "cost = day", "(the column `day` is date, `cost` is decimal(10,2))"),
+        ("filter", on, "cost", "expected a value of type boolean, got decimal (the column `cost`"),
+        (
+            "mask",
+            f"{on}.day",
+            "hash",
+            "`hash` does not fit a column of type date (the column `day`",
+        ),
+        ("mask", f"{on}.day", "sql 'region'", "expected a value of type date, got string"),
+        ("filter", on, "1 = 'a'", "got integer and string; use a cast"),
+    )
+    for kind, lies_on, expression, problem in refusals:
+        where = lies_on.replace("table:", "column:") if kind == "mask" else lies_on
+        answer = put(trino, kind, "typed", on=where, expression=expression)
+        assert answer.status == 400, (expression, answer.body)
+        assert problem in answer.json()["detail"]
+        file = {"id": "typed", "on": where, "expression": expression}
+        files = [{"name": "p.toml", "policy": {kind: [file]}}]
+        path = "/api/v1/realms/gravitino/plan"
+        planned: Any = trino.served.ask("POST", path, {"files": files}, token=ROOT)
+        assert planned.status == 400
+        assert problem in planned.json()["detail"]
+    # What is known of no type, or lies on several tables, is not held against one.
+    accepted = (
+        ("filter", on, "code = 'x' and parts is null and region = 'eu' and cost > 1"),
+        ("filter", "schema:lk:lake.sales", "region = 5"),
+        ("mask", f"{on}.region".replace("table:", "column:"), "first4"),
+        ("mask", f"{on}.code".replace("table:", "column:"), "sql 'code'"),
+    )
+    for place, (kind, where, expression) in enumerate(accepted):
+        answer = put(trino, kind, f"typed-{place}", on=where, expression=expression)
+        assert answer.status == 200, answer.body
+        path = f"/api/v1/realms/gravitino/statements/typed-{place}"
+        assert trino.served.ask("DELETE", path, token=ROOT).status < 300
+
+
+def test_what_an_engine_of_the_realm_cannot_say_is_refused(trino: Trino) -> None:
+    served, realm = trino.served, "/api/v1/realms/gravitino"
+    loaded: Any = served.ask("GET", realm, token=ROOT).json()
+    before = loaded["settings"]
+
+    def listing(engines: str, hive: str = "off") -> Any:
+        changed = {"settings": {**before, "hive": hive, "engines": engines}}
+        return served.ask("PATCH", realm, changed, token=ROOT)
+
+    text = "at > timestamp with time zone '2024-01-01 00:00:00+00:00'"
+    on = "table:lk:lake.hr.people"
+    assert listing("", "on").status == 200
+    answer = put(trino, "filter", "moment", on=on, expression=text)
+    assert answer.status == 400
+    assert "hive cannot say `timestamp with time zone`" in answer.json()["detail"]
+    assert listing("").status == 200
+    assert put(trino, "filter", "moment", on=on, expression=text).status == 200
+    assert listing("oracle").status == 400
+    assert listing("mysql, duckdb").status == 200
+    told: Any = served.ask("GET", realm, token=ROOT).json()
+    assert told["settings"]["engines"] == "duckdb, mysql"
+    answer = put(trino, "filter", "later", on=on, expression=text)
+    assert answer.status == 400
+    assert "mysql cannot say `timestamp with time zone`: it has no" in answer.json()["detail"]
+    masked = f"sql 'case when {text} then iban end'".replace("'2024", "''2024")
+    masked = masked.replace("00:00' then", "00:00'' then")
+    column_of = "column:lk:lake.hr.people.iban"
+    assert put(trino, "mask", "later", on=column_of, expression=masked).status == 400
+    found: Any = served.ask("GET", f"{realm}/lint?rule=broken-obligation", token=ROOT).json()
+    (finding,) = found["findings"]
+    assert (finding["name"], "mysql cannot say" in finding["says"]) == ("moment", True)
+    assert listing("").status == 200
+    assert put(trino, "filter", "later", on=on, expression=text).status == 200
+    for id in ("moment", "later"):
+        assert served.ask("DELETE", f"{realm}/statements/{id}", token=ROOT).status < 300
+    assert served.ask("PATCH", realm, {"settings": before}, token=ROOT).status == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lakewarden.expressions.engines import check_engine
 from lakewarden.http.admin.bodies import (
     AccessQuestion,
     AccessReview,
@@ -49,7 +50,7 @@ from lakewarden.http.admin.sentences import sentence_parts
 from lakewarden.http.admin.statements import statement_response
 from lakewarden.http.exchange import Exchange
 from lakewarden.kernel.advice import Way
-from lakewarden.kernel.errors import BadInput, WardenError
+from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.explain import Step
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
@@ -256,12 +257,9 @@ def see(exchange: Exchange, body: SightQuestion) -> HandlerResult:
 
 def _rendered(question: questions.AuthorizedQuestion, body: SightQuestion) -> RenderedRead:
     # Here, because the library that reads SQL takes a while to load, and few questions need it.
-    from lakewarden.expressions.checker import ENGINES
     from lakewarden.service.limited_read import limited_read
 
-    if body.engine not in ENGINES:
-        known = ", ".join(ENGINES)
-        raise BadInput(f"unknown engine `{body.engine}`; expected one of {known}", where="engine")
+    check_engine(body.engine, "engine")
     realm = question.realm
     read = limited_read(realm, question.request, body.engine, body.columns)
     return RenderedRead(

@@ -26,6 +26,7 @@ SYSTEM: Final = SystemDefinition(
     passwords="use_cases.native_user",
     policies="aspects.policy:policy_statement",
     documents="use_cases.policy_document",
+    column_types="use_cases.column_types:column_types",
     internal_users=frozenset({"__datahub_system"}),
     operator_users=frozenset({"datahub"}),
 )

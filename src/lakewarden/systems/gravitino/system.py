@@ -18,6 +18,7 @@ SYSTEM: Final = SystemDefinition(
     extractor="extract:EXTRACTOR",
     dbt="ingest.dbt:DBT",
     sample="sample:SAMPLE",
+    column_types="use_cases.column_types:column_types",
     locations="locations:LOCATED",
     sources={
         "gravitino-file": "ingest.file:SOURCE",

@@ -18,7 +18,8 @@ from lakewarden.analysis.lint.lint_context import (
     values_of,
 )
 from lakewarden.analysis.lint.rules.criteria import editing
-from lakewarden.analysis.table_columns import columns_read, lookup_problem, missing_columns
+from lakewarden.analysis.table_columns import columns_read, expression_problem, missing_columns
+from lakewarden.expressions.engines import engines_of
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.grants import Grant
@@ -86,8 +87,8 @@ def undone_obligation(context: LintContext) -> Iterator[Violation]:
     title="A filter or a mask that cannot be evaluated",
     severity=Severity.ERROR,
     why="It reads a column that a table does not have, compares with a lookup table that is gone or"
-    " has other columns, or cannot be read any more. The engine then refuses to read the table, or"
-    " shows no row and no value, to those whom it binds.",
+    " has other columns, says what an engine of the realm cannot, or cannot be read any more. The"
+    " engine then refuses to read the table, or shows no row and no value, to those whom it binds.",
     mend="Correct the expression, or restore the column or the lookup table.",
     source="lakewarden: row filters and column masks",
     applies=limits,
@@ -101,7 +102,7 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
         except BadInput as error:
             yield Violation(at(statement), f"cannot be read: {error}", "correct the expression")
             continue
-        problem = "" if context.lookups is None else lookup_problem(statement, context.lookups)
+        problem = _problem(context, statement)
         if problem:
             yield Violation(
                 at(statement),
@@ -143,6 +144,14 @@ def removable_obligation(context: LintContext) -> Iterator[Violation]:
                 " to change",
                 "select by what they cannot change, or revoke that change",
             )
+
+
+def _problem(context: LintContext, statement: Statement) -> str:
+    """What is wrong with the types of an expression, or with it on an engine of the realm."""
+    if context.lookups is None:
+        return ""
+    engines = engines_of(context.model.settings)
+    return expression_problem(statement, context.lookups, engines)
 
 
 def _in_force(context: LintContext) -> Iterator[Grant]:

@@ -1,8 +1,8 @@
 """A model with the acts of the engines that a realm of it serves.
 
 A realm serves an engine by a setting of the engine's name (`trino = "on"`). Without it the model,
-and its digest, are those of its file alone. Of a model with rows to filter a realm lists by a setting
-the other engines that read its tables.
+and its digest, are those of its file alone. Of a model with rows to filter a realm lists, by a
+setting, the other engines that read its tables.
 """
 
 from __future__ import annotations

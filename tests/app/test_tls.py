@@ -189,6 +189,20 @@ def test_a_certificate_is_the_user_that_the_settings_have_for_it(secured: Secure
     assert (status, told["decision"]) == (200, False)
 
 
+def test_a_certificate_is_good_where_engines_ask(secured: Secured) -> None:
+    trino, allow = secured.ours.issue("trino"), "/r/gravitino/opa/v1/allow"
+    context = {"identity": {"user": "ana"}}
+    question = {"input": {"context": context, "action": {"operation": "ExecuteQuery"}}}
+    assert secured.ask("POST", allow, body=question)[0] == 401
+    assert secured.ask("POST", allow, certificate=trino, body=question)[0] == 403
+    grant = {"privileges": ["ASK"], "to": ["user:svc-trino"], "on": "realm:gravitino"}
+    path = "/api/v1/realms/_server/statements/ask"
+    assert secured.ask("PUT", path, token=ROOT, body=grant)[0] == 200
+    status, told = secured.ask("POST", allow, certificate=trino, body=question)
+    assert status == 404
+    assert "does not answer Trino" in str(told)
+
+
 def test_what_is_said_in_the_request_counts_before_the_certificate(secured: Secured) -> None:
     trino = secured.ours.issue("trino")
     assert secured.whoami(trino, token=ROOT) == "admin"

@@ -165,6 +165,7 @@ class Application:
             origin=RequestOrigin(hosts, of_requests.public_url, addresses=not settings.is_loopback),
             limiter=RateLimiter(settings.rate_limits),
             principals=settings.tls_principals,
+            local_engine=settings.engine_loopback,
             trusted_proxies={
                 name: TrustedProxy(header.name, networks(header.networks))
                 for name, header in _proxy_headers(settings)

@@ -32,7 +32,7 @@ from functools import partial
 from typing import Any, Final
 
 from lakewarden.app import http_head as heads
-from lakewarden.app import log, metrics, tls
+from lakewarden.app import local_engine, log, metrics, tls
 from lakewarden.app.client_address import Network, client_address
 from lakewarden.app.fair_queue import THREADS, FairQueue
 from lakewarden.app.freshness import Consistency, Freshness, FreshState
@@ -71,6 +71,7 @@ class Parts:
     """What the gate works with. `is_open` turns true once the state was loaded.
 
     `is_away`: it was not, since the store could not be reached.
+    `local_engine`: the user of engines of this machine, which send no credentials.
     `vouching`: the proxies that are believed when they name the caller, by dialect; `principals`:
     the users of certificates, by names in these.
     """
@@ -85,6 +86,7 @@ class Parts:
     proxies: tuple[Network, ...] = ()
     trusted_proxies: Mapping[str, TrustedProxy] = field(default_factory=dict)
     principals: Mapping[str, str] = field(default_factory=dict)
+    local_engine: str | None = None
     origin: RequestOrigin = field(default_factory=RequestOrigin)
     limiter: RateLimiter = field(default_factory=lambda: RateLimiter(RateLimits()))
     is_open: bool = False
@@ -306,6 +308,9 @@ class RequestPipeline:
         if context.certificate:
             names, principals = context.certificate, self._parts.principals
             credentials = tls.credentials(credentials, names, principals)
+        if match.route.engine:
+            user = self._parts.local_engine
+            credentials = local_engine.credentials(credentials, user, context.peer, parsed.headers)
         if trusted_proxies is not None:
             credentials = trusted_proxies.credentials(credentials, parsed.headers, context.peer)
         actor = self._parts.authenticator.authenticate(

@@ -28,6 +28,7 @@ from lakewarden.authn.header import (
     Certified,
     Credentials,
     EngineToken,
+    Local,
     Nothing,
     Session,
     Unreadable,
@@ -143,6 +144,8 @@ class Authenticator:
                 return self._session(text, state, now)
             case Certified(user):
                 return Actor(user, credential="certificate", unproven=self._simple)
+            case Local(user):
+                return Actor(user, credential="loopback", unproven=self._simple)
             case Vouched(user):
                 return Actor(user, home, credential="proxy", unproven=self._simple)
             case Basic(user) if self.mode == SIMPLE:

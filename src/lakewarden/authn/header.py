@@ -68,6 +68,13 @@ class Certified:
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """The user whom the settings name for engines of this machine, which send no credentials."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unreadable:
     """An unusable header, and why; `doubled`: there are several."""
 
@@ -75,7 +82,9 @@ class Unreadable:
     doubled: bool = False
 
 
-Credentials = Nothing | Basic | Bearer | EngineToken | Session | Vouched | Certified | Unreadable
+Credentials = (
+    Nothing | Basic | Bearer | EngineToken | Session | Vouched | Certified | Local | Unreadable
+)
 
 _NOTHING = Nothing()
 

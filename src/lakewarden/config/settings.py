@@ -296,6 +296,10 @@ class ServerSettings(BaseSettings):
     trusted_proxies: Networks = Field(
         default=(), description="Networks whose `X-Forwarded-For` header the server trusts."
     )
+    engine_loopback: Annotated[str, BeforeValidator(user_name)] | None = Field(
+        default=None,
+        description="The user as whom engines of this machine ask that send no credentials.",
+    )
     open_metrics: bool = Field(
         default=False, description="Whether `/metrics` needs no credentials."
     )
@@ -414,6 +418,11 @@ class ServerSettings(BaseSettings):
             warnings.append(
                 "tokens and passwords cross the network unencrypted: set `tls_cert` and `tls_key`,"
                 " or as `public_url` the https address of what encrypts in front of the server"
+            )
+        if self.engine_loopback is not None:
+            warnings.append(
+                f"`engine_loopback`: whoever is on this machine asks as `{self.engine_loopback}`"
+                " where engines ask"
             )
         if self.open_metrics:
             warnings.append("`open_metrics`: anybody may read the metrics")

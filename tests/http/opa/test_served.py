@@ -27,6 +27,7 @@ from tests.app.serving import Answer, Served, server
 ROOT = "root-token-of-the-tests-0123456789abcdef"
 RECORDED = Path(__file__).parents[4] / "shared/data/trino-opa"
 SETTINGS = dict.fromkeys(("trino", "polaris", "hive", "kafka", "hdfs"), "on")
+LOOPBACK = 'engine_loopback = "trino"\n'
 CONFIGURATION = """
 [trino.gravitino]
 metalake = "lk"
@@ -48,9 +49,24 @@ GRANTS = (
     ("SELECT_TABLE", "schema:lk:lake.sales", "reader"),
     ("INSERT_ROWS", "schema:lk:lake.sales", "writer"),
 )
+COLUMNS = (
+    "table:lk:lake.sales.ledger",
+    "column:lk:lake.sales.ledger.id",
+    "column:lk:lake.sales.ledger.day",
+)
+"""A table, and those of its columns of which `cora` may read the values."""
+OF_CORA = (
+    ("USE_CATALOG", "catalog:lk:lake"),
+    ("USE_SCHEMA", "schema:lk:lake.sales"),
+    *(("SELECT_COLUMN", column) for column in COLUMNS[1:]),
+)
 STATEMENTS = [
     {"id": privilege, "privileges": [privilege], "on": on, "to": [f"role:lk:{role}"]}
     for privilege, on, role in GRANTS
+]
+OWN_STATEMENTS = [
+    {"id": f"cora-{n}", "privileges": [privilege], "on": on, "to": ["user:cora"]}
+    for n, (privilege, on) in enumerate(OF_CORA)
 ]
 
 
@@ -90,14 +106,15 @@ def table(name: str, catalog: str = "memory", **more: object) -> dict[str, objec
     return {"catalogName": catalog, "schemaName": schema, "tableName": own, **more}
 
 
-def _facts() -> Facts:
-    """Of the tests of Trino."""
+def _facts(more: Sequence[str] = ()) -> Facts:
+    """Of the tests of Trino; `cora` may read columns if these are among `more` entities."""
+    stated = STATEMENTS + (OWN_STATEMENTS if more else [])
     system = load_system("gravitino", SETTINGS)
-    entities = [system.entity(text) for text in ENTITIES]
-    users = {name: system.principal(name) for name in ("ana", "bo", "olga", "gone")}
+    entities = [system.entity(text) for text in (*ENTITIES, *more)]
+    users = {name: system.principal(name) for name in ("ana", "bo", "olga", "cora", "gone")}
     lake = members_of("lk")
     roles = {name: Principal("role", f"lk:{name}") for name in ("reader", "writer")}
-    memberships = [MembershipRow(users[name], lake) for name in ("ana", "bo", "olga")]
+    memberships = [MembershipRow(users[name], lake) for name in ("ana", "bo", "olga", "cora")]
     memberships += [MembershipRow(users["ana"], roles["reader"])]
     memberships += [MembershipRow(users["bo"], role) for role in roles.values()]
     return Facts(
@@ -105,7 +122,7 @@ def _facts() -> Facts:
         owners=[OwnerRow(entities[0], users["olga"])],
         principals=[*users.values(), *roles.values()],
         memberships=memberships,
-        statements=read_statements(STATEMENTS, system.model, system.spelling, "statements"),
+        statements=read_statements(stated, system.model, system.spelling, "statements"),
     )
 
 
@@ -143,7 +160,8 @@ def furnish(service: DecisionService, facts: Facts | None = None) -> tuple[str, 
 
 @pytest.fixture(name="trino", scope="module")
 def _trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
-    yield from served_realm(tmp_path_factory.mktemp("opa"))
+    folder = tmp_path_factory.mktemp("opa")
+    yield from served_realm(folder, _facts(COLUMNS), LOOPBACK + CONFIGURATION)
 
 
 def served_realm(
@@ -326,7 +344,7 @@ def test_a_token_for_engines_is_good_where_engines_ask_and_nowhere_else(trino: T
     assert trino.post("allow", question).status == 200
     assert trino.post("allow", question, "?", token=trino.engine).status == 200
     assert trino.post("allow", question, "?", token=trino.plain).status == 200
-    for query in ("?", "?token=", f"?token={trino.plain}", "?token=lw_x",
+    for query in ("?token=", f"?token={trino.plain}", "?token=lw_x",
                   f"?token={trino.engine}&token={trino.engine}"):  # fmt: skip
         answer = trino.post("allow", question, query)
         assert answer.status == 401, query
@@ -337,6 +355,44 @@ def test_a_token_for_engines_is_good_where_engines_ask_and_nowhere_else(trino: T
         body: object = {} if method == "POST" else None
         assert trino.served.ask(method, path, body, token=trino.engine).status == 401
         assert trino.served.ask(method, f"{path}?token={trino.engine}", body).status == 401
+
+
+def test_single_columns_are_read_by_themselves(trino: Trino) -> None:
+    ledger = table("sales.ledger")
+
+    def reads(columns: list[str] | None) -> bool:
+        resource = {**ledger, "columns": columns} if columns is not None else ledger
+        return trino.allows("cora", "SelectFromColumns", table=resource)
+
+    assert reads(["id"])
+    assert reads(["id", "day"])
+    for columns in (["id", "region"], ["region"], ["absent"], ["id.x"], [], None):
+        assert not reads(columns), columns
+    assert not trino.allows("cora", "FilterTables", table=ledger)
+    assert not trino.allows("cora", "ShowColumns", table={**ledger, "columns": ["id"]})
+    named = [{"table": {**ledger, "columns": ["region", "id", "day"]}}]
+    action = {"operation": "FilterColumns", "filterResources": named}
+    assert trino.result("batch", "cora", action) == [1, 2]
+    assert trino.result("batch", "ana", action) == [0, 1, 2]
+
+
+def test_an_engine_of_this_machine_asks_without_credentials(trino: Trino) -> None:
+    body = {"input": {"context": {"identity": {"user": "ana"}},
+                      "action": {"operation": "ExecuteQuery"}}}  # fmt: skip
+
+    def status(path: str = "/r/gravitino/opa/v1/allow", **headers: str) -> int:
+        return trino.served.ask("POST", path, body, headers).status
+
+    assert status() == 200
+    assert status(Host="localhost") == 200
+    assert status(Host="lake.example") == 401
+    assert status(Host="127.0.0.1.lake.example:80") == 401
+    for name in ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"):
+        assert status(**{name: "127.0.0.1"}) == 401, name
+    assert status(Authorization="Bearer lw_x") == 401
+    assert status("/r/gravitino/opa/v1/allow?token=lw_x") == 401
+    for path in ("/access/v1/evaluation", "/r/gravitino/api/metalakes", "/api/v1/tokens"):
+        assert status(path) == 401, path
 
 
 def test_a_realm_that_does_not_serve_trino_says_so(trino: Trino) -> None:

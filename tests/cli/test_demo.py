@@ -209,7 +209,7 @@ def test_without_trino_nothing_is_read_and_the_way_is_shown(
     found = cli("demo", "--once", "--with-trino", "--dir", str(tmp_path / "out"))
     assert (found.code, found.out) == (3, "")
     assert found.err.splitlines() == [
-        "note: Trino is not installed: 821 MB are downloaded once, of which 190 MB are kept",
+        "note: Trino is not installed: 821 MB are downloaded once, of which 286 MB are kept",
         "lakewarden: Trino could not be installed",
     ]
 

@@ -52,7 +52,7 @@ def need_trino() -> None:
             f" (821 MB), or unpack trino-server {trino.VERSION} with the plug-ins {plugins} as"
             f" {trino.CACHE}/trino-server-{trino.VERSION}"
         )
-    note("Trino is not installed: 821 MB are downloaded once, of which 190 MB are kept")
+    note("Trino is not installed: 821 MB are downloaded once, of which 286 MB are kept")
     command = ["/bin/sh", str(_INSTALLER)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)  # noqa: S603 — our own
     if done.returncode:

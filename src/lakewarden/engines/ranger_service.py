@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -58,6 +58,8 @@ class Level:
 class Access:
     """One access: the acts that it `opens` by level, or why it is `never` given.
 
+    Acts `within` are about what the level's thing lies in, as creating it is: the access is given
+    on what is stored there. `left` is why it is not given on all that the acts may be about.
     `reads` is the level at which row filters and column masks bind it.
     """
 
@@ -65,6 +67,13 @@ class Access:
     opens: Mapping[str, tuple[str, ...]]
     reads: str
     never: str
+    within: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left: str = ""
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels on which it may be given."""
+        return tuple(dict.fromkeys((*self.opens, *self.within)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +190,33 @@ def _level(name: str, section: Section, engine: Engine) -> Level:
 
 
 def _access(name: str, section: Section, levels: Mapping[str, Level], engine: Engine) -> Access:
-    opens = Section(section.take("opens") or {}, section.at("opens"))
-    for level in opens.names():
-        if level not in levels:
-            raise BadInput(f"unknown level `{level}`", where=opens.at(level))
+    opens, within = (
+        _acts(section, "opens", levels, engine),
+        _acts(section, "within", levels, engine),
+    )
     access = Access(
         name=name,
-        opens={level: opens.choices(level, engine.acts) for level in opens.names()},
+        opens=opens,
+        within=within,
+        left=section.text("left", ""),
         reads=section.choice("reads", {"": "", **levels}, ""),
         never=section.text("never", ""),
     )
     section.text("note", "")
-    if bool(access.opens) == bool(access.never):
+    if bool(access.levels) == bool(access.never):
         raise BadInput("expected either `opens` or `never`", where=section.at("opens"))
-    for one in (opens, section):
-        one.close()
+    section.close()
     return access
+
+
+def _acts(
+    section: Section, key: str, levels: Mapping[str, Level], engine: Engine
+) -> Mapping[str, tuple[str, ...]]:
+    """Acts of the engine by level."""
+    given = Section(section.take(key) or {}, section.at(key))
+    for level in given.names():
+        if level not in levels:
+            raise BadInput(f"unknown level `{level}`", where=given.at(level))
+    acts = {level: given.choices(level, engine.acts) for level in given.names()}
+    given.close()
+    return acts

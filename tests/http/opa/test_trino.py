@@ -5,7 +5,7 @@ It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -106,9 +106,29 @@ class Governed:
         self.trino, self.served = trino, served
 
 
+AccessControl = Callable[[Path, str, str], Mapping[str, str]]
+"""The properties with which a Trino asks a server, by folder, address of the realm and token."""
+
+
+def by_opa(_folder: Path, realm: str, token: str) -> Mapping[str, str]:
+    """Questions to the realm."""
+    at = f"{realm}/opa/v1"
+    return {
+        "access-control.name": "opa",
+        "opa.policy.uri": f"{at}/allow?token={token}",
+        "opa.policy.batched-uri": f"{at}/batch?token={token}",
+        "opa.policy.row-filters-uri": f"{at}/row-filters?token={token}",
+        "opa.policy.batch-column-masking-uri": f"{at}/batch-column-masks?token={token}",
+        **TIMES,
+    }
+
+
 @contextmanager
 def governed_trino(
-    folder: Path, facts: Facts | None = None, configuration: str = CONFIGURATION
+    folder: Path,
+    facts: Facts | None = None,
+    configuration: str = CONFIGURATION,
+    access_control: AccessControl = by_opa,
 ) -> Iterator[Governed]:
     """A Trino and a server of their own, with the realm of `furnish`."""
     with open_store(f"sqlite:///{folder}/store.db") as store:
@@ -116,15 +136,7 @@ def governed_trino(
     (folder / "lakewarden.toml").write_text(configuration)
     settings = ("--auth", "token", "--admin", "root", "--config", str(folder / "lakewarden.toml"))
     with server(folder, *settings, environment={"LAKEWARDEN_ROOT_TOKEN": ROOT}) as served:
-        at = f"{served.address}/r/gravitino/opa/v1"
-        access = {
-            "access-control.name": "opa",
-            "opa.policy.uri": f"{at}/allow?token={engine}",
-            "opa.policy.batched-uri": f"{at}/batch?token={engine}",
-            "opa.policy.row-filters-uri": f"{at}/row-filters?token={engine}",
-            "opa.policy.batch-column-masking-uri": f"{at}/batch-column-masks?token={engine}",
-            **TIMES,
-        }
+        access = access_control(folder, f"{served.address}/r/gravitino", engine)
         with trino_server(folder / "trino", CATALOGS, access) as trino:
             yield Governed(trino, served)
 

@@ -20,6 +20,8 @@ REQUESTS: Mapping[str, tuple[str, str]] = {
     "FilterSchemas": ("_any", "schema"),
     "ShowCreateSchema": ("show", "schema"),
     "DropSchema": ("drop", "schema"),
+    "CreateTable": ("create", "table"),
+    "CreateView": ("create", "table"),
     "CreateSchema": ("create", "schema"),
     "FilterTables": ("_any", "table"),
     "ShowCreateTable": ("show", "table"),

@@ -33,6 +33,7 @@ class Question:
     resource: dict[str, str]
     level: Level
     acts: tuple[str, ...]
+    within: tuple[str, ...]
     entities: tuple[Entity, ...]
 
     def request(self) -> dict[str, Any]:
@@ -41,6 +42,13 @@ class Question:
 
     def allowed(self, world: ServiceWorld) -> bool:
         """What the kernel says; of files in several places those of all, of unknown names no."""
+        if self.within:  # what is created is asked about on its container
+            above = [(one, world.state.system.spelling.parent(one)) for one in self.entities]
+            return bool(above) and all(
+                world.sees(self.user, self.level, one)
+                and all(world.allows(self.user, act, parent) for act in self.within)
+                for one, parent in above
+            )
         if not self.acts:
             return False
         if not self.level.part:
@@ -56,12 +64,14 @@ def questions(world: ServiceWorld) -> Iterator[Question]:
         for level in world.service.levels.values():
             if level.hidden:
                 continue
-            asked = {name: access.opens.get(level.name, ())
-                     for name, access in world.service.accesses.items()}  # fmt: skip
-            asked |= {ANY: level.any} if level.part and not level.located else {}
-            for access, acts in asked.items():
+            asked = {
+                name: (access.opens.get(level.name, ()), access.within.get(level.name, ()))
+                for name, access in world.service.accesses.items()
+            }
+            asked |= {ANY: (level.any, ())} if level.part and not level.located else {}
+            for access, (acts, within) in asked.items():
                 for resource, entities in resources(world, level):
-                    yield Question(user, access, resource, level, acts, entities)
+                    yield Question(user, access, resource, level, acts, within, entities)
 
 
 def resources(
@@ -108,7 +118,9 @@ def check(type: str, seed: int, folder: Path) -> Counter[str]:
     answers = judged(policies, world.made.roles, [one.request() for one in asked], folder)
     left_out = {one.entity for one in world.made.residues} - {""}
     people = {one.principal.partition(":")[2] for one in world.made.residues} - {""}
-    withheld = {one.access for one in world.made.residues}
+    accesses = world.service.accesses
+    withheld = {one.access for one in world.made.residues if one.access in accesses}
+    withheld -= {name for name, access in accesses.items() if access.left}
     counts: Counter[str] = Counter()
     for question, answer in zip(asked, answers, strict=True):
         allowed = question.allowed(world)
@@ -126,7 +138,7 @@ def check(type: str, seed: int, folder: Path) -> Counter[str]:
                 is_withheld = bool(question.level.unseen)
             is_residue = named_in & left_out or is_withheld
             assert is_residue or question.user in people, (type, seed, question, answer)
-            counts["residue"] += 1
+            counts[f"residue {question.access}"] += 1
     return counts
 
 

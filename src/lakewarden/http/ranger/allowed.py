@@ -10,7 +10,7 @@ from typing import Final
 from pyroaring import BitMap
 
 from lakewarden.engines.mapping import EngineMapping
-from lakewarden.engines.ranger_service import Level, RangerService
+from lakewarden.engines.ranger_service import Access, Level, RangerService
 from lakewarden.http.ranger.places import Places
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Node
@@ -68,8 +68,10 @@ class Allowed:
     @cached_property
     def personal(self) -> bool:
         """Whether some rule asks who somebody is, beyond what statements say of them."""
-        acts = {act for access in self._service.accesses.values() for level in access.opens
-                for act in (*access.opens[level], *self._service.levels[level].any)}  # fmt: skip
+        accesses = self._service.accesses.values()
+        acts = {act for access in accesses for acts in access.opens.values() for act in acts}
+        acts |= {act for access in accesses for acts in access.within.values() for act in acts}
+        acts |= {act for level in self._service.levels.values() for act in level.any}
         return any(
             plan.shape.personal or plan.shape.administrator
             for act in acts
@@ -94,6 +96,11 @@ class Allowed:
         if not allowed:
             return allowed
         return self._places.with_all_inside(level, allowed & self.seen(principal, level))
+
+    def inside(self, principal: Principal, level: Level, acts: Sequence[str]) -> BitMap:
+        """The places in what the acts are all allowed on, of those that are seen."""
+        above = self.on(principal, self._service.levels[level.within], acts)
+        return self._places.inside(level, above) & self.seen(principal, level)
 
     def seen(self, principal: Principal, level: Level) -> BitMap:
         """The places of a level that are seen, and so is what they lie in."""
@@ -168,12 +175,12 @@ def given(
 ) -> Iterator[Given]:
     """The accesses of one principal. Without a `later` nothing ends of itself."""
     for access in service.accesses.values():
-        for name, acts in access.opens.items():
+        for name in access.levels:
             level = service.levels[name]
-            ids = _ids(principal, level, acts, now)
+            ids = _ids(principal, level, access, now)
             if not ids:
                 continue
-            lasting = ids if later is None else ids & _ids(principal, level, acts, later)
+            lasting = ids if later is None else ids & _ids(principal, level, access, later)
             if lasting:
                 yield Given(level, access.name, False, lasting)
             if ids - lasting:
@@ -184,7 +191,12 @@ NOWHERE: Final = BitMap([0])
 """The one place of a level that is about no thing."""
 
 
-def _ids(principal: Principal, level: Level, acts: Sequence[str], allowed: Allowed) -> BitMap:
+def _ids(principal: Principal, level: Level, access: Access, allowed: Allowed) -> BitMap:
+    acts, within = access.opens.get(level.name, ()), access.within.get(level.name, ())
     if level.part:
-        return allowed.on(principal, level, acts)
+        ids = allowed.inside(principal, level, within) if within else None
+        if acts:
+            own = allowed.on(principal, level, acts)
+            ids = own if ids is None else ids & own
+        return BitMap() if ids is None else ids
     return NOWHERE if allowed.everywhere(principal, level, acts) else BitMap()

@@ -128,6 +128,8 @@ class _Builder:
         for access in self._service.accesses.values():
             if access.never:
                 self._residues.add(Residue(access.never, access=access.name))
+            if access.left:
+                self._residues.add(Residue(access.left, access=access.name))
             for level, acts in access.opens.items():
                 for act in acts:
                     operation = self._mapping.operations[self._mapping.operation(act)]

@@ -1,0 +1,179 @@
+"""A real Trino whose Ranger plugin polls a realm: the sessions that it has by OPA, too.
+
+It runs where Trino is installed (`scripts/install-trino.sh`), and needs Java 24 or newer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from xml.sax.saxutils import escape
+
+import pytest
+
+from lakewarden.testing import trino
+from tests.http.opa.test_served import CONFIGURATION, ROOT
+from tests.http.opa.test_trino import (
+    CLIENTS,
+    LIMITED,
+    LIMITS,
+    OUTCOMES,
+    Governed,
+    governed_trino,
+    outcome,
+    wrong_outcomes,
+)
+from tests.http.opa.trino_server import need_trino
+
+pytestmark = pytest.mark.trino
+
+POLL_MS: Final = 500
+PATIENCE_SECONDS: Final = 60.0
+SERVICE: Final = """
+[ranger.gravitino]
+metalake = "lk"
+catalogs = { memory = "lake" }
+services = { prod = "trino" }
+"""
+
+
+def by_ranger(folder: Path, realm: str, token: str) -> Mapping[str, str]:
+    """Polls of the realm's documents, with what changed since the last one."""
+    plugin = "ranger.plugin.trino"
+    security = {
+        f"{plugin}.service.name": "prod",
+        f"{plugin}.policy.source.impl": "org.apache.ranger.admin.client.RangerAdminRESTClient",
+        f"{plugin}.policy.rest.url": f"{realm}/ranger",
+        f"{plugin}.policy.rest.client.username": "trino",
+        f"{plugin}.policy.rest.client.password": token,
+        f"{plugin}.policy.pollIntervalMs": str(POLL_MS),
+        f"{plugin}.policy.cache.dir": str(folder / "cache"),
+        f"{plugin}.supports.policy.deltas": "true",
+    }
+    (folder / "cache").mkdir()
+    files = (
+        _written(folder / "security.xml", security),
+        _written(folder / "audit.xml", {"xasecure.audit.is.enabled": "false"}),
+    )
+    return {
+        "access-control.name": "ranger",
+        "ranger.service.name": "prod",
+        "ranger.plugin.config.resource": ",".join(map(str, files)),
+    }
+
+
+def _written(file: Path, properties: Mapping[str, str]) -> Path:
+    rows = (
+        f"<property><name>{name}</name><value>{escape(value)}</value></property>"
+        for name, value in properties.items()
+    )
+    file.write_text(f"<configuration>{''.join(rows)}</configuration>")
+    return file
+
+
+@pytest.fixture(name="governed", scope="module")
+def _governed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Governed]:
+    need_trino()
+    home = trino.installed()
+    if home is None or not (home / "plugin/ranger").is_dir():
+        pytest.skip("Trino's plugin of Ranger is not installed (scripts/install-trino.sh)")
+    folder = tmp_path_factory.mktemp("ranger")
+    with governed_trino(folder, None, CONFIGURATION + SERVICE, by_ranger) as governed:
+        yield governed
+
+
+def settled(
+    governed: Governed, user: str, statement: str, expected: str | list[list[object]]
+) -> None:
+    """Waits until a statement has that outcome: the plugin polls."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while wrong := wrong_outcomes(governed.trino, [(user, statement, expected)]):
+        assert time.monotonic() < end, wrong
+        time.sleep(POLL_MS / 1000)
+
+
+JOINED: Final = next(statement for _, statement, _ in LIMITED if "JOIN" in statement)
+STRICTER: Final[Mapping[tuple[str, str], str | list[list[object]]]] = {
+    # NULL is equal to nothing.
+    ("bo", JOINED): [],
+    # The plugin words it otherwise.
+    ("ana", "CREATE SCHEMA memory.sales"): "Cannot create schema sales",
+    # The catalog refuses it before the plugin is asked.
+    (
+        "ana",
+        "GRANT SELECT ON memory.sales.orders TO USER eve",
+    ): "does not support permission management",
+    # `insert` is what the plugin asks for before an UPDATE, too.
+    ("bo", "INSERT INTO memory.sales.orders VALUES (1, 'eu')"): "Cannot insert into table",
+    ("bo", "INSERT INTO memory.sales.clients VALUES (4, 'bo', 'x')"): "Cannot insert into table",
+    # `alter` also sets owners.
+    ("olga", "COMMENT ON TABLE memory.sales.orders IS 'x'"): "Cannot comment table",
+}
+"""Outcomes that differ from those by OPA: refusals in other words, and what documents leave out."""
+
+INSTEAD: Final = {("bo", "INSERT INTO memory.sales.orders VALUES (1, 'eu')"): "olga"}
+"""Who does it then, as the statements that follow read it."""
+
+NULLS: Final = {"****0500": None}
+"""Masks of Ranger are NULL, as types of columns are not known."""
+
+Session = list[tuple[str, str, str | list[list[object]]]]
+
+
+def expected_by_ranger(session: Session) -> Session:
+    """The statements of a session with the outcomes that they have by Ranger's plugin."""
+    steps: Session = []
+    for user, statement, wanted in session:
+        refusal = STRICTER.get((user, statement))
+        rows = wanted
+        if isinstance(wanted, list):
+            rows = [
+                [NULLS.get(cell, cell) if isinstance(cell, str) else cell for cell in row]
+                for row in wanted
+            ]
+        steps.append((user, statement, rows if refusal is None else refusal))
+        if (user, statement) in INSTEAD:
+            steps.append((INSTEAD[user, statement], statement, wanted))
+    return steps
+
+
+def test_statements_of_users_have_the_outcomes_that_they_have_by_opa(governed: Governed) -> None:
+    asked = {(user, statement) for user, statement, _ in (*OUTCOMES, *LIMITED)}
+    assert STRICTER.keys() <= asked
+    assert wrong_outcomes(governed.trino, expected_by_ranger(OUTCOMES)) == []
+
+
+def test_rows_and_cells_are_those_that_filters_and_masks_leave(governed: Governed) -> None:
+    assert wrong_outcomes(governed.trino, CLIENTS) == []
+    for kind, id, body in LIMITS:
+        path = f"/api/v1/realms/gravitino/{kind}/{id}"
+        assert governed.served.ask("PUT", path, body, token=ROOT).status == 200
+    settled(governed, "ana", "SELECT count(*) FROM memory.sales.clients", [[1]])
+    assert wrong_outcomes(governed.trino, expected_by_ranger(LIMITED)) == []
+    for _, id, _ in LIMITS:
+        path = f"/api/v1/realms/gravitino/statements/{id}"
+        assert governed.served.ask("DELETE", path, token=ROOT).status < 300
+    read = "SELECT count(*), count(iban) FROM memory.sales.clients"
+    settled(governed, "ana", read, [[3, 2]])
+
+
+def test_a_grant_and_a_revoke_act_with_a_poll(governed: Governed) -> None:
+    read = "SELECT count(*) FROM memory.sales.orders"
+    path = "/api/v1/realms/gravitino/statements/SELECT_TABLE"
+    settled(governed, "ana", read, [[1]])
+    assert governed.served.ask("DELETE", path, token=ROOT).status == 204
+    settled(governed, "ana", read, "Cannot select from columns")
+    body = {"privileges": ["SELECT_TABLE"], "on": "schema:lk:lake.sales", "to": ["role:lk:reader"]}
+    assert governed.served.ask("PUT", path, body, token=ROOT).status == 200
+    settled(governed, "ana", read, [[1]])
+
+
+def test_without_the_server_the_plugin_goes_by_what_it_has(governed: Governed) -> None:
+    governed.served.stop()
+    time.sleep(4 * POLL_MS / 1000)
+    read = "SELECT count(*) FROM memory.sales.orders"
+    assert outcome(governed.trino, "ana", read) == [[1]]
+    found = outcome(governed.trino, "ana", "DROP TABLE memory.sales.orders")
+    assert "Cannot drop table" in str(found)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from pyspark.sql.connect.proto import relations_pb2 as relations
 
 from lakewarden.config.engines import SparkRealm
 from lakewarden.engines import mapping
@@ -30,12 +32,12 @@ NAMES: Final = SparkRealm(metalake="lk", catalogs={"spark_catalog": "lake"}, dat
 SALES: Final = "lk:lake.sales"
 ENTITIES: Final = (
     *("metalake:lk", "catalog:lk:lake", f"schema:{SALES}", "schema:lk:lake.hr"),
-    *(f"table:{SALES}.{name}" for name in ("orders", "customers", "notes")),
+    *(f"table:{SALES}.{name}" for name in ("orders", "customers", "notes", "scratch")),
     *("table:lk:lake.hr.people", f"view:{SALES}.totals"),
     *(f"column:{SALES}.customers.{name}" for name in ("id", "name", "iban", "region")),
 )
 USERS: Final = ("ana", "bo", "eve", "olga", "root")
-"""ana reads sales, bo also writes it, eve reads nothing, olga owns everything."""
+"""ana reads sales with filters and masks, bo also writes it, eve reads nothing, olga owns all."""
 
 GRANTS: Final = (
     ("USE_CATALOG", "catalog:lk:lake", "reader"),
@@ -45,6 +47,9 @@ GRANTS: Final = (
     ("INSERT_ROWS", f"schema:{SALES}", "writer"),
     ("DELETE_ROWS", f"table:{SALES}.notes", "writer"),
     ("CREATE_TABLE", f"schema:{SALES}", "writer"),
+    ("INSERT_ROWS", f"table:{SALES}.scratch", "limited"),
+    ("MODIFY_TABLE", f"table:{SALES}.customers", "limited"),
+    ("CREATE_VIEW", f"schema:{SALES}", "limited"),
 )
 _LIMITS: Final[list[dict[str, object]]] = [
     {
@@ -80,12 +85,17 @@ def _facts() -> Facts:
     system = load_system("gravitino", SETTINGS)
     entities = [system.entity(text) for text in ENTITIES]
     users = {name: system.principal(name) for name in ("ana", "bo", "olga")}
-    roles = {name: Principal("role", f"lk:{name}") for name in ("reader", "writer")}
+    roles = {name: Principal("role", f"lk:{name}") for name in ("reader", "writer", "limited")}
     memberships = [MembershipRow(user, members_of("lk")) for user in users.values()]
-    memberships += [MembershipRow(users["ana"], roles["reader"])]
-    memberships += [MembershipRow(users["bo"], role) for role in roles.values()]
+    memberships += [MembershipRow(users["ana"], roles[name]) for name in ("reader", "limited")]
+    memberships += [MembershipRow(users["bo"], roles[name]) for name in ("reader", "writer")]
     grants = [
-        {"id": privilege, "privileges": [privilege], "on": on, "to": [f"role:lk:{role}"]}
+        {
+            "id": privilege if role != "limited" else f"{privilege}-{role}",
+            "privileges": [privilege],
+            "on": on,
+            "to": [f"role:lk:{role}"],
+        }
         for privilege, on, role in GRANTS
     ]
     return Facts(
@@ -129,7 +139,7 @@ class Estate:
         return Access(realm, answered, NAMES, Actor(user), now)
 
     def plans(self, user: str, session: Session | None = None) -> Plans:
-        return Plans(session or new_session(), self.access(user), columns_of)
+        return Plans(session or new_session(), self.access(user), columns_of, rows_of)
 
 
 def new_session() -> Session:
@@ -138,3 +148,20 @@ def new_session() -> Session:
 
 def columns_of(name: Name) -> Mapping[str, str]:
     return COLUMNS[name[-1]]
+
+
+def rows_of(plan: relations.Relation) -> list[dict[str, Any]]:
+    """What Spark says of its catalog, whose other names the realm does not hold."""
+    match plan.catalog.WhichOneof("cat_type"):
+        case "list_databases":
+            return [{"name": name} for name in ("default", "hr", "sales")]
+        case "list_tables":
+            schema = plan.catalog.list_tables.db_name.split("`")[-2]
+            tables = {"sales": ("orders", "customers", "notes", "unknown"), "hr": ("people",)}
+            views = ("totals",) if schema == "sales" else ()
+            return [
+                {"name": name, "isTemporary": False, "tableType": type}
+                for type, names in (("MANAGED", tables.get(schema, ())), ("VIEW", views))
+                for name in names
+            ]
+    raise AssertionError(plan)

@@ -88,7 +88,7 @@ class Query:
             _replace(table, _limited(name, limits[name], self.dialect))
             sources.append(limits[name].source or name)
         _shorten(root, self.tables)
-        text = _written(root, self.dialect)
+        text = written(root, self.dialect)
         _check_tables(text, self.dialect, sources)
         return text
 
@@ -111,7 +111,7 @@ class Query:
             table.replace(source)
             sources.append(names[name])
         _shorten(root, self.tables)
-        text = _written(root, self.dialect)
+        text = written(root, self.dialect)
         _check_tables(text, self.dialect, sources)
         return text
 
@@ -129,7 +129,7 @@ def read_expression(text: str, dialect: str) -> str:
         raise BadInput("expected one expression")
     if query.tables:
         raise BadInput("an expression reads no table")
-    return _written(root.expressions[0], dialect)
+    return written(root.expressions[0], dialect)
 
 
 def read_query(text: str, dialect: str) -> Query:
@@ -143,26 +143,32 @@ def read_query(text: str, dialect: str) -> Query:
         raise BadInput(f"unknown dialect `{dialect}`; expected one of {', '.join(DIALECTS)}")
     if len(text) > MAX_LENGTH:
         raise BadInput(f"expected at most {MAX_LENGTH} characters, got {len(text)}")
-    for mark in _SUBSTITUTED[dialect]:
-        if mark in text:
-            raise BadInput(f"unexpected `{mark}`: the engine replaces it before it reads the query")
+    check_text(text, dialect)
     try:
-        root = _parsed(text, dialect)
+        root = parsed(text, dialect)
         check_grammar(root, dialect, MAX_NODES)
         tables = {_name(table) for table in _stored(root)}
         # Once here, so that what is too deep, or reads otherwise than it is written, is refused.
-        again = _parsed(_written(root, dialect), dialect)
+        again = parsed(written(root, dialect), dialect)
         check_grammar(again, dialect, 2 * MAX_NODES)
         return Query(dialect, tuple(sorted(tables)), root)
     except RecursionError:
         raise BadInput("the query is nested too deeply") from None
 
 
+def check_text(text: str, dialect: str) -> None:
+    """Raises `BadInput` for what an engine may read otherwise than it is read here."""
+    for mark in _SUBSTITUTED[dialect]:
+        if mark in text:
+            raise BadInput(f"unexpected `{mark}`: the engine replaces it before it reads the query")
+
+
 _SUBSTITUTED: Final = {"duckdb": ("\0",), "spark": ("\0", "${", "\\")}
 """What an engine may read otherwise than sqlglot does, by its settings."""
 
 
-def _parsed(text: str, dialect: str) -> exp.Expr:
+def parsed(text: str, dialect: str) -> exp.Expr:
+    """The one statement of the text; raises `BadInput`."""
     try:
         statements = parse(text, read=dialect)
     except SqlglotError:
@@ -221,7 +227,7 @@ def _is_seen(table: exp.Table, cte: exp.CTE) -> bool:
 
 def _check_tables(text: str, dialect: str, sources: Sequence[Name]) -> None:
     """Raises `BadInput` unless the text that was written reads the sources, and nothing else."""
-    if sorted(map(_name, _stored(_parsed(text, dialect)))) != sorted(sources):
+    if sorted(map(_name, _stored(parsed(text, dialect)))) != sorted(sources):
         raise BadInput("the limited query would read other tables")
 
 
@@ -302,7 +308,8 @@ def _shorten(root: exp.Expr, tables: Sequence[Name]) -> None:
             column.set("catalog", None)
 
 
-def _written(root: exp.Expr, dialect: str) -> str:
+def written(root: exp.Expr, dialect: str) -> str:
+    """The text of a node, with names in quotes; raises `BadInput`."""
     try:
         return root.sql(
             dialect=dialect, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE

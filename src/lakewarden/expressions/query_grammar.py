@@ -77,7 +77,7 @@ _TYPE_NAMES: Final = """
     BOOLEAN TINYINT SMALLINT INT BIGINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR DATE TIMESTAMP
     TIMESTAMPTZ TIMESTAMPNTZ TIMESTAMPLTZ TIME
 """
-_TYPES: Final = frozenset(_TYPE_NAMES.split())
+TYPES: Final = frozenset(_TYPE_NAMES.split())
 
 _WORD: Final = re.compile(r"[A-Za-z_]+")
 _ALIAS: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)?")
@@ -146,7 +146,7 @@ def _check_place(node: exp.Expr, dialect: str) -> None:
             raise refused("a function takes no name in front", node)
         case exp.Anonymous() if str(node.this).lower() not in _CALLED:
             raise refused(f"the function `{node.this}` is not part of governed queries", node)
-        case exp.DataType() if node.this.name not in _TYPES:
+        case exp.DataType() if node.this.name not in TYPES:
             raise refused(f"no cast to `{node.sql()}`", node)
         case exp.Var() if not _WORD.fullmatch(node.name):
             raise refused(f"unexpected `{node.name}`", node)

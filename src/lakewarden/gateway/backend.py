@@ -12,7 +12,7 @@ import grpc
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import relations_pb2 as relations
 
-from lakewarden.gateway import identifiers, permitted
+from lakewarden.gateway import identifiers, local_rows, permitted
 from lakewarden.gateway.access import Name
 from lakewarden.gateway.inspection import MAX_BYTES
 from lakewarden.gateway.types import sql_type
@@ -94,6 +94,14 @@ class Backend:
         answer.ParseFromString(self.unary("AnalyzePlan", request, _COLUMNS_SECONDS))
         fields = answer.schema.schema.struct.fields
         return {one.name: sql_type(one.data_type) for one in fields}
+
+    def rows(
+        self, user: base.UserContext, session: str, plan: relations.Relation
+    ) -> list[dict[str, Any]]:
+        """The rows of a plan, all at once; raises as `unary`."""
+        request = base.ExecutePlanRequest(user_context=user, session_id=session)
+        request.plan.root.CopyFrom(plan)
+        return local_rows.read(self.stream("ExecutePlan", request, _COLUMNS_SECONDS))
 
     def check(self) -> None:
         """Raises `BadInput` for a server that is not safe behind a gateway, and `Unavailable`.

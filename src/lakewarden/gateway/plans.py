@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from google.protobuf.message import Message
 from pyspark.sql.connect.proto import base_pb2 as base
 from pyspark.sql.connect.proto import commands_pb2 as commands
 from pyspark.sql.connect.proto import relations_pb2 as relations
 
+from lakewarden.expressions.statement import Describe
 from lakewarden.gateway import identifiers
 from lakewarden.gateway.access import Access, Name
 from lakewarden.gateway.catalog_calls import CatalogCalls
 from lakewarden.gateway.compressed import decompress
 from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.governor import Columns, Governor
+from lakewarden.gateway.listings import Listings, RowsOf, read_show
 from lakewarden.gateway.resolver import Resolver, renumbered
-from lakewarden.gateway.session import Session
+from lakewarden.gateway.session import NewView, Session
 from lakewarden.gateway.sql import nothing, used_database
+from lakewarden.gateway.statements import Statements, read
 from lakewarden.gateway.writes import check_write
 
 _SHOWS_PLANS = ("explain", "tree_string")
-
-
-@dataclass(frozen=True, slots=True)
-class NewView:
-    """A temporary view that is there once Spark has made it."""
-
-    name: str
-    plan: relations.Relation
 
 
 class Plans:
     """Checks, completes and limits the plans of one call, in place."""
 
     def __init__(
-        self, session: Session, access: Access, columns_of: Callable[[Name], Columns]
+        self,
+        session: Session,
+        access: Access,
+        columns_of: Callable[[Name], Columns],
+        rows_of: RowsOf,
     ) -> None:
         self._session = session
         self._access = access
         self._resolver = Resolver(session, access.user)
         self._governor = Governor(access, columns_of)
+        self._listings = Listings(session, access, rows_of, columns_of)
         self.new_view: NewView | None = None
         self.answer: relations.Relation | None = None
 
@@ -87,15 +86,46 @@ class Plans:
                 raise Denied("this command is not permitted")
 
     def _statement(self, command: commands.SqlCommand) -> None:
-        """Spark answers a query with the plan of it; users get the one that they sent."""
-        database = used_database(command.input.sql.query)
-        if database is None:
-            self.answer = relations.Relation()
-            self.answer.CopyFrom(command.input)
-            self._limit(command.input)
+        """Spark answers a query with the plan of it; users get the one that they sent.
+
+        Of what is no query Spark gets another text, and of a list nothing: users get its rows.
+        """
+        sql = command.input.sql
+        if not command.input.HasField("sql"):
+            self._query(command)
             return
-        CatalogCalls(self._session, self._access).use(identifiers.split(database))
-        command.input.CopyFrom(nothing())
+        database, show = used_database(sql.query), read_show(sql.query)
+        if database is not None:
+            CatalogCalls(self._session, self._access).use(identifiers.split(database))
+            command.input.CopyFrom(nothing())
+        elif show is not None:
+            self.answer = self._listings.shown(show)
+            command.input.CopyFrom(nothing())
+        else:
+            self._other_statement(command)
+
+    def _other_statement(self, command: commands.SqlCommand) -> None:
+        sql = command.input.sql
+        statement = read(sql.query)
+        if statement is None:
+            self._query(command)
+            return
+        if sql.args or sql.pos_args or sql.named_arguments or sql.pos_arguments:
+            raise Denied("SQL with parameters is not permitted")
+        statements = Statements(self._session, self._access, self._resolver, self._governor)
+        if isinstance(statement, Describe):
+            self.answer = self._listings.described(statements.name(statement.table))
+            command.input.CopyFrom(nothing())
+            return
+        command.input.CopyFrom(statements.rewritten(statement))
+        self.new_view = statements.new_view
+        if self.new_view is not None:
+            self.answer = nothing()
+
+    def _query(self, command: commands.SqlCommand) -> None:
+        self.answer = relations.Relation()
+        self.answer.CopyFrom(command.input)
+        self._limit(command.input)
 
     def _create_view(self, command: commands.CreateDataFrameViewCommand) -> None:
         names = identifiers.split(command.name)

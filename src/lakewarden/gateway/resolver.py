@@ -63,7 +63,7 @@ class Resolver:
             case "read":
                 self._resolve_read(plan)
             case "sql":
-                self._replace(plan, self._query(plan.sql, self._table))
+                self._replace(plan, self._query(plan.sql, self.table))
             case "unresolved_table_valued_function":
                 check_function(plan.unresolved_table_valued_function.function_name)
             case None:
@@ -80,11 +80,11 @@ class Resolver:
 
         def plan_of(name: Name) -> relations.Relation:
             named = given.get(name[0].lower()) if len(name) == 1 else None
-            return self._table(name) if named is None else named
+            return self.table(name) if named is None else named
 
         self._replace(plan, self._query(plan.with_relations.root.sql, plan_of))
 
-    def _table(self, name: Name) -> relations.Relation:
+    def table(self, name: Name) -> relations.Relation:
         """The table or view that a query names."""
         plan = relations.Relation()
         plan.read.named_table.unparsed_identifier = identifiers.join(name)

@@ -88,7 +88,8 @@ class Call:
         """What makes the plans of this call ones that Spark may be asked."""
         request = self.request
         columns = partial(self.backend.columns, request.user_context, request.session_id)
-        return Plans(self.session, self.access, columns)
+        rows = partial(self.backend.rows, request.user_context, request.session_id)
+        return Plans(self.session, self.access, columns, rows)
 
 
 class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no types

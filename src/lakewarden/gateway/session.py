@@ -21,6 +21,14 @@ MAX_VIEW_BYTES: Final = 256 * 1024 * 1024
 MAX_OPERATIONS: Final = 1_000
 
 
+@dataclass(frozen=True, slots=True)
+class NewView:
+    """A temporary view that is there once Spark has made it."""
+
+    name: str
+    plan: relations.Relation
+
+
 @dataclass(slots=True)
 class Session:
     """One session of one user. `first_catalog` is the current one in Spark, whatever is used here.

@@ -51,7 +51,7 @@ def check_write(command: commands.Command, session: Session, access: Access) -> 
         acts = _BY_METHOD.get((operation.table.save_method, operation.mode))
         if not operation.HasField("table") or acts is None:
             raise Denied("only tables can be written, in a mode that is known here")
-        _check_format(operation.source)
+        check_format(operation.source)
         name = session.qualified(identifiers.split(operation.table.table_name))
         operation.table.table_name = identifiers.join(name)
     else:
@@ -59,13 +59,14 @@ def check_write(command: commands.Command, session: Session, access: Access) -> 
         acts = _BY_MODE.get(second.mode)
         if acts is None:
             raise Denied("a table can be written only in a mode that is known here")
-        _check_format(second.provider)
+        check_format(second.provider)
         name = session.qualified(identifiers.split(second.table_name))
         second.table_name = identifiers.join(name)
     _check_acts(acts, name, access)
 
 
-def _check_format(format: str) -> None:
+def check_format(format: str) -> None:
+    """Raises `Denied` for a format that is no list of files below the warehouse."""
     if format.lower() not in permitted.load().formats:
         raise Denied(f"format `{format[:100]}` is not permitted")
 

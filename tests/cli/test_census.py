@@ -13,6 +13,7 @@ GUARDED = {
     "list": ("decision.ask", "decision.ask_own"),
     "who": ("subject.search",),
     "explain": ("explain.ask", "explain.ask_own"),
+    "denials": ("explain.ask", "explain.ask_own"),
     "access": ("entity.access",),
     "privileges": ("decision.ask", "decision.ask_own"),
     "see": ("explain.ask", "explain.ask_own"),

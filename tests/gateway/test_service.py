@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -22,7 +23,9 @@ from lakewarden.gateway.running_calls import MAX_CALLS_OF_USER, RunningCalls
 from lakewarden.gateway.server import Listening, Server
 from lakewarden.kernel.change import StatementRemoved
 from lakewarden.kernel.errors import BadInput, Unavailable
-from lakewarden.service.actor import SYSTEM
+from lakewarden.service import decisions, questions
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.control import Denied
 from tests.app.test_tls import Authority
 from tests.gateway import spark_server
 from tests.gateway.estate import REALM, Estate
@@ -63,7 +66,22 @@ def test_a_denial_is_audited_once_a_minute(gateway: Running) -> None:
         rows = [row.body for row in reading.audit() if '"actor":"bo"' in row.body]
     (row,) = (row for row in rows if '"spark.SelectFromTable"' in row)
     assert '"outcome":"deny"' in row
-    assert '"target":"table:spark_catalog.hr.people"' in row
+    assert '"target":"table:lk:lake.hr.people"' in row
+
+
+def test_a_denial_is_explained_by_its_id(gateway: Running) -> None:
+    with pytest.raises(PySparkException, match=r"; decision d[0-9a-f]{16}") as error:
+        gateway.session("ana").table("lake.hr.absent").collect()
+    match = re.search("; decision (d[0-9a-f]{16})", str(error.value))
+    assert match is not None
+    service = gateway.estate.service
+    with service.reading() as reading:
+        ana = Actor("ana", credential="test")
+        found = decisions.find(reading, service.state, ana, REALM, match[1], service.clock())
+    assert not isinstance(found, Denied)
+    denial, asked = found
+    assert denial.wire == "spark"
+    assert not questions.check(asked).allow
 
 
 def test_a_grant_that_is_revoked_is_gone_at_the_next_call(spark_port: int, tmp_path: Path) -> None:

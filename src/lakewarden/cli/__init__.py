@@ -24,6 +24,7 @@ VERBS: Final = {
     "list": "lakewarden.cli.listing:list_entities",
     "who": "lakewarden.cli.who:who",
     "explain": "lakewarden.cli.explain:explain",
+    "denials": "lakewarden.cli.denials:denials",
     "access": "lakewarden.cli.asset_access:access",
     "privileges": "lakewarden.cli.privileges:privileges",
     "see": "lakewarden.cli.see:see",

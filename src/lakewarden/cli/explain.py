@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from lakewarden.cli.admin_target import At
 from lakewarden.cli.cross_realm import NOWHERE, Home, Wherever, spread, tell_rest
 from lakewarden.cli.formatting import ExplanationContext, explanation, explanation_context
 from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, show, show_json
@@ -24,6 +25,7 @@ from lakewarden.cli.question import (
     tell,
 )
 from lakewarden.kernel.advice import Way
+from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.explain import Explanation, Step
 from lakewarden.kernel.explain import explain as explained
 from lakewarden.kernel.request import Reason, Request
@@ -36,11 +38,15 @@ from lakewarden.service.system import System
 
 
 def explain(  # noqa: PLR0913 — each is an option
-    principal: Asker,
-    operation: Act,
+    principal: Asker | None = None,
+    operation: Act | None = None,
     entity: On = None,
     /,
     *,
+    decision: Annotated[
+        str | None,
+        Parameter(help="The id of a denial that an engine showed, in place of a question."),
+    ] = None,
     where: Wherever = NOWHERE,
     home: Home = None,
     full: Annotated[
@@ -65,7 +71,15 @@ def explain(  # noqa: PLR0913 — each is an option
         lakewarden explain ana table.load table:quillmere:lake.web.logins --from realm
 
         lakewarden explain ana read table:lake:hive.web.logins --all-realms
+
+        lakewarden explain --decision df3d71493b47c5e4b --realm lake --server https://lakewarden.example
     """
+    if decision is not None:
+        if principal is not None:
+            raise BadInput("give either a question or --decision ID")
+        return _explain_decision(where, decision, format, full=full)
+    if principal is None or operation is None:
+        raise BadInput("give a principal and an operation, or --decision ID")
     if where.is_several:
         asking = spread(principal, operation, entity, parts, claims, where.names())
         return _explain_in_realms(where, {**asking, "home": home}, format, full=full)
@@ -106,6 +120,39 @@ def _explained_remotely(
     known, over = remote.statements(answer), chains(answer)
     context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
     return read_explanation(answer, system), context, answer["notes"]
+
+
+def _explain_decision(where: Wherever, id: str, format: str, *, full: bool) -> int:
+    """Why an engine showed a denial."""
+    from lakewarden.cli.denials import answer_of
+
+    if len(where.realm) != 1 or where.from_ or where.links is not None:
+        raise BadInput("a decision is looked for in one realm: give --realm NAME")
+    at = At(where.database, where.server_options)
+    answer, system = answer_of(at, where.realm[0], id)
+    reasons = answer["explanation"]
+    if format == "json":
+        show_json(answer)
+    else:
+        _show_decision(answer["denial"], reasons, system, full=full)
+    return YES if reasons["allow"] else NO
+
+
+def _show_decision(
+    denial: dict[str, Any], reasons: dict[str, Any], system: System, *, full: bool
+) -> None:
+    from lakewarden.cli.remote import chains, statements
+    from lakewarden.cli.remote import explanation as read_explanation
+
+    entity = denial["entity"]
+    request = Request(
+        system.principal(denial["principal"]), denial["operation"], system.entity(entity)
+    )
+    over, known = chains(reasons), statements(reasons, system, "realm")
+    context = ExplanationContext(request, known, lambda statement: over.get(statement.id))
+    show(f"denied {denial['at']} at revision {denial['revision']}: {denial['reason']}", "")
+    show(*explanation(read_explanation(reasons, system), context, full=full))
+    tell(reasons["notes"])
 
 
 def _explain_in_realms(where: Wherever, asking: dict[str, Any], format: str, *, full: bool) -> int:

@@ -28,7 +28,8 @@ class Act:
     comes to lie, or to what it is attached; without it, the act itself. One that is `own` is
     allowed to everybody on themselves. `whole`: it takes all rows and values of a table, as handing
     out its files does, or changing what its columns are called. `declared`: it may be done to what
-    the engine declares. `recorded`: it was seen in requests of a real engine.
+    the engine declares. `silent`: a no leaves an entry out of a list, and nobody is told.
+    `recorded`: it was seen in requests of a real engine.
 
     Of a protocol that is guarded, `endpoint` is the method and path of its requests, `lists` the
     act that is asked about each entry of the list that it answers, `makes` what it creates, and
@@ -42,6 +43,7 @@ class Act:
     own: bool = False
     whole: bool = False
     declared: bool = False
+    silent: bool = False
     recorded: bool = True
     enters: str = ""
     endpoint: str = ""
@@ -153,6 +155,7 @@ def _act(name: str, section: Section, resources: Collection[str], recorded: bool
         own=section.flag("own"),
         whole=section.flag("whole"),
         declared=section.flag("declared"),
+        silent=section.flag("silent"),
         recorded=section.flag("recorded", default=recorded),
         enters=section.text("enters", ""),
         endpoint=section.text("endpoint", ""),

@@ -157,17 +157,13 @@ class Access:
 
     def _denial(self, act: Act, name: Name, required: str = "") -> Denied:
         operation = self._mapping.operation(act.name)
-        rule = required or _rule(self._mapping.operations[operation])
+        rule = required or self._answers.requirement(act)
         target = join(name).replace("`", "") if name else "this realm"
         message = f"not allowed: {act.title}: `{target}` ({operation}); this takes {rule}"
-        return Denied(message, operation, f"{act.resource}:{target}" if name else "")
+        entity = self._answers.target(act, _named(name))
+        decision = None if entity is None else self._answers.denied_decision(act, entity)
+        return Denied(message, operation, f"{act.resource}:{target}" if name else "", decision)
 
 
 def _named(name: Name) -> dict[str, str]:
     return dict(zip(_PARTS, name, strict=False))
-
-
-def _rule(operation: Mapping[str, object]) -> str:
-    rules = operation.get("rules")
-    texts = rules.values() if isinstance(rules, Mapping) else [operation.get("rule", "")]
-    return " or ".join(f"`{text}`" for text in texts)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, NoReturn
@@ -245,25 +245,40 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         return named(actor, uuid.uuid4().hex, ENGINE)
 
     def _denied(self, actor: Actor, error: Denied) -> Denied:
-        """Writes the denial to the audit trail, one row for many of its kind."""
+        """Writes the denial to the audit trail, one row for many of its kind.
+
+        Returns it with the id by which the decision is explained, where it is kept.
+        """
         now, operation = self._service.clock(), error.operation or _UNKNOWN
-        count = self._denials.count(self._realm, actor.recorded, operation, now)
+        decision = error.decision
+        count: int | None = None
+        details: dict[str, object] = dict(actor.proof)
+        if decision is not None:
+            count = self._denials.count_decision(decision, now)
+            details |= decision.details
+        is_kept = count is not None
+        if count is None:
+            count = self._denials.count(self._realm, actor.recorded, operation, now)
+            details = dict(actor.proof)
+        if not count:
+            return error.found_by(decision.id) if is_kept and decision is not None else error
         event = AuditEvent(
             time=now,
             actor=actor.recorded,
             operation=operation,
-            target=error.target,
+            target=error.target if decision is None or not is_kept else decision.entity,
             outcome="deny",
             reason=str(error)[:_SHOWN],
             realm=self._realm,
             wire=ENGINE,
             request_id=actor.request_id,
-            details={**actor.proof, "calls": count},
+            details={**details, "calls": count},
         )
-        if count:
-            with suppress(WardenError):  # denied it is in any case
-                self._service.write(actor, lambda transaction: transaction.record(event))
-        return error
+        try:
+            self._service.write(actor, lambda transaction: transaction.record(event))
+        except WardenError:  # denied it is in any case
+            return error
+        return error.found_by(decision.id) if is_kept and decision is not None else error
 
     def _outcome(self, method: str, context: grpc.ServicerContext, job: Callable[[], Any]) -> Any:
         """What the job returns; every error ends the call with a status."""

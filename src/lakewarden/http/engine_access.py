@@ -19,7 +19,9 @@ from lakewarden.kernel.obligations import is_limited
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import OBLIGING
+from lakewarden.kernel.statement_file import principal_text
 from lakewarden.kernel.tree import Index
+from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.state import RealmState
 
 Names = Mapping[str, str]
@@ -221,6 +223,24 @@ class EngineAccess:
             if is_allowed:
                 allowed.add(name)
         return frozenset(allowed)
+
+    def requirement(self, act: Act) -> str:
+        """What the act requires in the model, in words that say nothing of what is stored."""
+        operation = self.mapping.operations[self._operation(act)]
+        rules = operation.get("rules")
+        texts = rules.values() if isinstance(rules, Mapping) else [operation.get("rule", "")]
+        return " or ".join(f"`{text}`" for text in dict.fromkeys(texts))
+
+    def denied_decision(self, act: Act, entity: Entity) -> DeniedDecision:
+        """The decision that denied the act on the entity."""
+        request = self.request(self._operation(act), entity)
+        return DeniedDecision(
+            realm=self.realm.realm.name,
+            principal=principal_text(request.principal),
+            operation=request.operation,
+            entity="" if entity == NO_RESOURCE else f"{entity.type}:{entity.name}",
+            groups=tuple(sorted(group.name for group in request.groups)),
+        )
 
     def request(self, operation: str, entity: Entity = NO_RESOURCE) -> Request:
         """The user's request for an operation of the model."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from lakewarden.config.defaults import ADMIN, AUTH, BATCH_ROWS, HOST, PAGE_ROWS, PLAYGROUND, PORT
 from lakewarden.http.strict_json import read_object
 from lakewarden.kernel.errors import Unavailable, WardenError
-from lakewarden.service.denials import Denials
+from lakewarden.service.denials import Denials, DeniedDecision
 from lakewarden.service.plugin_polls import Plugin, PluginPolls
 from lakewarden.service.provider_login import ProviderLogin
 from lakewarden.service.server_figures import ServerFigures
@@ -166,6 +166,20 @@ class Exchange:
         if rows:
             with suppress(Unavailable):  # denied they are in any case
                 self.write(record)
+
+    def denied_decision(self, event: AuditEvent, decision: DeniedDecision) -> str:
+        """As `denied`, of a decision that an engine shows: its id, "" where it is not kept."""
+        count = self.services.denials.count_decision(decision, self.now)
+        if count is None:
+            return ""
+        if count:
+            details = {**event.details, **decision.details, "reads": count}
+            row = replace(event, details=details)
+            try:
+                self.write(lambda transaction: transaction.record(row))
+            except Unavailable:
+                return ""
+        return decision.id
 
     @property
     def realm_state(self) -> RealmState:

@@ -3,12 +3,18 @@
 Writes that are denied are audited one by one. Of denied reads whoever asks could make as many
 as it likes, so of each kind (realm, user, operation) there is one row a minute at most, which
 says how many it stands for. SOURCE: security reference, section 2 (Vault) and R-50.
+
+A denial that an engine shows is a decision with an id, by which it is found in the trail again
+(`service.decisions`). Of these there is one row a minute for each user, operation and target, and
+for one user no more than `MOST_DECISIONS`: what comes beyond these has no id.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,8 +24,45 @@ EVERY: Final = 60.0
 MOST: Final = 10_000
 """So many kinds are remembered; of the one that was forgotten the next is written at once."""
 
+MOST_DECISIONS: Final = 60
+"""Decisions of one user in a realm that are written within `EVERY` seconds."""
+
+DECISION: Final = "decision"
+"""Under this name an audit row's details have the id of a decision."""
+
 Kind = tuple[str, str, str]
 """Realm, user and operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedDecision:
+    """Who was denied which operation of the model on what; `entity` is `type:name`, or empty.
+
+    `groups` are those that an engine sent along.
+    """
+
+    realm: str
+    principal: str
+    operation: str
+    entity: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the decision: the same for the same question.
+
+        >>> DeniedDecision("lake", "user:ana", "table.load", "table:lake.a").id
+        'df3d71493b47c5e4b'
+        """
+        parts = (self.realm, self.principal, self.operation, self.entity, *self.groups)
+        text = "\0".join(parts).encode("utf-8", "surrogatepass")
+        return f"d{hashlib.sha256(text).hexdigest()[:16]}"
+
+    @property
+    def details(self) -> Mapping[str, object]:
+        """What an audit row has of it beside its own fields."""
+        named = {DECISION: self.id, "principal": self.principal}
+        return {**named, "groups": list(self.groups)} if self.groups else named
 
 
 @dataclass(slots=True)
@@ -34,6 +77,7 @@ class Denials:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: OrderedDict[Kind, _DenialCount] = OrderedDict()
+        self._decisions: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def count(self, realm: str, user: str, operation: str, now: float) -> int:
         """Counts a denied read. Returns the number of reads to audit now; 0: write no row."""
@@ -50,3 +94,23 @@ class Denials:
                 return 0
             stands_for, count.since, count.written = count.since, 0, now
             return stands_for
+
+    def count_decision(self, decision: DeniedDecision, now: float) -> int | None:
+        """Counts a denied decision. Returns as `count`; None: it is not kept, so it has no id."""
+        kind = (decision.realm, decision.principal, decision.id)
+        with self._lock:
+            known = self._seen.get(kind)
+            is_new = known is None or now - known.written >= EVERY
+            if is_new and not self._has_room(decision.realm, decision.principal, now):
+                return None
+        return self.count(*kind, now)
+
+    def _has_room(self, realm: str, principal: str, now: float) -> bool:
+        """Whether one decision more of the principal is written now."""
+        begun, number = self._decisions.pop((realm, principal), (now, 0))
+        if now - begun >= EVERY:
+            begun, number = now, 0
+        self._decisions[realm, principal] = (begun, min(number + 1, MOST_DECISIONS + 1))
+        if len(self._decisions) > MOST:
+            self._decisions.popitem(last=False)
+        return number < MOST_DECISIONS

@@ -63,6 +63,7 @@ UNDESCRIBED = {
         "POST /realms/{realm}/unmasked",
         "POST /realms/{realm}/access",
         "POST /realms/{realm}/explain",
+        "GET /realms/{realm}/denials",
         "POST /realms/{realm}/load",
         "POST /realms/{realm}/matrix",
         "POST /realms/{realm}/compare",

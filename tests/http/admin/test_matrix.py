@@ -70,6 +70,7 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 PARAMS = {
     "fingerprint": "0" * 32,
+    "decision": "d" + "0" * 16,
     "realm": "gravitino",
     "directory": "main",
     "name": "guest",

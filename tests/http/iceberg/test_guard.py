@@ -13,7 +13,9 @@ import pytest
 
 from lakewarden.kernel.change import EntityAdded, StatementAdded, StatementRemoved
 from lakewarden.kernel.statement_file import read_statements
-from lakewarden.service.actor import SYSTEM
+from lakewarden.service import decisions, questions
+from lakewarden.service.actor import SYSTEM, Actor
+from lakewarden.service.control import Denied
 from lakewarden.service.system import load_system
 from tests.http.iceberg.guarded import NEW_SCHEMA, ROOT, SETTINGS, Guarded, guarded
 from tests.http.iceberg.rest_catalog import READER_TOKEN, TOKEN, Json
@@ -401,6 +403,27 @@ def test_denials_are_audited(guard: Guarded) -> None:
     with guard.writing() as service, service.store.reading() as reading:
         bodies = [row.body for row in reading.audit(0, 1_000)]
     assert any("iceberg." in body and '"deny"' in body for body in bodies)
+
+
+def test_a_denial_names_what_it_takes_and_is_explained_by_its_id(guard: Guarded) -> None:
+    body = json.loads(guard.ask("ana", "GET", PEOPLE).body)
+    message = body["error"]["message"]
+    expected = (
+        "ana may not load a table (loadTable on `shop.hr.people`, which takes `may(table.load)`)"
+    )
+    assert message.startswith(expected), message
+    id = message.rpartition("; decision ")[2]
+    absent = json.loads(guard.ask("ana", "GET", PEOPLE.replace("people", "absent")).body)
+    told = absent["error"]["message"].replace("absent", "people").rpartition("; decision ")
+    assert told[0] == message.rpartition("; decision ")[0]
+    with guard.writing() as service, service.store.reading() as reading:
+        state, now = service.catch_up(), service.clock()
+        ana = Actor("ana", credential="test")
+        found = decisions.find(reading, state, ana, "gravitino", id, now)
+    assert not isinstance(found, Denied)
+    denial, asked = found
+    assert denial.said == expected
+    assert not questions.check(asked).allow
 
 
 def test_the_owner_of_the_catalog_says_where_files_lie(guard: Guarded) -> None:

@@ -706,6 +706,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/denials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list the latest denials that engines showed a principal */
+        get: operations["get_realms_by_realm_denials"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/decisions/{decision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** explain a denial that an engine showed, by its id */
+        get: operations["get_realms_by_realm_decisions_by_decision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/matrix": {
         parameters: {
             query?: never;
@@ -1955,6 +1989,38 @@ export interface components {
             realms?: string[] | null;
             /** @default null */
             home?: string | null;
+        };
+        /**
+         * DecisionResponse
+         * @description A denial, and the same question explained as things are now.
+         */
+        DecisionResponse: {
+            denial: components["schemas"]["DenialResponse"];
+            explanation: components["schemas"]["ExplanationResponse"];
+        };
+        /**
+         * DenialResponse
+         * @description A denial that an engine showed: whom, what on what (null: no resource), and when last.
+         *
+         *         `reason` is what the engine's user was told, `wire` the engine's protocol, `revision` that of
+         *         the decision.
+         */
+        DenialResponse: {
+            decision: string;
+            at: string;
+            revision: number;
+            principal: string;
+            operation: string;
+            entity: string | null;
+            reason: string;
+            wire: string;
+        };
+        /**
+         * DenialsResponse
+         * @description The latest denials of a principal, the newest first.
+         */
+        DenialsResponse: {
+            denials: components["schemas"]["DenialResponse"][];
         };
         /**
          * Directories
@@ -5846,6 +5912,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExplanationResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_denials: {
+        parameters: {
+            query?: {
+                /** @description whose denials; default: those of the caller */
+                principal?: string;
+            };
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DenialsResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_decisions_by_decision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                decision: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionResponse"];
                 };
             };
             /** @description the request failed */

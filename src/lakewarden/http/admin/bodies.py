@@ -832,6 +832,36 @@ class ExplanationResponse(Answer, kw_only=True):
     summary: list[SentencePart]
 
 
+class DenialResponse(ResponseBody, kw_only=True):
+    """A denial that an engine showed: whom, what on what (null: no resource), and when last.
+
+    `reason` is what the engine's user was told, `wire` the engine's protocol, `revision` that of
+    the decision.
+    """
+
+    decision: str
+    at: datetime
+    revision: int
+    principal: str
+    operation: str
+    entity: str | None
+    reason: str
+    wire: str
+
+
+class DenialsResponse(ResponseBody, kw_only=True):
+    """The latest denials of a principal, the newest first."""
+
+    denials: list[DenialResponse]
+
+
+class DecisionResponse(ResponseBody, kw_only=True):
+    """A denial, and the same question explained as things are now."""
+
+    denial: DenialResponse
+    explanation: ExplanationResponse
+
+
 class OperationResponse(ResponseBody, kw_only=True):
     """An operation of a model; `rules` by target type, `none` for no resource.
 

@@ -10,6 +10,7 @@ import msgspec
 from lakewarden.http.admin import (
     audit,
     cross_realm,
+    decisions,
     entities,
     finding,
     insight,
@@ -43,6 +44,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *entities.ENDPOINTS,
     *finding.ENDPOINTS,
     *questions.ENDPOINTS,
+    *decisions.ENDPOINTS,
     *insight.ENDPOINTS,
     *links.ENDPOINTS,
     *cross_realm.ENDPOINTS,

@@ -40,6 +40,9 @@ NAME: Final = "^[a-z0-9][a-z0-9_-]{0,62}$"
 REALM: Final = "^_?[a-z0-9][a-z0-9_-]{0,62}$"
 """A realm that is there, the one of lakewarden itself included."""
 
+DECISION: Final = "^d[0-9a-f]{16}$"
+"""The id of a decision."""
+
 FINGERPRINT: Final = "^[0-9a-f]{32}$"
 """What a finding is called."""
 

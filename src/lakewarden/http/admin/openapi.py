@@ -10,7 +10,7 @@ import msgspec
 
 from lakewarden.http.admin.bodies import Problem
 from lakewarden.http.admin.endpoint import Endpoint
-from lakewarden.http.admin.field_types import FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
+from lakewarden.http.admin.field_types import DECISION, FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
 from lakewarden.http.admin.problem import MEDIA_TYPE
 from lakewarden.http.exchange import JSON
 
@@ -21,6 +21,7 @@ _IN_PATH = {
     "name": USER_NAME,
     "id": SEGMENT,
     "fingerprint": FINGERPRINT,
+    "decision": DECISION,
 }
 _REFERENCE = "#/components/schemas/{name}"
 

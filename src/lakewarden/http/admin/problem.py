@@ -26,7 +26,12 @@ from lakewarden.service.decision_service import StaleRevision
 
 MEDIA_TYPE: Final = "application/problem+json"
 
-_NAMED = frozenset({"realm", "entity", "statement", "directory", "person", "token", "lookup table"})
+_NAMED = frozenset(
+    {
+        *("realm", "entity", "statement", "directory", "person", "token", "lookup table"),
+        "decision",
+    }
+)
 """What a path names; anything else that is unknown is a word of the question."""
 
 _TITLES: Final = {

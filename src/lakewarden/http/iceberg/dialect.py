@@ -20,7 +20,7 @@ from lakewarden.http.exchange import LOGINS, Exchange, Refused, Reply, Route
 from lakewarden.http.iceberg import answers, json_body
 from lakewarden.http.iceberg.backend import Backend
 from lakewarden.http.iceberg.errors import IcebergError, error_reply
-from lakewarden.http.iceberg.guard import ENGINE, Guard, audit_denial, denial
+from lakewarden.http.iceberg.guard import ENGINE, Guard, denial
 from lakewarden.http.iceberg.questions import Asked
 from lakewarden.kernel.entity import NO_RESOURCE, Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded, Unknown, WardenError
@@ -103,9 +103,7 @@ class Iceberg:
         warehouse = named[0]
         access, asked = _access(exchange, settings), Asked(act, {"catalog": warehouse})
         if not access.decides(act, asked.names):
-            message = denial(exchange, asked)
-            audit_denial(exchange, access, asked, message)
-            raise IcebergError(HTTPStatus.FORBIDDEN, message)
+            raise IcebergError(HTTPStatus.FORBIDDEN, denial(exchange, access, asked))
         answer = self._backends[exchange.realm].send(
             "GET", ("v1", "config"), {"warehouse": warehouse}, {}, None, settings.token_file
         )

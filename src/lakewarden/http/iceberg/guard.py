@@ -131,8 +131,8 @@ class Guard:
         entity = self._access.target(act, names) if act.whole else None
         # That something is limited is said to those alone who might do it otherwise.
         is_limited = entity is not None and self._access.decides_on(act, entity)
-        message = LIMITED if is_limited else denial(self._exchange, asked)
-        audit_denial(self._exchange, self._access, asked, message)
+        reason = LIMITED if is_limited else ""
+        message = denial(self._exchange, self._access, asked, reason)
         if self._exchange.method == "HEAD":
             raise IcebergError(HTTPStatus.NOT_FOUND, message, "NoSuchTableException")
         raise IcebergError(HTTPStatus.FORBIDDEN, message)
@@ -279,26 +279,32 @@ class Guard:
         keep_books(self._exchange, self._access, self._act, asked)
 
 
-def denial(exchange: Exchange, asked: Asked) -> str:
-    """What the user is told: the act, what it is about, and by which id it is found again."""
+def denial(exchange: Exchange, access: EngineAccess, asked: Asked, reason: str = "") -> str:
+    """What the user is told of a refused act, which is then part of the audit trail.
+
+    It names the act, what it is about, and what it takes, or the `reason`; and the id by which the
+    decision is explained.
+    """
     act, where = asked.act, ".".join(asked.names.values())
-    id = exchange.actor.request_id
-    return f"{exchange.actor.user} may not {act.title} ({act.name} on `{where}`, request {id})"
-
-
-def audit_denial(exchange: Exchange, access: EngineAccess, asked: Asked, message: str) -> None:
-    """Makes a denial part of the audit trail."""
-    entity = access.target(asked.act, asked.names) or NO_RESOURCE
-    exchange.denied(
-        AuditEvent(
-            exchange.now,
-            exchange.actor.recorded,
-            access.mapping.operation(asked.act.name),
-            f"{entity.type}:{entity.name}".strip(":"),
-            "deny",
-            message,
-            realm=exchange.realm,
-            wire=ENGINE,
-            request_id=exchange.actor.request_id,
-        )
+    if not reason:
+        takes = f"{act.name} on `{where}`, which takes {access.requirement(act)}"
+        reason = f"{exchange.actor.user} may not {act.title} ({takes})"
+    entity = access.target(act, asked.names)
+    on = entity or NO_RESOURCE
+    event = AuditEvent(
+        exchange.now,
+        exchange.actor.recorded,
+        access.mapping.operation(act.name),
+        f"{on.type}:{on.name}".strip(":"),
+        "deny",
+        reason,
+        realm=exchange.realm,
+        wire=ENGINE,
+        request_id=exchange.actor.request_id,
     )
+    id = ""
+    if entity is None:
+        exchange.denied(event)
+    else:
+        id = exchange.denied_decision(event, access.denied_decision(act, entity))
+    return f"{reason}; {f'decision {id}' if id else f'request {exchange.actor.request_id}'}"

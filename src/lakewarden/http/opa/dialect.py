@@ -40,6 +40,7 @@ from lakewarden.http.opa.question import read
 from lakewarden.kernel.errors import BadInput
 from lakewarden.registry import registry
 from lakewarden.service.audit import AuditEvent
+from lakewarden.service.denials import DeniedDecision
 
 PATH: Final = "/opa/v1"
 BATCH_BYTES: Final = 32 * 1024 * 1024
@@ -99,8 +100,11 @@ class Opa(EngineDialect):
             if evaluators[0].act is None:
                 why = "this operation of Trino is not known"
                 exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
+            joined = JoinedEvaluator(evaluators, settings.require)
             with timed(TRINO):
-                answer = result(JoinedEvaluator(evaluators, settings.require))
+                answer = result(joined)
+            if answer is False:
+                return _denied(exchange, answer, joined.denied())
             return json_reply(HTTPStatus.OK, {"result": answer})
 
         return _route(name, handler, large=large)
@@ -125,7 +129,10 @@ class Opa(EngineDialect):
             allowed = evaluator.allows()
         operation = UNKNOWN if why else question.action
         decided(POLARIS, operation, allowed=int(allowed), denied=int(not allowed))
-        return json_reply(HTTPStatus.OK, {"result": {"allow": allowed}})
+        result = {"allow": allowed}
+        if not allowed:
+            return _denied(exchange, result, evaluator.denied())
+        return json_reply(HTTPStatus.OK, {"result": result})
 
     def error_body(self, status: HTTPStatus, message: str) -> object:
         """A code and a message, as OPA has it."""
@@ -141,6 +148,26 @@ _CODES: Final = {
     HTTPStatus.FORBIDDEN: "unauthorized",
     HTTPStatus.NOT_FOUND: "resource_not_found",
 }
+
+
+def _denied(exchange: Exchange, result: object, decision: DeniedDecision | None) -> Reply:
+    """A no with the id of its decision, in the member that OPA has for it."""
+    id = "" if decision is None else exchange.denied_decision(_event(exchange, decision), decision)
+    return json_reply(HTTPStatus.OK, {"result": result} | ({"decision_id": id} if id else {}))
+
+
+def _event(exchange: Exchange, decision: DeniedDecision) -> AuditEvent:
+    return AuditEvent(
+        exchange.now,
+        exchange.actor.recorded,
+        decision.operation,
+        decision.entity,
+        "deny",
+        "the engine was told no",
+        realm=decision.realm,
+        wire=Opa.name,
+        request_id=exchange.actor.request_id,
+    )
 
 
 def _counted_answer(evaluator: JoinedEvaluator) -> bool:

@@ -13,6 +13,7 @@ from lakewarden.expressions.masks import Mask
 from lakewarden.http.engine_access import EngineAccess, Names, NamesIndex, vouched
 from lakewarden.http.opa.question import Question, Resource, Table, member, parts
 from lakewarden.kernel.entity import NO_RESOURCE
+from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.read_limits import binding_mask, mask_value, row_filters
 from lakewarden.service.state import RealmState
 
@@ -83,6 +84,23 @@ class Evaluator:
         return [
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
+
+    def denied(self) -> DeniedDecision | None:
+        """The decision behind a no that is shown; None where none of the realm's is behind it."""
+        act, action = self.act, self._question.action
+        if act is None or act.silent:
+            return None
+        resource = action.resource or Resource()
+        if self._allows(act, resource) and action.target_resource is not None:
+            # What moves may not enter where it comes to lie.
+            act, resource = self._engine.acts.get(act.enters, act), action.target_resource
+        names = parts(resource)
+        if self._is_declared(names):
+            act, names = self._engine.acts["AccessCatalog"], {"catalog": names["catalog"]}
+        if self._access.is_about_nothing(act):
+            return self._access.denied_decision(act, NO_RESOURCE)
+        entity = self._access.stored(self._access.places(act), names)
+        return None if entity is None else self._access.denied_decision(act, entity)
 
     @property
     def listed(self) -> int:

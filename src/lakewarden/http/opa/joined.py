@@ -13,6 +13,7 @@ from typing import Final
 from lakewarden.expressions.masks import strictest
 from lakewarden.http.opa.evaluator import Evaluator
 from lakewarden.http.opa.question import Resource
+from lakewarden.service.denials import DeniedDecision
 from lakewarden.service.read_limits import HIDDEN_ROWS, HIDDEN_VALUE
 
 ALL: Final = "all"
@@ -34,6 +35,11 @@ class JoinedEvaluator:
         """Whether the operation is allowed on its resource."""
         answers = (evaluator.allows() for evaluator in self._evaluators)
         return all(answers) if self._all else any(answers)
+
+    def denied(self) -> DeniedDecision | None:
+        """The decision behind a no that is shown: of the first realm that denies."""
+        denying = (evaluator for evaluator in self._evaluators if not evaluator.allows())
+        return next((decision for one in denying if (decision := one.denied())), None)
 
     def allowed_indices(self) -> Sequence[int]:
         """The indices of the resources, or of the columns of one table, in order."""

@@ -8,6 +8,7 @@ from typing import Final
 from lakewarden.engines.engine import Act
 from lakewarden.http.engine_access import EngineAccess
 from lakewarden.http.opa.polaris_question import PRINCIPAL, ROOT, Question, Securable, names
+from lakewarden.service.denials import DeniedDecision
 
 ENGINE: Final = "polaris"
 
@@ -45,6 +46,19 @@ class PolarisEvaluator:
             return False
         sides = self._sides(act)
         return all(self._allows(asked, one) for asked, securables, _ in sides for one in securables)
+
+    def denied(self) -> DeniedDecision | None:
+        """The decision behind a no; None where the question was not understood."""
+        act = self._acts.get(self._question.action)
+        if act is None or self.not_understood():
+            return None
+        for asked, securables, _ in self._sides(act):
+            for one in securables:
+                found = names(one)
+                entity = None if found is None else self._access.target(asked, found)
+                if entity is not None and not self._allows(asked, one):
+                    return self._access.denied_decision(asked, entity)
+        return None
 
     def _sides(self, act: Act) -> Sequence[tuple[Act, Sequence[Securable], Sequence[str]]]:
         """Targets and secondaries, each with the act that is asked and the types they may have.

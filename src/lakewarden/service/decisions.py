@@ -1,0 +1,137 @@
+"""Denials that engines showed, found again by their ids, and explained as things are now.
+
+They are rows of the audit trail (`service.denials`). Whoever may explain decisions about a
+principal may read them: one's own everybody who may ask about oneself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.errors import Unknown
+from lakewarden.kernel.statement_file import principal_text
+from lakewarden.service import control, questions
+from lakewarden.service.actor import Actor
+from lakewarden.service.audit import AuditRow
+from lakewarden.service.control import Denied
+from lakewarden.service.denials import DECISION, DeniedDecision
+from lakewarden.service.ports import Reading
+from lakewarden.service.question_text import QuestionText
+from lakewarden.service.questions import AuthorizedQuestion
+from lakewarden.service.state import State
+
+MOST_LISTED: Final = 50
+"""Denials that a list has."""
+
+_LOOKED_AT: Final = 100_000
+"""Rows at the end of the trail among which denials are looked for."""
+
+_PIECE: Final = 2_000
+_ID: Final = re.compile("d[0-9a-f]{16}")
+_MARK: Final = f'"{DECISION}":"'
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDenial:
+    """A denial: when it was shown last, in seconds since the epoch, and at which revision.
+
+    `said` is what the engine's user was told, or why; `wire` is the protocol of the engine.
+    """
+
+    decision: DeniedDecision
+    time: float
+    revision: int
+    said: str
+    wire: str
+
+
+def latest(
+    reading: Reading, state: State, actor: Actor, realm: str, principal: str | None, now: float
+) -> list[KeptDenial] | Denied:
+    """The latest denials of a principal, or of the caller: each once, the newest first."""
+    asked = _asked(state, actor, realm, QuestionText(principal=principal, operation=""), now)
+    if isinstance(asked, Denied):
+        return asked
+    own = principal_text(asked.request.principal)
+    found: dict[str, KeptDenial] = {}
+    for row in _backwards(reading):
+        denial = _read(row) if _MARK in row.body else None
+        if denial is None:
+            continue
+        if (denial.decision.realm, denial.decision.principal) == (realm, own):
+            found.setdefault(denial.decision.id, denial)
+            if len(found) == MOST_LISTED:
+                break
+    return list(found.values())
+
+
+def find(
+    reading: Reading, state: State, actor: Actor, realm: str, id: str, now: float
+) -> tuple[KeptDenial, AuthorizedQuestion] | Denied:
+    """The decision of that id in the realm, and its question, for whoever may explain it.
+
+    Whoever may explain decisions about oneself alone is refused one that is not there as one about
+    another. Raises `Unknown` for one that is not there.
+    """
+    denial = _found(reading, realm, id)
+    if denial is not None:
+        decision = denial.decision
+        text = QuestionText(
+            principal=decision.principal,
+            operation=decision.operation,
+            entity=decision.entity or None,
+            groups=decision.groups,
+        )
+        asked = _asked(state, actor, realm, text, now)
+        if not isinstance(asked, Denied):
+            return denial, asked
+    refused = control.denied_in(state, actor, "explain.ask", realm, now)
+    if refused is not None:
+        return refused
+    raise Unknown("decision", id, "of the denials that engines showed in this realm")
+
+
+def _found(reading: Reading, realm: str, id: str) -> KeptDenial | None:
+    if _ID.fullmatch(id) is None:
+        return None
+    mark = f'{_MARK}{id}"'
+    rows = (row for row in _backwards(reading) if mark in row.body)
+    denials = (denial for row in rows if (denial := _read(row)) is not None)
+    return next((one for one in denials if one.decision.realm == realm), None)
+
+
+def _asked(
+    state: State, actor: Actor, realm: str, text: QuestionText, now: float
+) -> AuthorizedQuestion | Denied:
+    own, other = "explain.ask_own", "explain.ask"
+    return questions.ask(state, actor, realm, text, now, own=own, other=other)
+
+
+def _backwards(reading: Reading) -> Iterator[AuditRow]:
+    """The last rows of the trail, the newest first."""
+    head = reading.audit_head().seq
+    least = max(0, head - _LOOKED_AT)
+    for end in range(head, least, -_PIECE):
+        start = max(least, end - _PIECE)
+        yield from reversed(list(reading.audit(start, end - start)))
+
+
+def _read(row: AuditRow) -> KeptDenial | None:
+    """The denial of a row; None where the row only has such a text in it."""
+    event = json.loads(row.body)
+    details = event.get("details", {})
+    if DECISION not in details:
+        return None
+    decision = DeniedDecision(
+        realm=event.get("realm", ""),
+        principal=details["principal"],
+        operation=event["operation"],
+        entity=event.get("target", ""),
+        groups=tuple(details.get("groups", ())),
+    )
+    said, wire = event.get("reason", ""), event.get("wire", "")
+    return KeptDenial(decision, event["time"], row.revision, said, wire)

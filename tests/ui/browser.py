@@ -243,6 +243,8 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
             "/ui/r/gravitino/statement",
             {"id": "quillmere:marts_only/schema:lake.sales/deny"},
         ),
+        ("/ui/r/gravitino/limit", {"kind": "filter"}),
+        ("/ui/r/gravitino/limit", {"kind": "mask"}),
         ("/ui/r/datahub/policies", {}),
         ("/ui/r/datahub/policy", {"urn": "urn:li:dataHubPolicy:custodians-edit"}),
         ("/ui/r/datahub/policy", {"urn": "urn:li:dataHubPolicy:0"}),

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from lakewarden.analysis.access import Access, access
+from lakewarden.analysis.limit_reach import LimitChange, limit_changes
 from lakewarden.analysis.lint.catalogue import RULES
 from lakewarden.analysis.lint.finding import Finding
 from lakewarden.analysis.lint.lint_context import LintContext
@@ -86,13 +87,14 @@ class Preview:
     """What a draft changes at a revision.
 
     `reach` says of each edited statement how far it reaches before and after. `refused` says why
-    a write of the draft would not be taken.
+    a write of the draft would not be taken. `limits` are what its filters and masks change.
     """
 
     revision: int
     edits: tuple[Edit, ...]
     reach: Mapping[str, tuple[Audience, Audience]]
     access: Access = field(repr=False)
+    limits: tuple[LimitChange, ...]
     used: LostUsage
     new_findings: tuple[Finding, ...]
     gone_findings: tuple[Finding, ...]
@@ -136,6 +138,12 @@ def preview(
         edits=edits,
         reach=_reach(edits, *map(StatementReach, contexts)),
         access=access(before, after, now),
+        limits=tuple(
+            change
+            for edit in edits
+            if any(one is not None and one.obliges for one in (edit.was, edit.now))
+            for change in limit_changes(_limiting(edit.was), _limiting(edit.now), *contexts)
+        ),
         used=used,
         new_findings=tuple(
             finding for key, finding in new_findings.items() if key not in old_findings
@@ -226,6 +234,8 @@ def _refused(realm_state: RealmState, draft: Draft, after: Matrix, now: float) -
     for edit in _edits(realm_state, draft):
         if edit.id in unchangeable:
             yield f"the default statement `{edit.id}` cannot be changed or deleted"
+        if edit.was is not None and edit.now is not None and edit.was.obliges != edit.now.obliges:
+            yield f"`{edit.id}` is a statement with the effect {edit.was.effect.value}"
     if realm_state.realm.name == CONTROL:
         had = control.administrators_of(realm_state.matrix, now)
         if had and not control.administrators_of(after, now):
@@ -257,6 +267,11 @@ def _is_allowed(matrix: Matrix, act: tuple[str, str, Entity], now: float) -> boo
     if operation not in matrix.snapshot.model.operations:
         return False
     return matrix.decide(Request(Principal(USER, user), operation, entity, now)).allow
+
+
+def _limiting(statement: Statement | None) -> Statement | None:
+    """The statement, if it is a filter or a mask."""
+    return statement if statement is not None and statement.obliges else None
 
 
 def _reach(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from pyroaring import BitMap
 
+from lakewarden.analysis.limit_reach import reach_of
 from lakewarden.analysis.lint.lint_context import LintContext, is_implied, union
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unknown
@@ -58,7 +59,10 @@ class StatementReach:
         self._owned_by = context.snapshot.owned_by
 
     def of(self, statement: Statement) -> Audience:
-        """How far the statement reaches."""
+        """How far the statement reaches; of a filter or a mask whom it binds, and on what."""
+        if statement.obliges:
+            bound, limited = reach_of(self._context, statement)
+            return Audience(len(bound), len(limited))
         entities = self._entities(statement)
         return Audience(len(self._users(statement, entities)), len(entities))
 

@@ -201,3 +201,72 @@ def test_a_principal_with_control_characters_is_refused(api: Api) -> None:
     answer = api.ask("POST", "/realms/gravitino/preview", body)
     assert answer.status == 400
     assert "control character" in answer.body["detail"]
+
+
+FILTER = {"id": "rows", "on": TABLE, "expression": "region = $user.region"}
+
+
+def limits(api: Api, **body: object) -> list[tuple[str, str, int, int]]:
+    rows = preview(api, **body)["limits"]
+    return [(row["id"], row["change"], row["users"], row["entities"]) for row in rows]
+
+
+def test_filters_and_masks_say_who_sees_less(lake: Api) -> None:
+    users = len(lake.must("GET", "/directories/main/principals?kind=user")["principals"])
+    (row,) = preview(lake, filters=[FILTER])["limits"]
+    assert (row["effect"], row["change"], row["users"]) == ("filter", "less", users)
+    assert (row["entities"], row["sample"], row["owners"]) == (1, TABLE, False)
+    assert len(row["people"]) == min(users, 5)
+    wide = {**FILTER, "on": "schema:lk:sales.raw", "to": ["user:ana"]}
+    assert limits(lake, filters=[wide]) == [("rows", "less", 1, 2)]
+    spared = {**FILTER, "except": ["owners", "user:ana"]}
+    (row,) = preview(lake, filters=[spared])["limits"]
+    assert (row["users"], row["owners"]) == (users - 1, True)
+    mask = {
+        "id": "cells",
+        "on": f"column:{TABLE.removeprefix('table:')}.iban",
+        "expression": "null",
+    }
+    shown = preview(lake, masks=[mask])
+    assert shown["limits"] == []  # the column is not stored
+    (edit,) = shown["changes"]
+    assert edit["now"]["effect"] == "mask"
+    assert "iban" in "".join(word["text"] for word in edit["words_now"])
+    assert lake.ask("GET", "/realms/gravitino/statements/rows").status == 404
+
+
+def test_a_filter_that_is_changed_or_removed_shows_more_or_others(lake: Api) -> None:
+    stored = {**FILTER, "to": ["user:ana", "user:ben"]}
+    lake.must("PUT", "/realms/gravitino/filters/rows", {k: stored[k] for k in stored if k != "id"})
+    assert limits(lake, remove=["rows"]) == [("rows", "more", 2, 1)]
+    assert limits(lake, filters=[stored]) == []
+    assert limits(lake, filters=[{**stored, "to": ["user:ana"]}]) == [("rows", "more", 1, 1)]
+    other = {**stored, "expression": "region = 'eu'"}
+    assert limits(lake, filters=[other]) == [("rows", "other", 2, 1)]
+    assert limits(lake, filters=[{**stored, "active": False}]) == [("rows", "more", 2, 1)]
+    wide = {**stored, "on": "schema:lk:sales.raw"}
+    assert limits(lake, filters=[wide]) == [("rows", "less", 2, 1)]
+    row = lake.must("GET", "/realms/gravitino/statements/rows?fields=reach")
+    assert row["reach"] == {"users": 2, "entities": 1}
+
+
+@pytest.mark.parametrize(
+    ("draft", "problem"),
+    [
+        ({**FILTER, "expression": "now() > a"}, "body.filters[0].expression: `NOW()`"),
+        ({**FILTER, "expression": "a in lookup.b"}, "unknown lookup table `b`"),
+        ({**FILTER, "on": "role:lk:readers"}, "nothing in a `role` has rows to filter"),
+        ({**FILTER, "expression": "1 = 'a'"}, "got integer and string"),
+    ],
+)
+def test_a_filter_that_could_not_be_stored_is_refused(
+    lake: Api, draft: dict[str, object], problem: str
+) -> None:
+    answer = lake.ask("POST", P, {"filters": [draft]})
+    assert answer.status == 400
+    assert problem in answer.body["detail"]
+
+
+def test_a_grant_does_not_become_a_filter(lake: Api) -> None:
+    shown = preview(lake, filters=[{**FILTER, "id": "read"}])
+    assert shown["refused"] == ["`read` is a statement with the effect allow"]

@@ -2554,6 +2554,10 @@ export interface components {
             /** @default [] */
             put?: components["schemas"]["StatementDraft"][];
             /** @default [] */
+            filters?: components["schemas"]["ObligationDraft"][];
+            /** @default [] */
+            masks?: components["schemas"]["ObligationDraft"][];
+            /** @default [] */
             remove?: string[];
             members?: components["schemas"]["MembersDraft"];
             owners?: components["schemas"]["OwnersDraft"];
@@ -2592,6 +2596,32 @@ export interface components {
              * @enum {unknown}
              */
             effect?: "allow" | "deny";
+            /** @default  */
+            mark?: string;
+            id: string;
+        };
+        /**
+         * ObligationDraft
+         * @description A row filter or a column mask of a draft. Its mark is ignored.
+         */
+        ObligationDraft: {
+            expression: string;
+            /** @default [] */
+            to?: string[];
+            /** @default [] */
+            except?: string[];
+            /** @default  */
+            title?: string;
+            /** @default null */
+            on?: string | null;
+            /** @default null */
+            where?: components["schemas"]["Criterion"][] | null;
+            /** @default null */
+            valid_from?: string | null;
+            /** @default null */
+            valid_until?: string | null;
+            /** @default true */
+            active?: boolean;
             /** @default  */
             mark?: string;
             id: string;
@@ -2867,6 +2897,7 @@ export interface components {
             revision: number;
             changes: components["schemas"]["PreviewEdit"][];
             access: components["schemas"]["AccessDifference"];
+            limits: components["schemas"]["LimitChangeResponse"][];
             used: components["schemas"]["UsageImpact"];
             lint_new: components["schemas"]["FindingResponse"][];
             lint_gone: components["schemas"]["FindingResponse"][];
@@ -2892,6 +2923,25 @@ export interface components {
         StatementReachResponse: {
             users: number;
             entities: number;
+        };
+        /**
+         * LimitChangeResponse
+         * @description What a change of a filter or a mask means for `users` on `entities` (tables, or columns).
+         *
+         *         They see `less`, `more` or `other` rows or values. `people` are the first of the users, `sample`
+         *         is one of the entities. `owners`: owners are bound or excepted apart, which is not counted.
+         */
+        LimitChangeResponse: {
+            id: string;
+            /** @enum {unknown} */
+            effect: "filter" | "mask";
+            /** @enum {unknown} */
+            change: "less" | "more" | "other";
+            users: number;
+            people: string[];
+            entities: number;
+            sample: string;
+            owners: boolean;
         };
         /**
          * UsageImpact
@@ -3395,12 +3445,12 @@ export interface components {
          * StatementRow
          * @description A stored statement, and its sentence in `words`.
          *
-         *         `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; filters and
-         *         masks have no `reach`, and `changed` is absent if the change feed no longer has the change. With
-         *         the filter `reaching`, `source` is the entity that is the statement's scope, `direct` whether it
-         *         is the requested entity, and `beaten_by` are the DENYs that override the statement there.
-         *         `immutable_because` is the reason why a statement is not `editable`. Members with their default
-         *         value are omitted.
+         *         `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; of filters
+         *         and masks `reach` is whom they bind and what they limit. `changed` is absent if the change feed
+         *         no longer has the change. With the filter `reaching`, `source` is the entity that is the
+         *         statement's scope, `direct` whether it is the requested entity, and `beaten_by` are the DENYs
+         *         that override the statement there. `immutable_because` is the reason why a statement is not
+         *         `editable`. Members with their default value are omitted.
          */
         StatementRow: {
             privileges: string[];
@@ -3630,10 +3680,13 @@ export interface components {
         /**
          * Vocabulary
          * @description The operations, privileges, fields and settings of a realm's model.
+         *
+         *         `limits` are the effects that limit what a read returns: those of the model's rows and columns.
          */
         Vocabulary: {
             model: string;
             title: string;
+            limits: ("filter" | "mask")[];
             settings: components["schemas"]["ModelSettingResponse"][];
             operations: components["schemas"]["OperationResponse"][];
             privileges: components["schemas"]["PrivilegeResponse"][];

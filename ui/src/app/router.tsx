@@ -46,6 +46,7 @@ const routes = [
     ...(["to", "privilege", "q", "effect", "sort"] as const),
   ),
   page("/r/$realm/statement", () => import("../pages/statements/statement"), "id"),
+  page("/r/$realm/limit", () => import("../pages/statements/limit-page"), "id", "kind"),
   page(
     "/r/$realm/policies",
     () => import("../pages/policies/list"),

@@ -129,7 +129,8 @@ function Shown({
           </b>
         </Note>
       ))}
-      <AccessChange access={access} />
+      <Limits limits={shown.limits} />
+      {(shown.limits.length === 0 || access.effect.length > 0) && <AccessChange access={access} />}
       {access.lost > 0 && (
         <Note state={used.acts > 0 ? "deny" : "allow"}>
           <b>{t("In the last {days} days", { days: used.days })}</b>{" "}
@@ -153,6 +154,29 @@ function Shown({
   );
 }
 
+const SEEN = {
+  filter: { less: "see fewer rows of", more: "see more rows of", other: "see other rows of" },
+  mask: { less: "see less of", more: "see more of", other: "see other values of" },
+} as const;
+const SIGNS = { less: "deny", more: "allow", other: "partial" } as const;
+
+/** Who sees other rows and values, by the filters and masks of the draft. */
+function Limits({ limits }: { limits: Schemas["LimitChangeResponse"][] }) {
+  return limits.map((one, place) => (
+    <Note key={place} state={SIGNS[one.change]}>
+      <p>
+        <b>
+          <bdi>{named(one.people.map(short), one.users)}</bdi>
+        </b>{" "}
+        {t(SEEN[one.effect][one.change])}{" "}
+        {one.entities > 1 && t("{n} assets, such as", { n: count(one.entities) })}{" "}
+        <Name text={urnLabel(bare(one.sample))} cut={60} />
+      </p>
+      {one.owners && <p className={styles.small}>{t("Owners are told apart, and not counted.")}</p>}
+    </Note>
+  ));
+}
+
 /** A line of the panel with its sign. */
 function Note({ state, children }: { state: State; children: ReactNode }) {
   return (
@@ -163,9 +187,9 @@ function Note({ state, children }: { state: State; children: ReactNode }) {
   );
 }
 
-function named(people: string[]): string {
+function named(people: string[], all = people.length): string {
   const first = people.slice(0, 3).join(", ");
-  return people.length > 3 ? t("{first} and {n} more", { first, n: people.length - 3 }) : first;
+  return all > 3 ? t("{first} and {n} more", { first, n: all - 3 }) : first;
 }
 
 function Findings({

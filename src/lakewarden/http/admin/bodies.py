@@ -461,12 +461,12 @@ class LastChange(ResponseBody, kw_only=True):
 class StatementRow(StatementResponse, kw_only=True):
     """A stored statement, and its sentence in `words`.
 
-    `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; filters and
-    masks have no `reach`, and `changed` is absent if the change feed no longer has the change. With
-    the filter `reaching`, `source` is the entity that is the statement's scope, `direct` whether it
-    is the requested entity, and `beaten_by` are the DENYs that override the statement there.
-    `immutable_because` is the reason why a statement is not `editable`. Members with their default
-    value are omitted.
+    `mark` names its keeper. `reach` and `changed` are present if requested in `fields`; of filters
+    and masks `reach` is whom they bind and what they limit. `changed` is absent if the change feed
+    no longer has the change. With the filter `reaching`, `source` is the entity that is the
+    statement's scope, `direct` whether it is the requested entity, and `beaten_by` are the DENYs
+    that override the statement there. `immutable_because` is the reason why a statement is not
+    `editable`. Members with their default value are omitted.
     """
 
     words: list[SentencePart]
@@ -923,10 +923,14 @@ class ModelSettingResponse(ResponseBody, kw_only=True):
 
 
 class Vocabulary(ResponseBody, kw_only=True):
-    """The operations, privileges, fields and settings of a realm's model."""
+    """The operations, privileges, fields and settings of a realm's model.
+
+    `limits` are the effects that limit what a read returns: those of the model's rows and columns.
+    """
 
     model: str
     title: str
+    limits: list[Literal["filter", "mask"]]
     settings: list[ModelSettingResponse]
     operations: list[OperationResponse]
     privileges: list[PrivilegeResponse]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from lakewarden.analysis.limit_reach import LimitChange
 from lakewarden.analysis.lint.catalogue import RULES
-from lakewarden.expressions.lookup import LookupTable
+from lakewarden.expressions.lookup import LookupTable, types_of
 from lakewarden.http.admin.bodies import (
     Membership,
+    ObligationRequest,
     RequestBody,
     ResponseBody,
     SentencePart,
@@ -32,24 +34,35 @@ from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import MembershipRow, OwnerRow
-from lakewarden.kernel.statement import Statement
-from lakewarden.kernel.statement_file import read_statements, write_statement
+from lakewarden.kernel.statement import Effect, Statement
+from lakewarden.kernel.statement_file import principal_text, read_statements, write_statement
 from lakewarden.names.canonical import check_text
 from lakewarden.registry import registry
 from lakewarden.service import lint, policy
 from lakewarden.service.control import Denied
 from lakewarden.service.entities import parse_entity
+from lakewarden.service.obligation_check import check_in_realm, check_obligation
 from lakewarden.service.plan_access import access_table
 from lakewarden.service.plan_result import Edit
+from lakewarden.service.ports import Reading
 from lakewarden.service.preview import Draft, Preview, check_unchanged, matrix_with_draft, preview
 from lakewarden.service.sentence import Sentences
 from lakewarden.service.state import RealmState
 from lakewarden.service.statement_reach import Audience
 from lakewarden.service.statements import MAX_ID
 
+_SHOWN: Final = 5
+"""So many users of a change are named."""
+
 
 class StatementDraft(StatementRequest, kw_only=True, forbid_unknown_fields=True):
     """A statement of a draft. Its mark is ignored."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
+
+
+class ObligationDraft(ObligationRequest, kw_only=True, forbid_unknown_fields=True):
+    """A row filter or a column mask of a draft. Its mark is ignored."""
 
     id: Annotated[str, Meta(min_length=1, max_length=MAX_ID)]
 
@@ -94,6 +107,8 @@ class PreviewRequest(RequestBody, kw_only=True):
     """A draft: any combination of these changes. `text` is a policy file."""
 
     put: list[StatementDraft] = field(default_factory=list)
+    filters: list[ObligationDraft] = field(default_factory=list)
+    masks: list[ObligationDraft] = field(default_factory=list)
     remove: list[str] = field(default_factory=list)
     members: MembersDraft | UnsetType = UNSET
     owners: OwnersDraft | UnsetType = UNSET
@@ -121,6 +136,23 @@ class PreviewEdit(ResponseBody, kw_only=True):
     reach_now: StatementReachResponse
 
 
+class LimitChangeResponse(ResponseBody, kw_only=True):
+    """What a change of a filter or a mask means for `users` on `entities` (tables, or columns).
+
+    They see `less`, `more` or `other` rows or values. `people` are the first of the users, `sample`
+    is one of the entities. `owners`: owners are bound or excepted apart, which is not counted.
+    """
+
+    id: str
+    effect: Literal["filter", "mask"]
+    change: Literal["less", "more", "other"]
+    users: int
+    people: list[str]
+    entities: int
+    sample: str
+    owners: bool
+
+
 class UsageImpact(ResponseBody, kw_only=True):
     """Operations of the last `days` that the draft would deny, and their users."""
 
@@ -136,6 +168,7 @@ class PreviewResponse(ResponseBody, kw_only=True):
     revision: int
     changes: list[PreviewEdit]
     access: AccessDifference
+    limits: list[LimitChangeResponse]
     used: UsageImpact
     lint_new: list[FindingResponse]
     lint_gone: list[FindingResponse]
@@ -149,7 +182,7 @@ def preview_draft(exchange: Exchange, body: PreviewRequest) -> HandlerResult:
         exchange.service,
         exchange.actor,
         realm,
-        lambda realm_state: read_draft(realm_state, body),
+        lambda realm_state: _drafted(exchange, realm_state, body),
         at_revision=body.at_revision,
     )
     return (
@@ -182,22 +215,34 @@ def draft_matrix(exchange: Exchange, body: PreviewRequest) -> Callable[[RealmSta
     def make(realm_state: RealmState) -> Matrix:
         with exchange.service.reading() as reading:
             check_unchanged(reading, realm_state, body.at_revision)
-        return matrix_with_draft(realm_state, read_draft(realm_state, body), exchange.now)
+        return matrix_with_draft(realm_state, _drafted(exchange, realm_state, body), exchange.now)
 
     return make
 
 
-def read_draft(realm_state: RealmState, body: PreviewRequest) -> Draft:
-    """The draft of a body. Raises `BadInput` with the path of the wrong field."""
+def _drafted(exchange: Exchange, realm_state: RealmState, body: PreviewRequest) -> Draft:
+    with exchange.service.reading() as reading:
+        return read_draft(realm_state, body, reading)
+
+
+def read_draft(
+    realm_state: RealmState, body: PreviewRequest, reading: Reading | None = None
+) -> Draft:
+    """The draft of a body; filters and masks are held against what `reading` has.
+
+    Raises `BadInput` with the path of the wrong field.
+    """
     members = MembersDraft() if body.members is UNSET else body.members
     owners = OwnersDraft() if body.owners is UNSET else body.owners
     policies = PoliciesDraft() if body.policies is UNSET else body.policies
     put = [*_statements(realm_state, body.put), *_policies(realm_state, policies.put)]
+    for effect, drafts in ((Effect.FILTER, body.filters), (Effect.MASK, body.masks)):
+        put += _obligations(realm_state, effect, drafts, reading)
     joined = _members(realm_state, members.add)
     lookups: Mapping[str, LookupTable] = {}
     if body.text is not UNSET:
         name, table = read_text(body.text)
-        new_policy = policy.read([(name, table)], realm_state)
+        new_policy = policy.read([(name, table)], realm_state, reading)
         put += new_policy.statements.values()
         joined += sorted(new_policy.members)
         lookups = new_policy.lookups
@@ -226,6 +271,23 @@ def _statements(realm_state: RealmState, drafts: Sequence[StatementDraft]) -> li
         table = {"id": draft.id, **statement_table(draft)}
         statements += _read(realm_state, table, f"body.put[{place}]")
     return statements
+
+
+def _obligations(
+    realm_state: RealmState,
+    effect: Effect,
+    drafts: Sequence[ObligationDraft],
+    reading: Reading | None,
+) -> Iterator[Statement]:
+    """The filters or masks, checked as when they are stored."""
+    lookups = types_of(realm_state.realm.lookups)
+    for place, draft in enumerate(drafts):
+        where = f"body.{effect.value}s[{place}]"
+        table = {"id": draft.id, **statement_table(draft), "effect": effect.value}
+        for statement in _read(realm_state, table, where):
+            check_obligation(statement, where)
+            check_in_realm(statement, realm_state, lookups, where, reading)
+            yield statement
 
 
 def _read(realm_state: RealmState, table: dict[str, Any], where: str) -> list[Statement]:
@@ -276,6 +338,7 @@ def _response(realm_state: RealmState, result: Preview) -> PreviewResponse:
         revision=result.revision,
         changes=[_edit(edit, sentences, result.reach[edit.id]) for edit in result.edits],
         access=msgspec.convert(access_table(result.access), AccessDifference),
+        limits=[_limit(change) for change in result.limits],
         used=UsageImpact(
             acts=result.used.acts,
             people=list(result.used.people),
@@ -285,6 +348,19 @@ def _response(realm_state: RealmState, result: Preview) -> PreviewResponse:
         lint_new=[finding_response(finding, unchangeable) for finding in result.new_findings],
         lint_gone=[finding_response(finding, unchangeable) for finding in result.gone_findings],
         refused=list(result.refused),
+    )
+
+
+def _limit(change: LimitChange) -> LimitChangeResponse:
+    return LimitChangeResponse(
+        id=change.statement.id,
+        effect="filter" if change.statement.effect is Effect.FILTER else "mask",
+        change=change.way,
+        users=len(change.users),
+        people=[principal_text(user) for user in change.users[:_SHOWN]],
+        entities=change.entities,
+        sample=f"{change.sample.type}:{change.sample.name}",
+        owners=change.owners,
     )
 
 

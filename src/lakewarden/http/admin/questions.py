@@ -54,6 +54,7 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.explain import Step
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Decision
+from lakewarden.kernel.statement import OBLIGING
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.service import control, questions, vocabulary
 from lakewarden.service.control import Denied
@@ -380,6 +381,7 @@ def operations(exchange: Exchange) -> HandlerResult:
     return Vocabulary(
         model=model.name,
         title=model.title,
+        limits=[effect.value for effect in OBLIGING if model.supports(effect)],
         settings=[
             ModelSettingResponse(
                 name=operation.name,

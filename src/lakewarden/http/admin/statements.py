@@ -308,10 +308,7 @@ def _rows(
             mark=marks.get(statement.id, ""),
             editable=statement.id not in unchangeable,
             immutable_because=IMMUTABLE_BECAUSE if statement.id in unchangeable else "",
-            # What grants reach is worked out by privilege, which filters and masks have none of.
-            reach=None
-            if reach is None or statement.obliges
-            else StatementReachResponse(**asdict(reach.of(statement))),
+            reach=None if reach is None else StatementReachResponse(**asdict(reach.of(statement))),
             changed=changed.get(statement.id),
         )
         bearing = near.get(statement.id)

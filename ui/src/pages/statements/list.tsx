@@ -1,10 +1,11 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { $api } from "../../api/client";
+import { useRights } from "../../api/rights";
 import { useRealms } from "../../api/server";
 import { suggest } from "../../api/suggest";
-import { Button } from "../../parts/button";
+import { Button, buttonClass } from "../../parts/button";
 import { Filters, SelectField } from "../../parts/fields";
 import { Card, Page } from "../../parts/page";
 import { Picker } from "../../parts/picker";
@@ -19,6 +20,7 @@ export default function Statements() {
   const { to, privilege } = route.useSearch();
   const navigate = route.useNavigate();
   const realms = useRealms().data?.realms ?? [];
+  const rights = useRights(realm);
   const [person, setPerson] = useState(to ?? "");
   const vocabulary = $api.useQuery(
     "get",
@@ -28,7 +30,23 @@ export default function Statements() {
   );
   const privileges = vocabulary.data?.privileges.map((one) => one.name) ?? [];
   return (
-    <Page title={t("Statements")}>
+    <Page
+      title={t("Statements")}
+      acts={
+        rights.may("statement.put") &&
+        vocabulary.data?.limits.map((kind) => (
+          <Link
+            key={kind}
+            className={buttonClass()}
+            to="/r/$realm/limit"
+            params={{ realm }}
+            search={{ kind }}
+          >
+            {kind === "filter" ? t("New row filter") : t("New column mask")}
+          </Link>
+        ))
+      }
+    >
       <Filters>
         <SelectField
           label={t("Realm")}

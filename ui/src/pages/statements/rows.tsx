@@ -71,9 +71,7 @@ export function StatementRows({
           key: "what",
           title: t("Privileges"),
           minor: true,
-          cell: (one) => (
-            <code>{one.expression ?? <Several names={one.privileges} />}</code>
-          ),
+          cell: (one) => <code>{one.expression ?? <Several names={one.privileges} />}</code>,
         },
         {
           key: "on",
@@ -102,7 +100,7 @@ export function StatementRows({
 }
 
 /** How an effect is drawn: a filter or a mask leaves a part. */
-const STATES = { allow: "allow", deny: "deny", filter: "partial", mask: "partial" } as const;
+export const STATES = { allow: "allow", deny: "deny", filter: "partial", mask: "partial" } as const;
 
 function Several({ names }: { names: string[] }) {
   const more = names.length - SHOWN;

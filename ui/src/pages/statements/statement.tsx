@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { $api, api, problemOf, type Problem, type Schemas } from "../../api/client";
 import { useRights } from "../../api/rights";
-import { Button } from "../../parts/button";
+import { Button, buttonClass } from "../../parts/button";
 import { Confirm } from "../../parts/drawer";
 import { EffectCard, useEffectOf } from "../../parts/effect";
 import { History } from "../../parts/history";
@@ -14,6 +14,7 @@ import { Sentence, type Word } from "../../parts/sentence";
 import { Empty, Loading, ProblemView } from "../../parts/states";
 import { say } from "../../parts/toast";
 import { count, t } from "../../words";
+import { STATES } from "./rows";
 import styles from "./statement.module.css";
 
 const route = getRouteApi("/r/$realm/statement");
@@ -42,14 +43,19 @@ export default function StatementPage() {
       tags={
         one && (
           <>
-            <Tag state={one.effect === "deny" ? "deny" : "allow"}>
-              {one.effect === "deny" ? t("DENY") : t("ALLOW")}
-            </Tag>
+            <Tag state={STATES[one.effect ?? "allow"]}>{(one.effect ?? "allow").toUpperCase()}</Tag>
             {one.active === false && <Tag state="partial">{t("Inactive")}</Tag>}
           </>
         )
       }
-      acts={one && <Remove realm={realm} one={one} />}
+      acts={
+        one && (
+          <>
+            <Edit realm={realm} one={one} />
+            <Remove realm={realm} one={one} />
+          </>
+        )
+      }
     >
       {!id && <Empty title={t("The address names no statement.")} />}
       {id && stored.isPending && <Loading />}
@@ -151,6 +157,18 @@ function text(words: Word[]): string {
 
 function Criteria({ rows }: { rows: unknown }) {
   return <code>{JSON.stringify(rows)}</code>;
+}
+
+/** The way to the form of a filter or a mask. */
+function Edit({ realm, one }: { realm: string; one: Schemas["StatementRow"] }) {
+  const rights = useRights(realm);
+  const isLimit = one.effect === "filter" || one.effect === "mask";
+  if (!isLimit || !rights.may("statement.put") || one.editable === false) return null;
+  return (
+    <Link className={buttonClass()} to="/r/$realm/limit" params={{ realm }} search={{ id: one.id }}>
+      {t("Edit")}
+    </Link>
+  );
 }
 
 function Remove({ realm, one }: { realm: string; one: Schemas["StatementRow"] }) {

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import numpy as np
 from pyroaring import BitMap
 
+from lakewarden.analysis.limit_reach import bound_users, in_force, users_of, with_rows
 from lakewarden.analysis.lint.finding import Severity, Violation, rule
 from lakewarden.analysis.lint.lint_context import (
     LintContext,
     at,
     criteria_of,
     some,
-    union,
     values_of,
 )
 from lakewarden.analysis.lint.rules.criteria import editing
@@ -48,9 +47,9 @@ def limits(model: Model) -> bool:
     misses="Masks on columns that are not stored one by one: the table counts.",
 )
 def idle_obligation(context: LintContext) -> Iterator[Violation]:
-    for grant in _in_force(context):
+    for grant in in_force(context):
         statement = grant.statement
-        if not context.stored(grant) & _with_rows(context):
+        if not context.stored(grant) & with_rows(context):
             noun = statement.effect.value
             yield Violation(
                 at(statement),
@@ -70,10 +69,10 @@ def idle_obligation(context: LintContext) -> Iterator[Violation]:
     misses="Exceptions of owners, and users who are not stored.",
 )
 def undone_obligation(context: LintContext) -> Iterator[Violation]:
-    for grant in _in_force(context):
+    for grant in in_force(context):
         statement = grant.statement
         by_name = statement.principals and statement.principals <= statement.exceptions
-        by_users = grant.exceptions and context.users and not _bound(context, grant)
+        by_users = grant.exceptions and context.users and not bound_users(context, grant)
         if by_name or by_users or ALL_USERS in statement.exceptions:
             spared = some(sorted(principal.name for principal in statement.exceptions))
             yield Violation(
@@ -95,7 +94,7 @@ def undone_obligation(context: LintContext) -> Iterator[Violation]:
     misses="Tables whose columns are not stored, or whose columns have names of their own form.",
 )
 def broken_obligation(context: LintContext) -> Iterator[Violation]:
-    for grant in _in_force(context):
+    for grant in in_force(context):
         statement = grant.statement
         try:
             read = columns_read(statement)
@@ -130,13 +129,13 @@ def broken_obligation(context: LintContext) -> Iterator[Violation]:
     misses="Owners, and rights that are limited to some of the entities.",
 )
 def removable_obligation(context: LintContext) -> Iterator[Violation]:
-    for grant in _in_force(context):
+    for grant in in_force(context):
         statement = grant.statement
         fields = sorted({criterion.field for criterion in criteria_of(statement)})
-        bound = _bound(context, grant)
+        bound = bound_users(context, grant)
         changing = [one for field in fields for one in editing(context, field)]
         changing += _applying(context, statement)
-        ids = {one.statement.id for one in changing if _users(context, one.principals) & bound}
+        ids = {one.statement.id for one in changing if users_of(context, one.principals) & bound}
         if ids:
             yield Violation(
                 at(statement),
@@ -152,22 +151,6 @@ def _problem(context: LintContext, statement: Statement) -> str:
         return ""
     engines = engines_of(context.model.settings)
     return expression_problem(statement, context.lookups, engines)
-
-
-def _in_force(context: LintContext) -> Iterator[Grant]:
-    for effect in (Effect.FILTER, Effect.MASK):
-        yield from context.table.obligations(effect)
-
-
-def _with_rows(context: LintContext) -> BitMap:
-    """The stored entities that have rows, or are columns."""
-    types, tree = context.model.types, context.tree
-    codes = [
-        code
-        for kind, code in tree.codes.items()
-        if kind in types and (types[kind].filtered or types[kind].masked)
-    ]
-    return BitMap(np.flatnonzero(np.isin(tree.types, codes)).astype(np.uint32)) & tree.stored
 
 
 def _applying(context: LintContext, statement: Statement) -> list[Grant]:
@@ -193,13 +176,3 @@ def _tables(context: LintContext, grant: Grant) -> Iterator[int]:
             if types[tree.entity(id).type].masked and tree.parents[id] >= 0
         }
     yield from sorted(tables)
-
-
-def _bound(context: LintContext, grant: Grant) -> BitMap:
-    """The stored users whom a filter or a mask binds, owners left aside."""
-    named = _users(context, grant.principals) if grant.statement.principals else context.users
-    return named - _users(context, grant.exceptions)
-
-
-def _users(context: LintContext, principals: frozenset[int]) -> BitMap:
-    return union(context.users_of(id) for id in principals)

@@ -1,0 +1,71 @@
+"""Row filters and column masks are written in a form, and their effect is seen before."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.serving import Served
+from tests.ui.browser import Visits
+from tests.ui.test_policies import add
+from tests.ui.test_trials import call_api, effect, pick
+
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
+
+TABLE = "table:quillmere:lake.finance.invoices"
+
+
+def test_a_filter_is_written_refused_mended_and_stored(
+    own_visit: Visits, own_served: Served
+) -> None:
+    with own_visit("admin") as found:
+        page = found.page
+        found.open("/ui/r/gravitino/statements")
+        page.get_by_role("link", name="New row filter").click()
+        page.get_by_label("Id").fill("own-invoices")
+        pick(found, "Table, or what holds tables", TABLE)
+        text = page.get_by_label("Only rows where")
+        text.fill("now() > 'x'")
+        add(page, "Binds", "ana")
+        page.get_by_text("expected one of the functions").first.wait_for()
+        assert page.get_by_role("button", name="Save row filter").is_disabled()
+
+        text.fill("vat_code = $user.region")
+        page.get_by_text("see fewer rows of").wait_for()
+        assert "ana" in effect(found)
+        page.reload()
+        page.get_by_text("see fewer rows of").wait_for()
+        assert page.get_by_label("Only rows where").input_value() == "vat_code = $user.region"
+        with found.expect_message("Row filter saved"):
+            page.get_by_role("button", name="Save row filter").click()
+        page.wait_for_url("**/statement?id=own-invoices")
+        assert "FILTER" in found.text()
+    stored = call_api(own_served, "GET", "/realms/gravitino/statements/own-invoices")
+    assert (stored["on"], stored["to"]) == (TABLE, ["user:ana"])
+    assert stored["expression"] == "vat_code = $user.region"
+
+
+def test_a_mask_is_edited_and_nothing_typed_is_lost(own_visit: Visits, own_served: Served) -> None:
+    body = {"on": TABLE, "expression": "hash", "except": ["owners"], "title": "Hashed"}
+    call_api(own_served, "PUT", "/realms/gravitino/masks/hashed", body)
+    with own_visit("admin") as found:
+        page = found.page
+        found.open("/ui/r/gravitino/statement", id="hashed")
+        page.get_by_role("link", name="Edit").click()
+        page.get_by_label("Shows").select_option("sql")
+        page.get_by_label("Expression").fill("case when vat_code = 'x' then vat_code end")
+        page.get_by_text("see other values of").wait_for()
+        assert "Owners are told apart" in effect(found)
+        # Somebody else was faster: what was typed stays.
+        call_api(own_served, "PUT", "/realms/gravitino/masks/hashed", {**body, "title": "Theirs"})
+        page.get_by_role("button", name="Save column mask").click()
+        page.get_by_text("somebody else has changed this statement").first.wait_for()
+        assert (
+            page.get_by_label("Expression").input_value()
+            == "case when vat_code = 'x' then vat_code end"
+        )
+        call_api(own_served, "PUT", "/realms/gravitino/masks/hashed", body)
+        with found.expect_message("Column mask saved"):
+            page.get_by_role("button", name="Save column mask").click()
+    stored = call_api(own_served, "GET", "/realms/gravitino/statements/hashed")
+    assert stored["expression"] == "sql 'case when vat_code = ''x'' then vat_code end'"
+    assert (stored["except"], stored["title"]) == (["owners"], "Hashed")

@@ -84,6 +84,56 @@ def test_a_denial_is_explained_by_its_id(gateway: Running) -> None:
     assert not questions.check(asked).allow
 
 
+def audited(estate: Estate, user: str) -> list[str]:
+    with estate.service.reading() as reading:
+        return [row.body for row in reading.audit() if f'"actor":"{user}"' in row.body]
+
+
+def used(running: Running, user: str) -> dict[tuple[str, str], int]:
+    """How often the user did what, by operation and entity."""
+    running.gateway.write_usage()
+    found: dict[tuple[str, str], int] = {}
+    with running.estate.service.reading() as reading:
+        for _, name, operation, on, count in reading.usage(REALM, ""):
+            if name == user:
+                key = operation, f"{on.type}:{on.name}"
+                found[key] = found.get(key, 0) + count
+    return found
+
+
+def test_reads_are_counted_and_writes_are_audited(gateway: Running) -> None:
+    bo = gateway.session("bo")
+    read = ("spark.SelectFromTable", "table:lk:lake.sales.orders")
+    write = ("spark.InsertIntoTable", "table:lk:lake.sales.notes")
+    before, trail = used(gateway, "bo"), audited(gateway.estate, "bo")
+    bo.sql("select count(*) from orders").collect()
+    bo.sql("insert into notes select id, region from orders where id > 1000").collect()
+    after = used(gateway, "bo")
+    assert after[read] == before.get(read, 0) + 2
+    assert after[write] == before.get(write, 0) + 1
+    rows = audited(gateway.estate, "bo")[len(trail) :]
+    (row,) = (row for row in rows if '"outcome":"allow"' in row)
+    for part in ('"operation":"spark.InsertIntoTable"', '"target":"table:lk:lake.sales.notes"'):
+        assert part in row
+    assert '"wire":"spark"' in row
+
+
+def test_a_write_that_cannot_be_audited_is_not_done(
+    gateway: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bo = gateway.session("bo")
+    count = bo.table("notes").count()
+
+    def away(*_: object, **__: object) -> None:
+        raise Unavailable("the store cannot be written")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gateway.estate.service, "write", away)
+        with pytest.raises(PySparkException, match="cannot be decided now"):
+            bo.sql("insert into notes values (8, 'x')").collect()
+    assert bo.table("notes").count() == count
+
+
 def test_a_grant_that_is_revoked_is_gone_at_the_next_call(spark_port: int, tmp_path: Path) -> None:
     estate = Estate(tmp_path)
     with served(estate, spark_port) as running:

@@ -41,6 +41,8 @@ class Access:
         self._mapping = mapping
         self._settings = settings
         self._realm = realm
+        self.used: dict[tuple[str, Entity], str] = {}
+        """The operations that were asked about and allowed, by act and entity."""
         self._answers = EngineAccess(
             realm,
             mapping,
@@ -61,6 +63,7 @@ class Access:
         asked = self._act(act)
         if not self._counted(asked, self._is_allowed(asked, name)):
             raise self._denial(asked, name)
+        self._note_used(asked, name)
 
     def require_writable(self, act: str, name: Name) -> None:
         """As `require`; also denies where a filter or a mask binds the user on the table.
@@ -71,6 +74,17 @@ class Access:
         if self.is_limited(name):
             self._counted(self._act(act), False)
             raise self._denial(self._act(act), name, "without a row filter or column mask on it")
+
+    def _note_used(self, act: Act, name: Name) -> None:
+        is_table = act.resource == "table"
+        entity = self._table(act, name) if is_table else self._answers.target(act, _named(name))
+        if entity is not None:
+            self.used[act.name, entity] = self._mapping.operation(act.name)
+
+    @property
+    def principal(self) -> str:
+        """The user's name, as the realm spells it."""
+        return self._answers.request("").principal.name
 
     def _counted(self, act: Act, is_allowed: bool) -> bool:
         decided(ENGINE, act.name, allowed=int(is_allowed), denied=int(not is_allowed))

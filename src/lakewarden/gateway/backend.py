@@ -103,6 +103,15 @@ class Backend:
         request.plan.root.CopyFrom(plan)
         return local_rows.read(self.stream("ExecutePlan", request, _COLUMNS_SECONDS))
 
+    def explained(self, user: base.UserContext, session: str, plan: relations.Relation) -> str:
+        """How Spark explains a plan, with what its analyzer made of it; raises as `unary`."""
+        request = base.AnalyzePlanRequest(user_context=user, session_id=session)
+        request.explain.plan.root.CopyFrom(plan)
+        request.explain.explain_mode = base.AnalyzePlanRequest.Explain.EXPLAIN_MODE_EXTENDED
+        answer = base.AnalyzePlanResponse()
+        answer.ParseFromString(self.unary("AnalyzePlan", request, _COLUMNS_SECONDS))
+        return str(answer.explain.explain_string)
+
     def check(self) -> None:
         """Raises `BadInput` for a server that is not safe behind a gateway, and `Unavailable`.
 

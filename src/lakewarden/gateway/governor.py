@@ -20,6 +20,8 @@ Columns = Mapping[str, str]
 class Governor:
     """Limits plans of one call, in place. `is_limiting`: a filter or mask was put in.
 
+    `reads` are the tables and views that are read, each with how many filters limit it, or None.
+
     `columns_of` asks Spark for the columns of a table.
     """
 
@@ -27,6 +29,7 @@ class Governor:
         self._access = access
         self._columns_of = columns_of
         self.is_limiting = False
+        self.reads: dict[Name, int | None] = {}
 
     def govern(self, plan: Message) -> None:
         """Checks and limits every read in the message. Raises `Denied`."""
@@ -43,6 +46,7 @@ class Governor:
     def _govern_read(self, plan: relations.Relation) -> None:
         name = identifiers.split(plan.read.named_table.unparsed_identifier)
         self._access.require("SelectFromTable", name)
+        self.reads[name] = None
         if not self._access.is_limited(name):
             return
         self.is_limiting = True
@@ -56,7 +60,9 @@ class Governor:
 
         The columns are named one by one, so that one that comes meanwhile is not shown.
         """
-        for condition in self._access.filters(name):
+        conditions = self._access.filters(name)
+        self.reads[name] = len(conditions)
+        for condition in conditions:
             passing = relations.Filter(input=plan, condition=_sql(condition))
             plan = relations.Relation(filter=passing)
         shown = [

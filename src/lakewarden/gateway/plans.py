@@ -12,6 +12,7 @@ from pyspark.sql.connect.proto import relations_pb2 as relations
 from lakewarden.expressions.statement import Describe
 from lakewarden.gateway import identifiers
 from lakewarden.gateway.access import Access, Name
+from lakewarden.gateway.analysis import check_analyzed, pieces
 from lakewarden.gateway.catalog_calls import CatalogCalls
 from lakewarden.gateway.compressed import decompress
 from lakewarden.gateway.errors import Denied
@@ -57,6 +58,21 @@ class Plans:
                 self._command(request.plan.command)
             case _:
                 raise Denied("a plan of no kind is not permitted")
+
+    def check_analyzed(
+        self, request: base.ExecutePlanRequest, explained: Callable[[relations.Relation], str]
+    ) -> None:
+        """Has Spark analyze what the request reads, once it is limited. Raises `Denied`."""
+        reads = self._governor.reads
+        if not reads:
+            return
+        command = request.plan.command
+        plans: list[Message] = [request.plan]
+        if command.HasField("sql_command") and self.answer is None:
+            # Spark would execute a statement that is no query. All that it reads comes with it.
+            plans = list(command.sql_command.input.with_relations.references)
+        for piece in (piece for plan in plans for piece in pieces(plan)):
+            check_analyzed(explained(piece), reads)
 
     def analyze(self, request: base.AnalyzePlanRequest) -> None:
         """Makes the request one that may be analyzed. Raises `Denied` and `Malformed`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import Final
 
 import grpc
@@ -17,6 +18,7 @@ THREADS: Final = 64
 """Calls at a time: one that executes a plan takes a thread for as long."""
 
 _GRACE_SECONDS: Final = 5.0
+_USAGE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,14 @@ class Server:
             if listening.certificate is None:
                 raise Unavailable(failed) from None
             raise BadInput(f"{failed}, or with this certificate and key") from None
+        self._gateway = gateway
+        self._ends = Event()
         self._server.start()
+        Thread(target=self._write_usage, name="usage", daemon=True).start()
+
+    def _write_usage(self) -> None:
+        while not self._ends.wait(_USAGE_SECONDS):
+            self._gateway.write_usage()
 
     def _bound(self, listening: Listening) -> int:
         if listening.certificate is None:
@@ -72,3 +81,5 @@ class Server:
     def stop(self) -> None:
         """Takes no more calls; those that run have a few seconds to end."""
         self._server.stop(_GRACE_SECONDS).wait()
+        self._ends.set()
+        self._gateway.write_usage()

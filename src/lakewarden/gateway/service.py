@@ -6,8 +6,8 @@ Every failure denies. Nothing of an unexpected error reaches the client.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final, NoReturn
@@ -32,12 +32,14 @@ from lakewarden.gateway.plans import Plans
 from lakewarden.gateway.running_calls import RunningCalls
 from lakewarden.gateway.session import Session, Sessions
 from lakewarden.http.engine_figures import UNKNOWN, decided, timed
-from lakewarden.kernel.errors import Unknown, WardenError
+from lakewarden.kernel.errors import Unavailable, Unknown, WardenError
 from lakewarden.service.actor import Actor
 from lakewarden.service.audit import AuditEvent
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.denials import Denials
 from lakewarden.service.state import RealmState
+from lakewarden.service.usage import Usage
+from lakewarden.service.write_transaction import WriteTransaction
 
 CALLS: Final = Counter(
     "lakewarden_gateway_calls_total", "Calls of Spark Connect by outcome", ["call", "outcome"]
@@ -92,6 +94,17 @@ class Call:
         return Plans(self.session, self.access, columns, rows)
 
 
+_READS: Final = frozenset(
+    {"OpenSession", "UseCatalog", "UseSchema", "ListTables", "DescribeTable", "SelectFromTable"}
+)
+"""Acts that are counted, and not in the audit trail."""
+
+
+def _record(transaction: WriteTransaction, events: Sequence[AuditEvent]) -> None:
+    for event in events:
+        transaction.record(event)
+
+
 class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no types
     """Handles the calls of all users."""
 
@@ -111,6 +124,7 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
         self._sessions = Sessions(settings.catalog, settings.database)
         self._denials = Denials()
         self._running = RunningCalls()
+        self.usage = Usage()
 
     def check(self) -> None:
         """Raises `BadInput`, `Unknown` or `Unavailable` if the realm serves no Spark."""
@@ -199,11 +213,49 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
     def _permit_execution(self, call: Call) -> None:
         request, plans = call.request, call.plans()
         plans.execute(request)
+        context = request.user_context, request.session_id
+        plans.check_analyzed(request, partial(self._backend.explained, *context))
+        is_query = request.plan.command.HasField("sql_command") and plans.answer is not None
+        if not is_query:  # which Spark does not execute yet
+            self._note_used(call)
         if not request.operation_id:
             request.operation_id = str(uuid.uuid4())
         call.session.started(request.operation_id, plans.answer)
         if plans.new_view is not None:
             call.session.keep_view(plans.new_view.name, plans.new_view.plan)
+
+    def _note_used(self, call: Call) -> None:
+        """Counts what is read and written, and has writes in the audit trail before they are done.
+
+        Raises `Unavailable` where they cannot be written down.
+        """
+        access, user = call.access, call.access.principal
+        for (_, entity), operation in access.used.items():
+            self.usage.count(self._realm, user, operation, entity.type, entity.name, call.now)
+        actor = call.actor
+        events = [
+            AuditEvent(
+                time=call.now,
+                actor=actor.recorded,
+                operation=operation,
+                target=f"{entity.type}:{entity.name}",
+                outcome="allow",
+                reason="permitted",
+                realm=self._realm,
+                wire=ENGINE,
+                request_id=actor.request_id,
+                details=dict(actor.proof),
+            )
+            for (act, entity), operation in access.used.items()
+            if act not in _READS
+        ]
+        if events:
+            self._service.write(actor, lambda transaction: _record(transaction, events))
+
+    def write_usage(self) -> None:
+        """Adds what was counted to the store; what cannot be written is kept."""
+        with suppress(Unavailable):
+            self.usage.write(self._service.store)
 
     def _call(self, kind: type[Any], data: bytes, context: grpc.ServicerContext) -> Call:
         """The call, by an authenticated user of the realm, with the user's own session."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lakewarden.kernel import listing as listing_module
+from lakewarden.kernel import matrix as matrix_module
 from lakewarden.kernel import memos, snapshot
 from lakewarden.kernel.batch import Batch, decide_many
 from lakewarden.kernel.change import EntityAdded, EntityDropped
@@ -49,12 +50,14 @@ def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 @pytest.mark.usefixtures("limit")
-@pytest.mark.parametrize("few", [0, 8])
+@pytest.mark.parametrize(("few", "small"), [(0, 0), (8, 0), (8, 16)])
 @pytest.mark.parametrize(("of", "facts"), [(LAKE, LAKE_FACTS), (CAT, CAT_FACTS)])
 def test_a_list_is_the_set_of_positive_checks(
-    of: System, facts: object, few: int, monkeypatch: pytest.MonkeyPatch
+    of: System, facts: object, few: int, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """However many entities are walked one by one, and however large classes are."""
     monkeypatch.setattr(listing_module, "FEW", few)
+    monkeypatch.setattr(matrix_module, "SMALL", small)
     m = matrix(of, LAKE_FACTS if of is LAKE else CAT_FACTS)
     for principal in everyone(of):
         for operation in of.model.operations:

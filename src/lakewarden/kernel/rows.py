@@ -204,7 +204,9 @@ class Row(Algebra[Truths, Where]):
         *,
         owners: bool,
         others: bool,
+        bits: dict[tuple[str, Path], NDArray[np.uint8]],
     ) -> None:
+        self._bits_found = bits
         self._snapshot = snapshot
         self._subject = subject
         self._columns = columns
@@ -225,9 +227,12 @@ class Row(Algebra[Truths, Where]):
         return self.constant(self._others, place)
 
     def _bits(self, privilege: str, path: Path) -> NDArray[np.uint8]:
-        cells = self._snapshot.cells(privilege, self._subject, self._privileges)
-        assert isinstance(cells, ByClass)  # noqa: S101 — INVARIANT: there are columns, so classes
-        return cells.row[self._columns.bases[path]]
+        found = self._bits_found.get((privilege, path))
+        if found is None:
+            cells = self._snapshot.cells(privilege, self._subject, self._privileges)
+            assert isinstance(cells, ByClass)  # noqa: S101 — INVARIANT: there are columns, so classes
+            found = self._bits_found[privilege, path] = cells.row[self._columns.bases[path]]
+        return found
 
     def holds(self, privilege: str, place: Where) -> Truths:
         bits = self._bits(privilege, place.path)
@@ -290,10 +295,11 @@ def codes(
 ) -> NDArray[np.uint8]:
     """The code of every joint class for this subject's role sets."""
     rule, where = operation.rule(type), Where((), type)
+    bits: dict[tuple[str, Path], NDArray[np.uint8]] = {}
 
     def judged(*, owners: bool, others: bool) -> Truths:
         known = shape.privileges
-        row = Row(snapshot, subject, columns, known, owners=owners, others=others)
+        row = Row(snapshot, subject, columns, known, owners=owners, others=others, bits=bits)
         return row.evaluate(rule, where)
 
     sure = judged(owners=False, others=False)

@@ -16,14 +16,14 @@ from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 
-SETTINGS = {"trino": "on"}
+SETTINGS = dict.fromkeys(("trino", "hive", "kafka"), "on")
 
 
-def made(table: str, user: str = "olga") -> Documents:
+def made(table: str, user: str = "olga", type: str = "trino", member: str = "table") -> Documents:
     """The documents of a realm in which a user owns everything."""
     system = load_system("gravitino", SETTINGS)
     entities = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s")]
-    entities += [Entity("table", "lk:c.s.orders"), Entity("table", f"lk:c.s.{table}")]
+    entities += [Entity(member, "lk:c.s.orders"), Entity(member, f"lk:c.s.{table}")]
     owner = Principal(USER, user)
     facts = Facts(
         entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
@@ -33,8 +33,8 @@ def made(table: str, user: str = "olga") -> Documents:
     )
     matrix = Matrix(compile(facts, system.model, system.spelling))
     realm = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
-    trino, service = mapping.of_model("gravitino")["trino"], ranger_service.load("trino")
-    return documents(realm, trino, service, Naming("prod", "lk", {}), 0.0)
+    engine, service = mapping.of_model("gravitino")[type], ranger_service.load(type)
+    return documents(realm, engine, service, Naming("prod", "lk", {}, "c"), 0.0)
 
 
 def tables(found: Documents) -> set[str]:
@@ -66,3 +66,32 @@ def test_a_user_who_cannot_be_named_is_residue(name: str) -> None:
 
 def test_a_name_that_can_be_said_is_in_a_policy() -> None:
     assert tables(made("more_2")) == {"more_2", "orders"}
+
+
+def named_by(found: Documents, resource: str) -> set[str]:
+    return {
+        name
+        for policy in found.policies["policies"]
+        for name in policy["resources"].get(resource, {}).get("values", ())
+    }
+
+
+HOSTILE = ["*", "or*", "{USER}", "${{USER.x}}", "o'; DROP TABLE x; --", "a,b", "a/b", "../x", "o\\"]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "Orders", "ä", "orders "])
+def test_a_table_of_hive_that_cannot_be_named_is_residue(name: str) -> None:
+    found = made(name, type="hive")
+    assert named_by(found, "table") == {"orders"}
+    assert f"table:lk:c.s.{name}" in {residue.entity for residue in found.residues}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "ö", "topic?"])
+def test_a_topic_that_cannot_be_named_is_residue(name: str) -> None:
+    found = made(name, type="kafka", member="topic")
+    assert named_by(found, "topic") == {"orders"}
+    assert f"topic:lk:c.s.{name}" in {residue.entity for residue in found.residues}
+
+
+def test_kafka_tells_capital_letters_from_small_ones() -> None:
+    assert named_by(made("Orders", type="kafka", member="topic"), "topic") == {"orders", "Orders"}

@@ -126,12 +126,18 @@ class Allowed:
 
     def _of_type(self, principal: Principal, type: str, acts: Sequence[str]) -> BitMap:
         """Of one type the entities on which all of the acts are allowed."""
+        if not self._places.of_type(type):
+            return BitMap()
         operations = [self._operation(act) for act in acts]
         about_nothing = (one for one in operations if NONE in one.rules)
         if not all(self._decides_nothing(principal, one) for one in about_nothing):
             return BitMap()
-        lists = [self._listed(principal, one, type) for one in operations if type in one.rules]
-        return BitMap.intersection(*lists) if lists else BitMap()
+        found: BitMap | None = None
+        for one in operations:
+            if type in one.rules and found != BitMap():
+                listed = self._listed(principal, one, type)
+                found = listed if found is None else found & listed
+        return BitMap() if found is None else found
 
     def _listed(self, principal: Principal, operation: Operation, type: str) -> BitMap:
         """COST: one list for all operations with the same rule, as most have."""

@@ -24,7 +24,7 @@ from lakewarden.http.ranger.definition import definition, named
 from lakewarden.http.ranger.deltas import numbered
 from lakewarden.http.ranger.limits import Bound, Limits, touched
 from lakewarden.http.ranger.places import Naming, Places
-from lakewarden.http.ranger.readers import Readers, readers, role_name, together
+from lakewarden.http.ranger.readers import Readers, Together, readers, role_name
 from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.service.state import RealmState
@@ -97,8 +97,10 @@ class _Builder:
         self._limits = Limits(realm, service, self._residues, now)
         self._bound: dict[int, dict[str, Bound]] = {}
         self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}
-        self._together = together(snapshot, self._readers)
+        self._together = Together(snapshot, self._readers)
         self._role_names: dict[tuple[int, ...], str] = {}
+        self._part_roles: dict[int, str] = {}
+        self._reader_roles: dict[int, str] = {}
         self._roles: dict[str, Json] = {}
         self._policies: list[Json] = []
 
@@ -344,19 +346,32 @@ class _Builder:
     def _role_of_parts(self, numbers: tuple[int, ...]) -> str:
         left = whole = BitMap(numbers)
         roles = set()
-        for part in self._together:
-            if len(part) < len(whole) and part <= whole and len(part & left) > 1:
-                roles.add(self._role_of_all(part))
+        for index in self._together.inside(numbers):
+            part = self._together.parts[index]
+            if len(part) < len(whole) and len(part & left) > 1:
+                roles.add(self._role_of_part(index))
                 left = left - part
         if not roles:
             return self._role_of_all(whole)
-        roles |= {self._role(self._readers[number].names) for number in left}
+        roles |= {self._role_of_reader(number) for number in left}
         return self._role_of_roles(roles)
+
+    def _role_of_part(self, index: int) -> str:
+        found = self._part_roles.get(index)
+        if found is None:
+            found = self._part_roles[index] = self._role_of_all(self._together.parts[index])
+        return found
 
     def _role_of_all(self, numbers: BitMap) -> str:
         """The role of the roles of readers."""
-        roles = {self._role(self._readers[number].names) for number in numbers}
+        roles = {self._role_of_reader(number) for number in numbers}
         return next(iter(roles)) if len(roles) == 1 else self._role_of_roles(roles)
+
+    def _role_of_reader(self, number: int) -> str:
+        found = self._reader_roles.get(number)
+        if found is None:
+            found = self._reader_roles[number] = self._role(self._readers[number].names)
+        return found
 
     def _role_of_roles(self, roles: Iterable[str]) -> str:
         names = sorted(roles)
@@ -452,9 +467,19 @@ def _alike(rows: _Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
     order = np.argsort(group_of[places], kind="stable")
     ends = np.cumsum(np.bincount(group_of[places]))[:-1]
     members = np.split(places[order], ends)
-    grants: list[dict[str, list[int]]] = [{} for _ in members]
-    for access, number, ids in rows:
-        for group in np.unique(group_of[np.asarray(ids.to_array())]).tolist():
-            grants[group].setdefault(access, []).append(number)
-    for group, own in zip(members, grants, strict=True):
-        yield group.tolist(), tuple((name, tuple(own[name])) for name in sorted(own))
+    # Of each place, which rows it is in: those of one access side by side, readers in order.
+    ordered = sorted(range(len(rows)), key=lambda index: rows[index][:2])
+    inside = [np.unique(group_of[np.asarray(rows[index][2].to_array())]) for index in ordered]
+    row_of = np.repeat(np.arange(len(ordered)), [len(groups) for groups in inside])
+    by_group = np.argsort(np.concatenate(inside), kind="stable")
+    starts = np.cumsum(np.bincount(np.concatenate(inside), minlength=len(members)))[:-1]
+    accesses = [rows[index][0] for index in ordered]
+    bounds = {access: (accesses.index(access), accesses.count(access)) for access in {*accesses}}
+    numbers = np.asarray([rows[index][1] for index in ordered])
+    for group, own in zip(members, np.split(row_of[by_group], starts), strict=True):
+        grants = []
+        for access, (first, count) in sorted(bounds.items()):
+            start, end = np.searchsorted(own, (first, first + count)).tolist()
+            if end > start:
+                grants.append((access, tuple(numbers[own[start:end]].tolist())))
+        yield group.tolist(), tuple(grants)

@@ -81,6 +81,7 @@ class Places:
         self._found: dict[str, Mapping[int, Place]] = {}
         self._ids: dict[str, BitMap] = {}
         self._inside: dict[str, Mapping[int, BitMap]] = {}
+        self._of_types: dict[str, BitMap] = {}
         self._by_name: dict[str, Mapping[tuple[str, ...], int]] = {}
 
     def of(self, level: Level) -> Mapping[int, Place]:
@@ -128,6 +129,16 @@ class Places:
 
     def _above(self, id: int) -> int:
         return int(self._realm.matrix.snapshot.coded.tree.parents[id])
+
+    def of_type(self, type: str) -> BitMap:
+        """The ids of the places of a type of the realm; not to be changed."""
+        found = self._of_types.get(type)
+        if found is None:
+            levels = (one for one in self._service.levels.values() if type in self.types(one))
+            stored = self._realm.matrix.snapshot.of_type(type)
+            found = BitMap.union(BitMap(), *(self.ids(level) for level in levels)) & stored
+            self._of_types[type] = found
+        return found
 
     def types(self, level: Level) -> Sequence[str]:
         """The types of the entities of the level."""

@@ -1,0 +1,116 @@
+"""Paths of files: which are named, which lie in which, and what tries to get out of its folder."""
+
+from __future__ import annotations
+
+import pytest
+from pyroaring import BitMap
+
+from lakewarden.http.ranger.file_places import Files
+from lakewarden.http.ranger.residue import Residues
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.relations import EntityRow, Facts
+from lakewarden.kernel.snapshot import compile
+from lakewarden.service.system import load_system
+
+NAMES = ("a", "b", "c")
+FILE_SYSTEM = "hdfs://nn:8020"
+
+
+class Placed:
+    """Filesets with the addresses of their files, and a table."""
+
+    def __init__(self, *addresses: str, table: str = "") -> None:
+        system = load_system("gravitino")
+        schema = [Entity("metalake", "lk"), Entity("catalog", "lk:c"), Entity("schema", "lk:c.s")]
+        filesets = [Entity("fileset", f"lk:c.s.{name}") for name in NAMES]
+        of_table = Entity("table", "lk:c.s.t")
+        entities = [*schema, *filesets, of_table]
+        facts = Facts(entities=[EntityRow(one, system.spelling.parent(one)) for one in entities])
+        tree = Matrix(compile(facts, system.model, system.spelling)).snapshot.coded.tree
+        self.ids = {name: tree.find(one) or 0 for name, one in zip(NAMES, filesets, strict=True)}
+        self.residues = Residues()
+        located = [(one, (at,)) for one, at in zip(filesets, addresses, strict=False)]
+        if table:
+            located.append((of_table, (table,)))
+        self.files = Files(tree, located, FILE_SYSTEM, self.residues)
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        return self.files.paths(self.ids[name])
+
+    def opened(self, *names: str) -> set[str]:
+        """Of filesets on which somebody has a right, those whose folders a policy may open."""
+        kept = self.files.with_all_inside(BitMap([self.ids[name] for name in names]))
+        return {name for name, id in self.ids.items() if id in kept}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/data/*", "/data/?", "/data/{USER}", "/data/${x}", "/data/a b", "/data/'x'", "/data/\\*",
+     "/da\u0301ta", "/data;DROP TABLE x", "/data/\n"],
+)  # fmt: skip
+def test_a_path_that_ranger_would_read_otherwise_is_in_no_policy(path: str) -> None:
+    placed = Placed(path)
+    assert placed.paths("a") == ()
+    assert {one.entity for one in placed.residues} == {"fileset:lk:c.s.a"}
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("/data/a/", "/data/a"),
+        ("/data/x/../a", "/data/a"),
+        ("//data//a/.", "/data/a"),
+        ("/../data/a", "/data/a"),
+        ("hdfs://nn:8020/data/a", "/data/a"),
+        ("HDFS://NN/data/a", "/data/a"),
+        ("hdfs://nn:9000/data/a", "/data/a"),
+        ("hdfs:///data/a", "/data/a"),
+    ],
+)
+def test_a_folder_has_one_path_however_it_is_written(address: str, path: str) -> None:
+    assert Placed(address).paths("a") == (path,)
+    placed = Placed(address, "/data")
+    assert placed.opened("b") == set()
+    assert placed.opened("a", "b") == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "address", ["s3a://nn/data", "hdfs://other/data", "file:///data", "hdfs://nn.other/data"]
+)
+def test_other_file_systems_are_no_business_of_the_service(address: str) -> None:
+    placed = Placed(address, "/data")
+    assert placed.paths("a") == ()
+    assert placed.opened("b") == {"b"}
+
+
+def test_a_folder_takes_the_right_on_all_that_lies_in_it() -> None:
+    placed = Placed("/data", "/data/b", "/data/b/c")
+    assert placed.opened("a", "b", "c") == {"a", "b", "c"}
+    assert placed.opened("a", "b") == set()
+    assert placed.opened("b", "c") == {"b", "c"}
+    assert placed.opened("a", "c") == {"c"}
+    assert placed.opened("c") == {"c"}
+    assert Placed("/data", "/database").opened("a") == {"a"}
+
+
+def test_two_at_one_place_take_the_right_on_both() -> None:
+    placed = Placed("/data", "/data/")
+    assert placed.opened("a") == set()
+    assert placed.opened("a", "b") == {"a", "b"}
+
+
+def test_files_that_cannot_be_named_and_those_of_tables_close_the_folder() -> None:
+    assert Placed("/data", "/data/o*").opened("a") == set()
+    assert Placed("/data", table="hdfs://nn/data/t").opened("a") == set()
+    assert Placed("/", "/b").opened("a") == set()
+
+
+def test_the_innermost_folder_has_the_file() -> None:
+    placed = Placed("/data", "/data/b", "/other")
+    found = {
+        path: placed.files.innermost(path)
+        for path in ("/data/x", "/data/b", "/data/b/../x", "/datab", "/", "")
+    }
+    a, b = placed.ids["a"], placed.ids["b"]
+    assert [*found.values()] == [a, b, a, None, None, None]

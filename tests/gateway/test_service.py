@@ -199,9 +199,12 @@ def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_p
     command += ["--backend", f"sc://127.0.0.1:{spark_port}", "--listen", "127.0.0.1:0"]
     command += ["--database", f"sqlite:///{estate.folder}/store.db", "--config", "lakewarden.toml"]
     environment = {"LAKEWARDEN_SPARK_TOKEN": spark_server.TOKEN}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
-    ) as process:
+    with (
+        (tmp_path / "log").open("w") as log,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=tmp_path, env=environment
+        ) as process,
+    ):
         assert process.stdout is not None
         try:
             address = process.stdout.readline().split("sc://")[1].strip()
@@ -211,9 +214,15 @@ def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_p
             with grpc.insecure_channel(address) as channel:
                 stub = stubs.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]  # generated
                 answer = stub.AnalyzePlan(request, metadata=token)
+                request.schema.plan.root.read.named_table.unparsed_identifier = "hr.people"
+                with pytest.raises(grpc.RpcError):
+                    stub.AnalyzePlan(request, metadata=token)
             assert len(answer.schema.schema.struct.fields) == 4
         finally:
             process.terminate()
+    written = (tmp_path / "log").read_text()
+    assert estate.tokens["ana"] not in written
+    assert spark_server.TOKEN not in written
 
 
 def test_the_command_serves_no_plain_text_to_other_machines(

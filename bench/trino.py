@@ -35,6 +35,7 @@ from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 
 SETTINGS = {"trino": "on"}
+NAMED = TrinoRealm(metalake="lk")
 SCHEMAS = 100
 SINGLE = 1_000
 ROUNDS = 15
@@ -84,9 +85,8 @@ def _table(number: int) -> dict[str, object]:
 
 def _evaluator(realm: RealmState, body: bytes) -> JoinedEvaluator:
     trino = mapping.of_model("gravitino")["trino"]
-    settings = TrinoRealm(metalake="lk")
-    one = Evaluator(realm, trino, settings, read(body), 0.0)
-    return JoinedEvaluator([one], settings.require)
+    one = Evaluator(realm, trino, NAMED, read(body), 0.0)
+    return JoinedEvaluator([one], NAMED.require)
 
 
 def measured(tables: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ DIGEST: Final = "digest"
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Place:
     """One level of an engine's names: `catalog`, `schema`, `table` and so on, and its entities.
 
@@ -36,6 +36,11 @@ class Place:
         """The parts of a request that it takes."""
         texts = (self.template, *self.digested.values())
         return frozenset().union(*map(placeholders, texts)) - {DIGEST}
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """The parts, in one order."""
+        return tuple(sorted(self.parts))
 
     @cached_property
     def ends(self) -> Mapping[str, frozenset[str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, cast
 
 from pyroaring import BitMap
 
@@ -12,7 +13,7 @@ from lakewarden.config.engines import EngineRealm
 from lakewarden.engines.engine import Act
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.place import Place
-from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.obligations import is_limited
@@ -76,6 +77,7 @@ class EngineAccess:
         self._settings = settings
         self._asking = asking
         self._places = mapping.placed(settings.metalake, settings.parts)
+        self._own_order = _orders(mapping, settings.metalake)
         self._listed: dict[str, BitMap] = {}
 
     def decides(self, act: Act, names: Names) -> bool:
@@ -174,14 +176,13 @@ class EngineAccess:
         if found is None:
             return None
         values = self._values(names)
-        text = found.text(values)
-        if text is None:
-            return None
         try:
-            entity = self.realm.system.spelling.parse(found.type, text)
-        except WardenError:
+            texts = tuple([values[part] for part in found.order])
+        except KeyError:
             return None
-        return entity if self._is_exact(found, values, entity) else None
+        # INVARIANT: the place has the metalake in it, and is the mapping's own for these settings.
+        spelling = cast("Hashable", self.realm.system.spelling)  # a module, or a value
+        return _entity(spelling, found, self._own_order[place], texts)
 
     def indexes(
         self, act: Act, catalog: str, schema: str, part: str = "table"
@@ -269,15 +270,40 @@ class EngineAccess:
         own = None if catalog is None else self._settings.catalogs.get(catalog)
         return names if own is None else {**names, "catalog": own}
 
-    def _is_exact(self, place: Place, values: Names, entity: Entity) -> bool:
-        """Whether each name is one part of the entity's: no name may reach into another.
 
-        A spelling whose names have no parts leaves that to the template.
-        """
-        own = self.realm.system.spelling.parts(entity)
-        if tuple(own) == (entity.name,):
-            return True
-        values = {**values, "metalake": self._settings.metalake}
-        template = self.mapping.places[place.name].template
-        expected = tuple(values[name] for name in _ORDER if f"{{{name}}}" in template)
-        return tuple(own) == expected
+_Order = tuple[tuple[str, str | None], ...]
+"""The parts of a template from the outermost, each with its text where the settings give it."""
+
+
+@lru_cache(16_384)
+def _entity(
+    spelling: Spelling, place: Place, order: _Order, texts: tuple[str, ...]
+) -> Entity | None:
+    """The entity that these texts give at a place, in the order of its parts. Remembered.
+
+    Each name is one part of the entity's: no name may reach into another. A spelling whose names
+    have no parts leaves that to the template.
+    """
+    values = dict(zip(place.order, texts, strict=True))
+    text = place.text(values)
+    if text is None:
+        return None
+    try:
+        entity = spelling.parse(place.type, text)
+    except WardenError:
+        return None
+    own = tuple(spelling.parts(entity))
+    if own == (entity.name,):
+        return entity
+    expected = tuple(values[part] if fixed is None else fixed for part, fixed in order)
+    return entity if own == expected else None
+
+
+@lru_cache(256)
+def _orders(mapping: EngineMapping, metalake: str) -> Mapping[str, _Order]:
+    """By place, the parts of its template in the order that names have them."""
+    fixed = {"metalake": metalake}
+    return {
+        name: tuple((part, fixed.get(part)) for part in _ORDER if f"{{{part}}}" in place.template)
+        for name, place in mapping.places.items()
+    }

@@ -43,6 +43,10 @@ from lakewarden.service.audit import AuditEvent
 from lakewarden.service.denials import DeniedDecision
 
 PATH: Final = "/opa/v1"
+_TRINO: Final = TrinoRealm()
+_POLARIS: Final = PolarisRealm()
+"""What holds for a realm that the settings do not name."""
+
 BATCH_BYTES: Final = 32 * 1024 * 1024
 """Longest body of a list: a hundred thousand tables with long names."""
 
@@ -83,7 +87,7 @@ class Opa(EngineDialect):
         self, name: str, result: Callable[[JoinedEvaluator], object], *, large: bool = False
     ) -> Route:
         def handler(exchange: Exchange) -> Reply:
-            settings = self._trino.get(exchange.realm, TrinoRealm())
+            settings = self._trino.get(exchange.realm, _TRINO)
             realms = settings.realms or (exchange.realm,)
             mappings = [_mapping(exchange, TRINO, realm) for realm in realms]
             question = read(exchange.body)
@@ -91,7 +95,7 @@ class Opa(EngineDialect):
                 Evaluator(
                     exchange.state.realm(realm),
                     mapping,
-                    self._trino.get(realm, TrinoRealm()),
+                    self._trino.get(realm, _TRINO),
                     question,
                     exchange.now,
                 )
@@ -111,7 +115,7 @@ class Opa(EngineDialect):
 
     def _answer_polaris(self, exchange: Exchange) -> Reply:
         mapping = _mapping(exchange, POLARIS, exchange.realm)
-        settings = self._polaris.get(exchange.realm, PolarisRealm())
+        settings = self._polaris.get(exchange.realm, _POLARIS)
         try:
             question = polaris_question.read(exchange.body)
         except BadInput as error:

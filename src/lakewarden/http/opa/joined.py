@@ -71,6 +71,9 @@ class JoinedEvaluator:
         return [{"index": n, "viewExpression": mask} for n, mask in masks if mask is not None]
 
     def _mask(self, resource: Resource) -> Mapping[str, str] | None:
+        if len(self._evaluators) == 1:
+            only = self.first.masked(resource)
+            return None if only is None else {"expression": only.sql}
         found = [evaluator.masked(resource) for evaluator in self._evaluators]
         known = [masked for masked in found if masked is None or masked.value is not None]
         if not self._suffices(len(known)):
@@ -79,8 +82,7 @@ class JoinedEvaluator:
         if not masks:
             return None
         counting, _ = strictest((n, masked.mask) for n, masked in masks.items())
-        value = masks[counting].value
-        return {"expression": HIDDEN_VALUE if value is None else value()}
+        return {"expression": masks[counting].sql}
 
     def _suffices(self, known: int) -> bool:
         """Whether so many realms know what is read: a realm that has to allow must know it."""

@@ -1,4 +1,4 @@
-"""Batched questions of Trino: which of 20,000 tables may be listed, and 250 columns' masks.
+"""Questions of Trino: which of 20,000 tables may be listed, 250 columns' masks, and single ones.
 
     python -m bench.trino [--tables N]
 
@@ -110,7 +110,18 @@ def measured(tables: int) -> dict[str, Any]:
         "masks_ms": masks,
         "masks_goal_ms": MASKS_GOAL_MS,
         "masks_met": masks <= MASKS_GOAL_MS,
+        "single_us": _single(realm),
     }
+
+
+def _single(realm: RealmState) -> float:
+    """Microseconds for one question about one table."""
+    bodies = [
+        _body({"operation": "SelectFromColumns", "resource": _table(number)})
+        for number in range(SINGLE)
+    ]
+    taken = _milliseconds(lambda: [_evaluator(realm, body).allows() for body in bodies])
+    return taken * 1e3 / SINGLE
 
 
 def _masks(realm: RealmState) -> float:

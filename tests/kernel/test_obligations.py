@@ -14,7 +14,7 @@ from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import StaleSnapshot, Unknown
 from lakewarden.kernel.incremental_compile import apply
 from lakewarden.kernel.matrix import Matrix
-from lakewarden.kernel.obligations import is_limited, obligations
+from lakewarden.kernel.obligations import carries_limits, is_limited, obligations
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
@@ -211,6 +211,17 @@ def test_a_table_is_limited_by_what_lies_on_it_above_it_and_inside_it(
     assert limited(m, "ana")
     assert not limited(m, "ben")
     assert not limited(m, "ana", "table:m:c.t.orders")
+
+
+def test_a_table_carries_what_binds_anybody_on_it() -> None:
+    table = SYSTEM.entity(ORDERS)
+    for stated in (filtering("schema:m:c.s"), masking("column:m:c.s.orders.not_stored")):
+        spared = {**stated, "to": ["user:ben"], "except": ["owners"]}
+        assert carries_limits(made(spared).snapshot, table)
+        assert not carries_limits(made({**spared, "active": False}).snapshot, table)
+    assert not carries_limits(made(filtering("schema:m:c.t")).snapshot, table)
+    new = SYSTEM.entity("table:m:c.s.new")
+    assert carries_limits(made(filtering("schema:m:c.s")).snapshot, new)
 
 
 @pytest.mark.parametrize("on", ["table:m:c.s.other", "column:m:c.s.others.iban", "schema:m:c.t"])

@@ -50,6 +50,12 @@ class TrinoRealm(EngineRealm):
         description="`directory`: the groups stored here count; `trino`: also those it sends.",
     )
 
+    definer_views: Literal["all", "unlimited"] = Field(
+        default="all",
+        description="`all`: a view with SECURITY DEFINER shows what its owner sees; `unlimited`:"
+        " only where no row filter and no column mask lies on what it reads.",
+    )
+
 
 class RangerRealm(EngineRealm):
     """The services of a realm that plugins of Apache Ranger download: `[ranger.REALM]`."""

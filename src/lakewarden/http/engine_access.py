@@ -16,7 +16,7 @@ from lakewarden.engines.place import Place
 from lakewarden.kernel.entity import NO_RESOURCE, Entity, Spelling
 from lakewarden.kernel.errors import WardenError
 from lakewarden.kernel.listing import listing
-from lakewarden.kernel.obligations import is_limited
+from lakewarden.kernel.obligations import carries_limits, is_limited
 from lakewarden.kernel.principal import GROUP, Principal
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import OBLIGING
@@ -121,6 +121,10 @@ class EngineAccess:
     def is_limited(self, entity: Entity) -> bool:
         """Whether a row filter or a column mask binds the user on the entity or inside it."""
         return is_limited(self.realm.matrix, self.request("", entity))
+
+    def carries_limits(self, entity: Entity) -> bool:
+        """Whether a row filter or a column mask lies on the entity or inside it, for whomever."""
+        return carries_limits(self.realm.matrix.snapshot, entity)
 
     @property
     def limits_anybody(self) -> bool:

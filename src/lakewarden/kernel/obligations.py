@@ -57,6 +57,20 @@ def is_limited(matrix: Matrix, request: Request) -> bool:
     )
 
 
+def carries_limits(snapshot: Snapshot, target: Entity) -> bool:
+    """Whether any filter or mask in force lies on the target or on anything inside it.
+
+    Whom it binds does not matter: whoever reads for others must not hand on what one of them may
+    not see. A mask on a column that is not stored counts by its name.
+    """
+    return any(
+        True
+        for effect in OBLIGING
+        for grant in snapshot.table.obligations(effect)
+        for _ in _touched(snapshot, grant, target)
+    )
+
+
 def _touched(snapshot: Snapshot, grant: Grant, target: Entity) -> Iterator[int | NamedPlace]:
     """The places at the target or inside it that the grant's scope contains."""
     place, scope = snapshot.place(target), grant.statement.scope

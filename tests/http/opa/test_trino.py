@@ -26,7 +26,10 @@ CATALOGS = {"memory": "memory", "tpch": "tpch"}
 OF_METADATA = ["columns", "tables", "views", "schemata", "table_privileges", "roles"]
 OF_METADATA += ["applicable_roles", "enabled_roles"]
 
-OUTCOMES: list[tuple[str, str, str | list[list[object]]]] = [
+Outcome = tuple[str, str, str | list[list[object]]]
+"""User, statement, and its rows or what the refusal contains."""
+
+OUTCOMES: list[Outcome] = [
     ("eve", "SELECT 1", "Cannot execute query"),
     ("gone", "SELECT 1", "Cannot execute query"),
     ("ana", "SELECT 1", [[1]]),
@@ -155,9 +158,7 @@ def outcome(trino: TrinoServer, user: str, statement: str) -> list[list[object]]
         return str(refused)
 
 
-def wrong_outcomes(
-    trino: TrinoServer, statements: list[tuple[str, str, str | list[list[object]]]]
-) -> list[tuple[str, str, object]]:
+def wrong_outcomes(trino: TrinoServer, statements: list[Outcome]) -> list[tuple[str, str, object]]:
     """The statements with another outcome than expected; the order of rows does not count."""
     wrong: list[tuple[str, str, object]] = []
     for user, statement, expected in statements:
@@ -206,7 +207,7 @@ LIMITS: tuple[tuple[str, str, dict[str, object]], ...] = (
         },
     ),
 )
-CLIENTS: list[tuple[str, str, str | list[list[object]]]] = [
+CLIENTS: list[Outcome] = [
     ("olga", "CREATE TABLE memory.sales.clients (id integer, region varchar, iban varchar)", []),
     (
         "olga",
@@ -215,7 +216,7 @@ CLIENTS: list[tuple[str, str, str | list[list[object]]]] = [
         [[3]],
     ),
 ]
-LIMITED: list[tuple[str, str, str | list[list[object]]]] = [
+LIMITED: list[Outcome] = [
     ("ana", "SELECT count(*) FROM memory.sales.clients", [[1]]),
     ("bo", "SELECT * FROM memory.sales.clients", [[2, "bo", "****0500"]]),
     ("ana", "SELECT * FROM memory.sales.clients", [[None, None, None]]),

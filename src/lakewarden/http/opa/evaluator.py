@@ -19,6 +19,8 @@ from lakewarden.service.state import RealmState
 
 ENGINE: Final = "trino"
 HIDING: Final = Mask("null")
+_BY_VIEW: Final = "CreateViewWithSelectFromColumns"
+"""What Trino asks about the tables of a view with SECURITY DEFINER, as the owner of the view."""
 
 
 _LookUp = tuple[Callable[[str], int | None], str, str, frozenset[str]]
@@ -53,6 +55,7 @@ class Evaluator:
         asking = vouched(realm, identity.user, groups, now)
         self._access = EngineAccess(realm, mapping, settings, asking)
         self._realm = realm
+        self._settings = settings
         self._engine = mapping.engine
         self._question = question
         self.act = mapping.engine.acts.get(self.operation)
@@ -239,6 +242,8 @@ class Evaluator:
             return declared
         if self._access.is_about_nothing(act):
             return self._access.decides_on(act, NO_RESOURCE)
+        if act.name == _BY_VIEW and self._hands_on(names):
+            return False
         entity = self._access.stored(self._access.places(act), names)
         if entity is not None:
             decides = self._access.lists if listed else self._access.decides_on
@@ -246,6 +251,13 @@ class Evaluator:
                 return True
         columns = resource.table.columns if resource.table is not None else None
         return bool(columns) and self._allows_columns(act, names, columns or ())
+
+    def _hands_on(self, names: Names) -> bool:
+        """Whether a view would show others what they may not see of the table."""
+        if self._settings.definer_views == "all":
+            return False
+        table = self._access.stored(self._places_with_rows, names)
+        return table is None or self._access.carries_limits(table)
 
     def _allows_columns(self, act: Act, names: Names, columns: Sequence[str]) -> bool:
         """Whether the act is allowed on each of the columns by itself."""

@@ -95,6 +95,9 @@ def test_what_was_denied_is_in_the_audit_trail_once_for_many(plugin: Trino) -> N
         {"access": "grant", "action": "fly"},
         {"reqUser": ""},
         {"reqUser": "u" * 600},
+        {"reqUser": "nobody"},
+        {"reqUser": "ana\0"},
+        {"reqUser": "bo\n", "result": 0},
     ],
 )
 def test_what_is_about_nothing_that_is_stored_is_not_kept(
@@ -124,7 +127,8 @@ def test_denials_of_many_users_make_few_rows(plugin: Trino) -> None:
 @pytest.mark.parametrize(
     "events",
     [b"", b"{", b"[]", b"{}", b"[1]", b'["\xff"]', b"[" * 100_000, b"null", b'[{"repo": 1}]',
-     b'[{"repo": "prod", "result": "1"}]', b'[{"repo": "prod", "event_count": 1e99}]'],
+     b'[{"repo": "prod", "result": "1"}]', b'[{"repo": "prod", "event_count": 1e99}]',
+     b'[{"repo": "prod", "reqUser": "\\ud800"}]'],
 )  # fmt: skip
 def test_a_malformed_upload_is_refused_in_rangers_form(plugin: Trino, events: bytes) -> None:
     answer = upload(plugin, events)
@@ -166,6 +170,8 @@ def test_the_age_of_a_plugins_documents_is_a_figure(plugin: Trino) -> None:
     path = f"{POLICIES}?lastKnownVersion={newest}&pluginId=trino@vm2-prod"
     assert get(plugin, path).status == 304
     get(plugin, f"{POLICIES}?pluginId={'x' * 3_000}")
+    for hostile in ("%00", "%0Afake_metric%201", "%ED%A0%80", "%FF", ""):
+        get(plugin, f"{POLICIES}?pluginId={hostile}")
     listed: list[dict[str, Any]] = []
     for _ in range(100):  # told every second
         listed = document(plugin, "plugins")["plugins"]

@@ -1,7 +1,8 @@
 """Audits that plugins send: what users did by their documents, counted as what was used here.
 
 An act that was allowed is counted in the usage of the realm, one that was denied goes to its audit
-trail. Only acts on what is stored are kept, so that an upload adds no more than there is.
+trail. Only acts on what is stored are kept, and what was allowed only of stored users, so that an
+upload adds no more than there is.
 Source: apache/ranger, `audit-server/audit-ingestor/src/main/java/org/apache/ranger/audit/rest/
 AuditREST.java` and `agents-audit/core/src/main/java/org/apache/ranger/audit/model/
 AuthzAuditEvent.java` at 8e7716cd3c36.
@@ -22,6 +23,7 @@ from lakewarden.http.ranger.download import Download
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import NONE
+from lakewarden.kernel.principal import Principal
 
 MOST_EVENTS: Final = 10_000
 """So many events may be in one upload."""
@@ -39,7 +41,7 @@ _SEEN: Final = frozenset({ANY, "use"})
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What one user did, or was denied, as the realm names it, so many times."""
+    """What one user did, or was denied, as the realm names both, so many times."""
 
     user: str
     operation: str
@@ -105,6 +107,10 @@ class Acts:
         level = self._level(type.removeprefix("@"))
         if not user or level is None:
             return None
+        principal = self._download.realm.system.identities.user(user)
+        is_allowed = event.result == _ALLOWED
+        if is_allowed and not self._is_stored(principal):
+            return None
         entity = self._download.places.named(level, self._parts(level, resource))
         if entity is None:
             return None
@@ -112,8 +118,12 @@ class Acts:
             operation = self._operation(_text(access).lower(), level, entity)
             if operation:
                 times = min(max(event.event_count, 1), MOST_ACTS)
-                return Act(user, operation, entity, event.result == _ALLOWED, times)
+                return Act(principal.name, operation, entity, is_allowed, times)
         return None
+
+    def _is_stored(self, principal: Principal) -> bool:
+        memberships = self._download.realm.matrix.snapshot.coded.memberships
+        return memberships.ids.get(principal) in memberships.stored
 
     def _level(self, leaf: str) -> Level | None:
         """The level whose things have that last part; of a column its table's."""
@@ -139,5 +149,6 @@ class Acts:
 
 
 def _text(value: str | None) -> str:
-    """The value; "" for none, and for what is longer than a name."""
-    return "" if value is None or len(value) > _NAME_CHARACTERS else value
+    """The value; "" for none, and for what is longer than a name or cannot be shown as one."""
+    is_name = value is not None and len(value) <= _NAME_CHARACTERS and value.isprintable()
+    return value if value is not None and is_name else ""

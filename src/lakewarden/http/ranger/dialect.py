@@ -117,7 +117,12 @@ class Ranger(EngineDialect):
     def _note(self, exchange: Exchange, download: Download, part: Part) -> None:
         """Remembers that the plugin has the newest policies, if these are."""
         plugin = exchange.one("pluginId")
-        if plugin and part is download.policies and download.realm is exchange.realm_state:
+        if (
+            plugin.isprintable()
+            and plugin
+            and part is download.policies
+            and download.realm is exchange.realm_state
+        ):
             polls = exchange.services.plugin_polls
             polls.note(exchange.realm, exchange.params["service"], plugin, exchange.now)
 
@@ -143,8 +148,7 @@ class Ranger(EngineDialect):
         for act in Acts(download, mapping, service).of(events):
             kept += 1
             if act.is_allowed:
-                user = exchange.realm_state.system.identities.user(act.user).name
-                on, usage = act.entity, exchange.services.usage
+                user, on, usage = act.user, act.entity, exchange.services.usage
                 usage.add(exchange.realm, user, act.operation, on, exchange.now, act.times)
             else:
                 denied[act.user, act.operation] += act.times

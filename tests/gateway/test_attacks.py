@@ -172,6 +172,22 @@ def test_operations_of_others_are_out_of_reach(gateway: Running, stub: Any) -> N
 
 
 @pytest.mark.spark
+def test_what_was_denied_is_released_by_whom_it_was_denied(gateway: Running, stub: Any) -> None:
+    id = "00000000-0000-0000-0000-0000000000b2"
+    request = base.ExecutePlanRequest(session_id=SESSION, operation_id=id)
+    request.plan.root.sql.query = "select * from hr.people"
+    bo = ("authorization", f"Bearer {gateway.estate.tokens['bo']}")
+    ana = ("authorization", f"Bearer {gateway.estate.tokens['ana']}")
+    assert refused(stub.ExecutePlan, request, bo).code() == grpc.StatusCode.PERMISSION_DENIED
+    release = base.ReleaseExecuteRequest(session_id=SESSION, operation_id=id)
+    release.release_all.SetInParent()
+    assert stub.ReleaseExecute(release, metadata=(bo,)).operation_id == id
+    assert "no such operation" in str(refused(stub.ReleaseExecute, release, ana).details())
+    again = base.ReattachExecuteRequest(session_id=SESSION, operation_id=id)
+    assert "no such operation" in str(refused(stub.ReattachExecute, again, bo).details())
+
+
+@pytest.mark.spark
 def test_bytes_that_are_no_message_get_a_status(gateway: Running) -> None:
     token = (("authorization", f"Bearer {gateway.estate.tokens['ana']}"),)
     with grpc.insecure_channel(f"127.0.0.1:{gateway.port}") as channel:

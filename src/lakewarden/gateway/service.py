@@ -154,6 +154,8 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
     def _unary(self, method: str, data: bytes, context: grpc.ServicerContext) -> bytes:
         def answered() -> bytes:
             call = self._call(UNARY[method], data, context)
+            if method == "ReleaseExecute" and call.session.was_refused(call.request.operation_id):
+                return _released(call.request)
             self._permit_or_audit(method, call)
             answer = self._backend.unary(method, call.request, _seconds(context))
             if method == "ReleaseSession":
@@ -191,6 +193,8 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             with timed(ENGINE):
                 self._permit(method, call)
         except Denied as error:
+            if method == "ExecutePlan":
+                call.session.refuse(call.request.operation_id)
             if not error.operation:
                 decided(ENGINE, UNKNOWN, denied=1)
             raise self._denied(call.actor, error) from None
@@ -341,6 +345,17 @@ class Gateway(grpc.GenericRpcHandler):  # type: ignore[misc]  # theirs has no ty
             _end(context, error)
         CALLS.labels(method, "done").inc()
         return answer
+
+
+def _released(request: base.ReleaseExecuteRequest) -> bytes:
+    """The answer to the release of an operation that Spark never heard of."""
+    answer = base.ReleaseExecuteResponse(
+        session_id=request.session_id,
+        operation_id=request.operation_id,
+        server_side_session_id=request.client_observed_server_side_session_id,
+    )
+    data: bytes = answer.SerializeToString()
+    return data
 
 
 _MAX_SECONDS: Final = 30 * 86_400.0

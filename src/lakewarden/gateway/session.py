@@ -35,7 +35,8 @@ class Session:
 
     `views` are temporary views: plans with all names complete and no view left in them, as the
     user wrote them, so that each read is checked and limited when it happens. `operations` are
-    those that were started, by id, with the plan that a statement's answer has to name.
+    those that were started, by id, with the plan that a statement's answer has to name; `refused`
+    are ids of those that were not.
     """
 
     catalog: str
@@ -43,6 +44,7 @@ class Session:
     first_catalog: str
     views: dict[str, relations.Relation] = field(default_factory=dict)
     operations: OrderedDict[str, relations.Relation | None] = field(default_factory=OrderedDict)
+    refused: OrderedDict[str, None] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def qualified(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -73,6 +75,19 @@ class Session:
             self.operations[operation] = answer
             if len(self.operations) > MAX_OPERATIONS:
                 self.operations.popitem(last=False)
+
+    def refuse(self, operation: str) -> None:
+        """Remembers an operation that was denied: a client releases it all the same."""
+        with self.lock:
+            if operation and operation not in self.operations:
+                self.refused[operation] = None
+                if len(self.refused) > MAX_OPERATIONS:
+                    self.refused.popitem(last=False)
+
+    def was_refused(self, operation: str) -> bool:
+        """Whether the operation was denied, and never started."""
+        with self.lock:
+            return operation in self.refused and operation not in self.operations
 
     def answer_of(self, operation: str) -> relations.Relation | None:
         """Of a started operation; raises `Denied` for one that this session did not start."""

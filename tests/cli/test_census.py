@@ -59,6 +59,13 @@ LOCAL = {
     "backup": "whoever may open the database owns everything in it",
     "restore": "whoever may open the database owns everything in it",
     "secrets rotate": "needs the keys, which no server is told",
+    **dict.fromkeys(
+        (
+            *("push target add", "push target remove", "push targets", "push plan", "push apply"),
+            *("push drift", "push reset", "push doctor"),
+        ),
+        "needs the keys, which no server is told",
+    ),
     "pipeline ingest": "reads and writes files",
     "pipeline ownership": "reads and writes files",
     "pipeline link": "reads and writes files",

@@ -23,7 +23,7 @@ from tests.cli.realms import Cli
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 ALL_VERBS = [
     *((verb,) for verb in VERBS),
-    *((group, verb) for group, (_, verbs) in GROUPS.items() for verb in verbs),
+    *((group, *verb.split()) for group, (_, verbs) in GROUPS.items() for verb in verbs),
 ]
 
 

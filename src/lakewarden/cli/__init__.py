@@ -108,6 +108,19 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
             "list": "lakewarden.cli.link:listed",
         },
     ),
+    "push": (
+        "Databases that are told what a realm allows: plan, apply, drift.",
+        {
+            "target add": "lakewarden.cli.push:add",
+            "target remove": "lakewarden.cli.push:remove",
+            "targets": "lakewarden.cli.push:targets",
+            "plan": "lakewarden.cli.push:plan",
+            "apply": "lakewarden.cli.push:apply",
+            "drift": "lakewarden.cli.push:drift",
+            "reset": "lakewarden.cli.push:reset",
+            "doctor": "lakewarden.cli.push:doctor",
+        },
+    ),
     "secrets": (
         "Encrypted secrets of a database.",
         {"rotate": "lakewarden.cli.secrets:rotate"},
@@ -126,7 +139,10 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
         },
     ),
 }
-"""Verbs that have verbs below them: what they are about, and where each is."""
+"""Verbs that have verbs below them: what they are about, and where each is.
+
+A verb of two words is below one more.
+"""
 
 _INSTALL_COMPLETION = "--install-completion"
 _QUIET = "--quiet"
@@ -172,12 +188,18 @@ def application(*, whole: bool = False) -> App:
 
 
 def _register(app: App, verbs: Mapping[str, str], whole: bool) -> None:
+    inner: dict[str, App] = {}
     for name, home in verbs.items():
+        group, _, verb = name.rpartition(" ")
+        if group and group not in inner:
+            inner[group] = App(name=group, help=f"{group.capitalize()}s.")
+            app.command(inner[group])
+        at = inner[group] if group else app
         if whole:
             module, _, function = home.partition(":")
-            app.command(getattr(import_module(module), function), name=name)
+            at.command(getattr(import_module(module), function), name=verb)
         else:
-            app.command(home, name=name)
+            at.command(home, name=verb)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -256,7 +278,7 @@ def _run(tokens: list[str]) -> int:
     if tokens[:1] == ["pipeline"] and "+" in tokens:
         return import_module("lakewarden.cli.pipeline.run").run_joined(tokens[1:])  # type: ignore[no-any-return]  # by name: only when needed
     all_verbs = not tokens or tokens[0] in (_INSTALL_COMPLETION, "--help", "-h")
-    all_verbs = all_verbs or (tokens[0] in GROUPS and len(tokens) < 3)
+    all_verbs = all_verbs or (tokens[0] in GROUPS and len(tokens) < 4)
     code = application(whole=all_verbs)(tokens, exit_on_error=False, print_error=False)
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
@@ -267,7 +289,8 @@ def _usage(error: CycloptsError, tokens: Sequence[str]) -> str:
     verbs: Iterable[str] = (*VERBS, *GROUPS)
     path = []
     if tokens and tokens[0] in GROUPS:
-        verbs, path = GROUPS[tokens[0]][1], [tokens[0]]
+        verbs = dict.fromkeys(name.partition(" ")[0] for name in GROUPS[tokens[0]][1])
+        path = [tokens[0]]
     # The text of this one would load every verb.
     if isinstance(error, UnknownCommandError):
         verb = tokens[len(path)] if len(tokens) > len(path) else ""

@@ -63,7 +63,9 @@ from lakewarden.registry import registry
 PREFIX: Final = "LAKEWARDEN_"
 """What the names of environment variables begin with."""
 
-NOT_SETTINGS: Final = frozenset({"LAKEWARDEN_SERVER", "LAKEWARDEN_SPARK_TOKEN", "LAKEWARDEN_TOKEN"})
+NOT_SETTINGS: Final = frozenset(
+    {"LAKEWARDEN_SERVER", "LAKEWARDEN_SPARK_TOKEN", "LAKEWARDEN_TARGET_URL", "LAKEWARDEN_TOKEN"}
+)
 """Variables that tell commands where to ask, and by which token."""
 
 LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")

@@ -13,7 +13,7 @@ from typing import Final
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.toml_section import Section
 
-NAMES: Final = ("hdfs", "hive", "iceberg", "kafka", "polaris", "spark", "trino")
+NAMES: Final = ("hdfs", "hive", "iceberg", "kafka", "polaris", "postgresql", "spark", "trino")
 """The engines there are."""
 
 _SUFFIX: Final = ".toml"

@@ -33,7 +33,12 @@ class LimitedRead:
 
 
 def limited_read(
-    realm: RealmState, request: Request, engine: str, columns: Mapping[str, str]
+    realm: RealmState,
+    request: Request,
+    engine: str,
+    columns: Mapping[str, str],
+    *,
+    typed: bool = False,
 ) -> LimitedRead:
     """How the request's target may be read with an engine.
 
@@ -42,6 +47,7 @@ def limited_read(
         request: Who asks, and about what; its operation does not matter.
         engine: The engine whose SQL is written.
         columns: The columns that there are where the rows are, with the types they have there.
+        typed: The filters are written for these types, as some engines need.
 
     Raises:
         BadInput: The target has no rows, or a masked column is none of the columns.
@@ -57,7 +63,7 @@ def limited_read(
     return LimitedRead(
         True,
         seen.operation,
-        filters=tuple(row_filters(realm, request, engine)),
+        filters=tuple(row_filters(realm, request, engine, columns if typed else None)),
         masks={
             name: column_mask(realm, replace(request, target=entity), engine, name, columns[name])
             for name, entity in entities.items()

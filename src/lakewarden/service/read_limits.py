@@ -32,15 +32,21 @@ HIDDEN_VALUE = "NULL"
 _REMEMBERED = 65_536
 
 
-def row_filters(realm: RealmState, request: Request, engine: str) -> list[str]:
+def row_filters(
+    realm: RealmState, request: Request, engine: str, columns: Mapping[str, str] | None = None
+) -> list[str]:
     """The filters that bind who asks on the request's target, as SQL, in order of their ids.
 
-    All of them hold together. Raises as `obligations` does.
+    All of them hold together. `columns` has the types that the engine gives the columns, where
+    they are known: some engines can be told only with them. Raises as `obligations` does.
     """
-    user = user_of(realm, request)
-    lookups = realm.realm.lookups
     binding = obligations(realm.matrix, request, Effect.FILTER)
-    return [_condition(statement.expression, engine, user, lookups) for statement in binding]
+    if not binding:
+        return []
+    user, lookups = user_of(realm, request), realm.realm.lookups
+    kinds = None if columns is None else {name: read_type(columns[name]) for name in columns}
+    table = Table(kinds, types_of(lookups))
+    return [_condition(one.expression, engine, user, table, _rows(lookups)) for one in binding]
 
 
 def column_mask(
@@ -84,12 +90,13 @@ def user_of(realm: RealmState, request: Request) -> User:
     return User(name, groups, realm.attributes_of(request.principal))
 
 
-def _condition(text: str, engine: str, user: User, lookups: Mapping[str, LookupTable]) -> str:
-    table = Table(None, types_of(lookups))
+def _condition(
+    text: str, engine: str, user: User, table: Table, rows: Mapping[str, Sequence[Values]]
+) -> str:
     try:
         expression = _parsed(text)
         check_expression(expression, table, engines=[engine])
-        return render(expression, engine, table, user, _rows(lookups))
+        return render(expression, engine, table, user, rows)
     except WardenError:
         return HIDDEN_ROWS
 

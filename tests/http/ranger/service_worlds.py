@@ -14,7 +14,6 @@ from lakewarden.http.engine_access import EngineAccess, vouched
 from lakewarden.http.ranger.document import Documents, documents
 from lakewarden.http.ranger.file_places import Files
 from lakewarden.http.ranger.places import Naming
-from lakewarden.http.ranger.residue import Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, members_of
@@ -22,6 +21,7 @@ from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRo
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, Matching, On, Statement
 from lakewarden.service.realm import Realm
+from lakewarden.service.residue import Residues
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system
 from lakewarden.testing.world_draft import NOW

@@ -6,11 +6,11 @@ import pytest
 from pyroaring import BitMap
 
 from lakewarden.http.ranger.file_places import Files
-from lakewarden.http.ranger.residue import Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.kernel.snapshot import compile
+from lakewarden.service.residue import Residues
 from lakewarden.service.system import load_system
 
 NAMES = ("a", "b", "c")

@@ -62,8 +62,8 @@ def realm_of(seed: int, limits: int = 0) -> Realms:
     if limits:
         facts = replace(
             facts,
-            statements=[*facts.statements, *_reading(facts)],
-            memberships=[*facts.memberships, *_belonging(facts)],
+            statements=[*facts.statements, *reading(facts)],
+            memberships=[*facts.memberships, *belonging(facts)],
         )
     matrix = Matrix(compile(facts, system.model, system.spelling, now=NOW))
     state = RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
@@ -77,7 +77,7 @@ def realm_of(seed: int, limits: int = 0) -> Realms:
     return Realms(state, metalake, paths, documents(state, MAPPING, SERVICE, naming, NOW))
 
 
-def _reading(facts: Facts) -> Iterator[Statement]:
+def reading(facts: Facts) -> Iterator[Statement]:
     """Statements by which every second user reads all tables that no DENY keeps from them."""
     metalakes = [row.entity for row in facts.entities if row.entity.type == "metalake"]
     people = sorted(one for one in facts.principals if one.kind == USER)[::2]
@@ -88,7 +88,7 @@ def _reading(facts: Facts) -> Iterator[Statement]:
         )
 
 
-def _belonging(facts: Facts) -> Iterator[MembershipRow]:
+def belonging(facts: Facts) -> Iterator[MembershipRow]:
     """Every user is one of every metalake."""
     for row in facts.entities:
         for one in facts.principals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -14,38 +14,11 @@ from lakewarden.engines.ranger_service import Access, Level, RangerService
 from lakewarden.http.ranger.places import Places
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Node
-from lakewarden.kernel.grants import table
 from lakewarden.kernel.listing import listing
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE, Operation
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.snapshot import Snapshot, assemble
-from lakewarden.kernel.statement import Effect, Statement
-
-
-def lasting(snapshot: Snapshot) -> Snapshot:
-    """The snapshot of what is allowed at every moment from now on, if nothing is changed.
-
-    ALLOWs that end are not in force there, and DENYs, filters and masks that are still to begin
-    are. Rules open with ALLOWs and close with the others, so that it never allows more.
-    """
-    statements = {
-        id: _forever(statement, snapshot.table.moment)
-        for id, statement in snapshot.table.statements.items()
-    }
-    kept = {id: statement for id, statement in statements.items() if statement is not None}
-    index = table(kept, snapshot.model, snapshot.coded.memberships, snapshot.table.moment)
-    return assemble(snapshot.coded, index, snapshot.revision)
-
-
-def _forever(statement: Statement, moment: float) -> Statement | None:
-    if statement.valid_from is None and statement.valid_until is None:
-        return statement
-    ended = statement.valid_until is not None and statement.valid_until <= moment
-    if statement.effect is Effect.ALLOW:
-        return statement if statement.valid_until is None and statement.applies(moment) else None
-    return None if ended else replace(statement, valid_from=None, valid_until=None)
 
 
 class Allowed:

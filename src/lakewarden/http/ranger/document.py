@@ -10,23 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
 from pyroaring import BitMap
 
 from lakewarden.engines.mapping import NOBODY, EngineMapping
 from lakewarden.engines.ranger_service import ANY, Level, RangerService
-from lakewarden.http.ranger.allowed import Allowed, Given, given, lasting
+from lakewarden.http.ranger.allowed import Allowed, Given, given
 from lakewarden.http.ranger.definition import definition, named
 from lakewarden.http.ranger.deltas import numbered
-from lakewarden.http.ranger.limits import Bound, Limits, touched
+from lakewarden.http.ranger.limits import Bound, Limits
 from lakewarden.http.ranger.places import Naming, Places
-from lakewarden.http.ranger.readers import Readers, Together, readers, role_name
-from lakewarden.http.ranger.residue import Residue, Residues
+from lakewarden.http.ranger.readers import Together, named_users, role_name
 from lakewarden.kernel.matrix import Matrix
+from lakewarden.service.alike_places import Grants, Rows, alike_places
+from lakewarden.service.alike_users import Readers, alike_users
+from lakewarden.service.lasting import lasting
+from lakewarden.service.limited_tables import touched
+from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 LABEL: Final = "lakewarden"
@@ -37,11 +38,6 @@ _UNBOUND: Final = Bound("", ())
 _BEGINNING: Final = "1970/01/01 00:00:00"
 
 Json = dict[str, Any]
-_Rows = Sequence[tuple[str, int, BitMap]]
-"""Accesses, each with the number of the readers who are given it, and on what."""
-
-Grants = tuple[tuple[str, tuple[int, ...]], ...]
-"""Accesses, each with the numbers of the readers who are given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,9 @@ class _Builder:
             later = lasting(snapshot)
             self._later = Allowed(Matrix(later), mapping, service, self._places, now)
             self._starting = touched(later, snapshot)
-        self._readers = readers(realm, self._residues, single=self._now.personal)
+        self._readers = alike_users(
+            named_users(realm, self._residues), realm.matrix.snapshot, single=self._now.personal
+        )
         self._limits = Limits(realm, service, self._residues, now)
         self._bound: dict[int, dict[str, Bound]] = {}
         self._only: dict[tuple[int, bool, tuple[str, ...]], list[int]] = {}
@@ -178,13 +176,13 @@ class _Builder:
 
     # --- access ---
 
-    def _add_level(self, level: Level, rows: _Rows, *, ends: bool) -> None:
+    def _add_level(self, level: Level, rows: Rows, *, ends: bool) -> None:
         if not level.part:
             grants = _grants(rows, 0)
             self._add(self._resources(level, ()), self._items(grants), ends=ends)
             return
         places = self._places.of(level)
-        for ids, grants in _alike(rows, len(self._realm.matrix.snapshot.coded.tree)):
+        for ids, grants in alike_places(rows, len(self._realm.matrix.snapshot.coded.tree)):
             items = self._items(grants)
             containers: dict[tuple[str, ...], set[str]] = {}
             for id in ids:
@@ -251,7 +249,7 @@ class _Builder:
             item = _item([reading.name], roles=[self._role_of(tuple(numbers))])
             self._add(self._resources(level, [*path, columns]), [item], ends=ends)
 
-    def _add_declared(self, by_level: Mapping[tuple[str, bool], _Rows]) -> None:
+    def _add_declared(self, by_level: Mapping[tuple[str, bool], Rows]) -> None:
         """What every client reads and no realm holds, for whoever may use the catalog."""
         engine = self._service.engine
         if not engine.schemas and not engine.catalogs:
@@ -437,49 +435,10 @@ def _until(end: float) -> Json:
     }
 
 
-def _grants(rows: _Rows, id: int) -> Grants:
+def _grants(rows: Rows, id: int) -> Grants:
     """Who is given what on one place."""
     found: dict[str, list[int]] = {}
     for access, number, ids in rows:
         if id in ids:
             found.setdefault(access, []).append(number)
     return tuple((access, tuple(numbers)) for access, numbers in sorted(found.items()))
-
-
-def _alike(rows: _Rows, size: int) -> Iterator[tuple[list[int], Grants]]:
-    """The places by who is given what on them.
-
-    COST: a pass over each bitmap. Each place gets the sum of the marks of the rows that it is in,
-    128 bits wide, so that equal sums are equal rows.
-    """
-    sums: NDArray[np.uint64] = np.zeros((size, 2), dtype=np.uint64)
-    everything = BitMap()
-    for access, number, ids in rows:
-        mark = blake2b(f"{access} {number}".encode(), digest_size=16).digest()
-        sums[np.asarray(ids.to_array())] ^= np.frombuffer(mark, dtype=np.uint64)
-        everything |= ids
-    places = np.asarray(everything.to_array(), dtype=np.int64)
-    if not len(places):
-        return
-    _, groups = np.unique(sums[places], axis=0, return_inverse=True)
-    group_of = np.zeros(size, dtype=np.int64)
-    group_of[places] = groups.reshape(-1)
-    order = np.argsort(group_of[places], kind="stable")
-    ends = np.cumsum(np.bincount(group_of[places]))[:-1]
-    members = np.split(places[order], ends)
-    # Of each place, which rows it is in: those of one access side by side, readers in order.
-    ordered = sorted(range(len(rows)), key=lambda index: rows[index][:2])
-    inside = [np.unique(group_of[np.asarray(rows[index][2].to_array())]) for index in ordered]
-    row_of = np.repeat(np.arange(len(ordered)), [len(groups) for groups in inside])
-    by_group = np.argsort(np.concatenate(inside), kind="stable")
-    starts = np.cumsum(np.bincount(np.concatenate(inside), minlength=len(members)))[:-1]
-    accesses = [rows[index][0] for index in ordered]
-    bounds = {access: (accesses.index(access), accesses.count(access)) for access in {*accesses}}
-    numbers = np.asarray([rows[index][1] for index in ordered])
-    for group, own in zip(members, np.split(row_of[by_group], starts), strict=True):
-        grants = []
-        for access, (first, count) in sorted(bounds.items()):
-            start, end = np.searchsorted(own, (first, first + count)).tolist()
-            if end > start:
-                grants.append((access, tuple(numbers[own[start:end]].tolist())))
-        yield group.tolist(), tuple(grants)

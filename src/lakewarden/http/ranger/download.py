@@ -17,12 +17,12 @@ from lakewarden.http.ranger.deltas import Json, Known, changes, known
 from lakewarden.http.ranger.document import documents
 from lakewarden.http.ranger.file_places import Files
 from lakewarden.http.ranger.places import Naming, Places
-from lakewarden.http.ranger.residue import Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.registry import registry
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading
+from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState, State
 
 REMEMBERED: Final = 8

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from pyroaring import BitMap
 
-from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.tree import Tree
+from lakewarden.service.residue import Residue, Residues
 
 _SAID: Final = re.compile(r"(/[A-Za-z0-9_@#~=+:.,-]+)+")
 """Paths that Ranger reads as they are: no wildcard, no macro, no space, not the root."""

@@ -11,19 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyroaring import BitMap
-
 from lakewarden.engines.ranger_service import RangerService
-from lakewarden.http.ranger.readers import Readers
-from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.obligations import obligations
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
-from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.statement import OBLIGING, Effect, Matching, On, Statement, Where
+from lakewarden.kernel.statement import Effect, Matching, On, Statement, Where
 from lakewarden.kernel.wildcard import matches
+from lakewarden.service.alike_users import Readers
+from lakewarden.service.limited_tables import touched
 from lakewarden.service.read_limits import HIDDEN_ROWS, row_filters
+from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 EVERY_COLUMN: Final = "*"
@@ -224,50 +222,3 @@ class Limits:
                 self._access,
             )
         )
-
-
-def touched(later: Snapshot, now: Snapshot) -> BitMap:
-    """The tables on which a filter or a mask of `later` may bind; given two, of those it has more.
-
-    A mask by wildcards may bind columns that are not stored, so that it touches every table.
-    """
-    known = (
-        set()
-        if later is now
-        else {grant.statement.id for effect in OBLIGING for grant in now.table.obligations(effect)}
-    )
-    tree, types = later.coded.tree, later.model.types
-    tables = BitMap.union(
-        BitMap(), *(later.of_type(name) for name, type in types.items() if type.filtered)
-    )
-    found = BitMap()
-    for effect in OBLIGING:
-        for grant in later.table.obligations(effect):
-            scope = grant.statement.scope
-            if grant.statement.id in known:
-                continue
-            if isinstance(scope, (Matching, Where)) and effect is Effect.MASK:
-                return tables
-            reached = later.bitmaps[grant.scope]
-            found |= reached | BitMap([int(tree.parents[id]) for id in reached - tables
-                                       if tree.parents[id] >= 0])  # fmt: skip
-            if isinstance(scope, On):
-                found |= BitMap(_holding(later, scope.entity))
-    return found & tables
-
-
-def _holding(snapshot: Snapshot, anchor: Entity) -> Iterator[int]:
-    """What may hold the columns of an anchor: what it lies in, and what has the name of that.
-
-    A column of a view is named like one of a table.
-    """
-    coded = snapshot.coded
-    id = coded.tree.find(anchor)
-    if id is not None:
-        yield from (id, *coded.tree.ancestors(id))
-    names = [anchor.name, *(above.name for above in coded.ancestors(anchor))]
-    for type, declared in snapshot.model.types.items():
-        for name in names if declared.filtered else ():
-            same = coded.tree.find(Entity(type, name))
-            if same is not None:
-                yield same

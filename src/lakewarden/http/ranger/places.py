@@ -13,9 +13,9 @@ from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.place import placeholders
 from lakewarden.engines.ranger_service import CATALOG, Level, RangerService
 from lakewarden.http.ranger.file_places import Files
-from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Operation
+from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 _SAID: Final = re.compile(r"[a-z0-9_@#~=+:-]+")

@@ -1,10 +1,9 @@
-"""Users whom no statement tells apart: they have one row of every operation, and one role."""
+"""Users by the names that Ranger reads, and the roles that hold them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -12,46 +11,14 @@ import msgspec
 import numpy as np
 from pyroaring import BitMap
 
-from lakewarden.http.ranger.residue import Residue, Residues
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.snapshot import Snapshot
-from lakewarden.kernel.statement import Effect
-from lakewarden.kernel.subject import Subject
+from lakewarden.service.alike_users import Readers, mentioned
+from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 
 _SAID: Final = re.compile(r"[^\s{}$\\*?\x00-\x1f\x7f]+")
 """Names of users that Ranger reads as they are: no macro, no wildcard, nothing that it trims."""
-
-
-@dataclass(frozen=True, slots=True)
-class Readers:
-    """Users with equal rows, by their principals and their names in the engine, in order."""
-
-    principals: tuple[Principal, ...]
-    names: tuple[str, ...]
-
-    @property
-    def any(self) -> Principal:
-        """One of them, for all."""
-        return self.principals[0]
-
-
-def readers(realm: RealmState, residues: Residues, *, single: bool) -> Sequence[Readers]:
-    """The stored users that can be named, together where no statement tells them apart.
-
-    `single`: each by itself, as rules need that ask who somebody is.
-    """
-    snapshot = realm.matrix.snapshot
-    named = mentioned(snapshot)
-    alike: dict[object, list[tuple[str, Principal]]] = {}
-    for name, principal in _named(realm, residues):
-        subject = snapshot.subject(principal)
-        key = principal if single else _key(subject, named)
-        alike.setdefault(key, []).append((name, principal))
-    return [
-        Readers(tuple(p for _, p in sorted(users)), tuple(n for n, _ in sorted(users)))
-        for users in alike.values()
-    ]
 
 
 def role_name(names: Iterable[str]) -> str:
@@ -66,7 +33,7 @@ def role_name(names: Iterable[str]) -> str:
     return f"lw-{digest[:32]}"
 
 
-def _named(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Principal]]:
+def named_users(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Principal]]:
     """The stored users by their names in the engine; those that cannot be named are residue."""
     memberships, identities = realm.matrix.snapshot.coded.memberships, realm.system.identities
     for id in sorted(memberships.stored):
@@ -79,19 +46,6 @@ def _named(realm: RealmState, residues: Residues) -> Iterator[tuple[str, Princip
         else:
             why = "Ranger would read the name of the user in another way"
             residues.add(Residue(why, principal=f"{principal.kind}:{principal.name}"))
-
-
-def mentioned(snapshot: Snapshot) -> frozenset[int]:
-    """The principals that statements in force name."""
-    table = snapshot.table
-    ids: set[int] = set()
-    for side in table.sides.values():
-        for grouped in side.values():
-            ids.update(grouped.by_principal)
-    for effect in (Effect.FILTER, Effect.MASK):
-        for grant in table.obligations(effect):
-            ids |= grant.exceptions
-    return frozenset(ids)
 
 
 class Together:
@@ -122,12 +76,3 @@ def _together(snapshot: Snapshot, of: Sequence[Readers]) -> Sequence[BitMap]:
             found.setdefault(id, BitMap()).add(number)
     several = {frozenset(numbers): numbers for numbers in found.values() if len(numbers) > 1}
     return sorted(several.values(), key=lambda numbers: (-len(numbers), *numbers))
-
-
-def _key(subject: Subject, mentioned: frozenset[int]) -> object:
-    """What the rows of a subject follow from."""
-    return (
-        subject.allow & mentioned,
-        subject.deny & mentioned,
-        subject.owned.serialize(),
-    )

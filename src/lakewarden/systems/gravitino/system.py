@@ -31,6 +31,7 @@ SYSTEM: Final = SystemDefinition(
         "iceberg": "engines/iceberg.toml",
         "kafka": "engines/kafka.toml",
         "polaris": "engines/polaris.toml",
+        "postgresql": "engines/postgresql.toml",
         "spark": "engines/spark.toml",
         "trino": "engines/trino.toml",
     },

@@ -1,4 +1,4 @@
-"""What a realm allows and a document of policies leaves out, and why."""
+"""What a realm allows and a system is not told, and why."""
 
 from __future__ import annotations
 

@@ -1,0 +1,149 @@
+"""What a push to PostgreSQL costs, beside a naive grant for each user and table.
+
+    python -m bench.push [--tables N]
+
+1,000 users with five of 300 roles each; each role reads, changes or adds rows of some schemas and
+tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
+statements and grants that the naive way takes. The server is PostgreSQL of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import psycopg
+import sqlalchemy as sa
+
+from bench.result import machine, rounded
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.principal import ROLE, Principal, members_of
+from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
+from lakewarden.kernel.snapshot import compile
+from lakewarden.kernel.statement_file import read_statements
+from lakewarden.pushdown import push
+from lakewarden.pushdown.grants import as_data
+from lakewarden.pushdown.postgresql import Address, connected
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.realm import Realm
+from lakewarden.service.state import People, RealmState
+from lakewarden.service.system import load_system
+from tests.servers import postgres
+
+T = TypeVar("T")
+
+SETTINGS = {"postgresql": "on"}
+SCHEMAS, ROLES, USERS, ROLES_OF_A_USER, GRANTS_OF_A_ROLE = 100, 300, 1_000, 5, 10
+PRIVILEGES = ("SELECT_TABLE", "SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS")
+SEED = 7
+
+
+def estate(count: int) -> RealmState:
+    """The realm, always the same."""
+    system, rng = load_system("gravitino", SETTINGS), random.Random(SEED)
+    tables = [f"table:lk:c.s{n % SCHEMAS}.t{n}" for n in range(count)]
+    schemas = [f"schema:lk:c.s{n}" for n in range(SCHEMAS)]
+    entities = [system.entity(name) for name in ("metalake:lk", "catalog:lk:c", *schemas, *tables)]
+    roles = [Principal(ROLE, f"lk:r{n}") for n in range(ROLES)]
+    users = [system.principal(f"u{n}") for n in range(USERS)]
+    stated: list[dict[str, object]] = [
+        {"id": one, "privileges": [one], "on": "catalog:lk:c", "to": ["members:lk"]}
+        for one in ("USE_CATALOG", "USE_SCHEMA")
+    ]
+    for role in roles:
+        for n in range(GRANTS_OF_A_ROLE):
+            on = rng.choice(schemas if n < 2 else tables)
+            one = rng.choice(PRIVILEGES)
+            stated.append(
+                {"id": f"{role.name}-{n}", "privileges": [one], "on": on,
+                 "to": [f"role:{role.name}"]}
+            )  # fmt: skip
+    facts = Facts(
+        entities=[EntityRow(one, system.spelling.parent(one)) for one in entities],
+        principals=[*users, *roles],
+        memberships=[
+            *(MembershipRow(user, members_of("lk")) for user in users),
+            *(
+                MembershipRow(user, role)
+                for user in users
+                for role in rng.sample(roles, ROLES_OF_A_USER)
+            ),
+        ],
+        statements=read_statements(stated, system.model, system.spelling, "statements"),
+    )
+    matrix = Matrix(compile(facts, system.model, system.spelling))
+    return RealmState(Realm("lake", "gravitino", settings=SETTINGS), system, matrix, People())
+
+
+def fill(url: str, count: int) -> None:
+    """The schemas, tables and users of the estate."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for n in range(USERS):
+            connection.execute(f"CREATE ROLE u{n} LOGIN")
+        for n in range(SCHEMAS):
+            connection.execute(f"CREATE SCHEMA s{n}")
+        for n in range(count):
+            connection.execute(f"CREATE TABLE s{n % SCHEMAS}.t{n} (a int)")
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """The seconds that the work took, and what it gave."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def measured(count: int) -> dict[str, Any]:
+    """The figures."""
+    realm = estate(count)
+    target = PushTarget("pg", "lake", "postgresql", "lk", "c")
+    with postgres() as server:
+        url = sa.make_url(server).set(drivername="postgresql")
+        text = url.render_as_string(hide_password=False)
+        fill(text, count)
+        address = Address(text, "pg")
+        with connected(address) as database:
+            plan_s, made = timed(lambda: push.plan(database, realm, target, 0.0))
+        with connected(address) as database:
+            apply_s, statements = timed(lambda: push.apply(database, made))
+        done = made.done()
+        with connected(address) as database:
+            again_s, again = timed(lambda: push.plan(database, realm, done, 0.0))
+            drift_s, drift = timed(lambda: push.drift(database, realm, done, 0.0))
+    roles = made.wanted.roles.values()
+    return {
+        "users": USERS,
+        "tables": count,
+        "roles_of_the_realm": ROLES,
+        "plan_seconds": plan_s,
+        "apply_seconds": apply_s,
+        "second_plan_seconds": again_s,
+        "second_plan_steps": len(again.steps),
+        "drift_seconds": drift_s,
+        "differences": len(drift.differences),
+        "statements": statements,
+        "roles": len(made.wanted.roles),
+        "grants": sum(len(role.grants) for role in roles),
+        "memberships": sum(len(role.members) for role in roles),
+        "naive_grants": sum(map(len, made.wanted.holders().values())),
+        "state_bytes": len(json.dumps(as_data(made.wanted))),
+    }
+
+
+def main() -> int:
+    """Prints the result as JSON."""
+    assert __doc__ is not None
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=10_000)
+    given = parser.parse_args()
+    print(json.dumps(rounded({**machine(), **measured(given.tables)}), indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,407 @@
+"""`lakewarden push`: databases that are told what a realm allows, and what others changed there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from lakewarden.cli.admin_target import RealmName, done, opened, operator, url_of
+from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
+from lakewarden.cli.question import As
+from lakewarden.cli.question_target import Url
+from lakewarden.cli.status_line import working
+from lakewarden.kernel.errors import BadInput, StaleSnapshot
+
+if TYPE_CHECKING:
+    from lakewarden.pushdown.drift import Difference, ForeignGrant
+    from lakewarden.pushdown.grants import Grant, RowPolicy
+    from lakewarden.pushdown.push import PushPlan
+    from lakewarden.service.control import Denied
+    from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.push_target import PushTarget
+    from lakewarden.service.write_transaction import WriteTransaction
+    from lakewarden.store.secrets import Keys
+
+ADDRESS = "LAKEWARDEN_TARGET_URL"
+SHOWN = 20
+
+Target = Annotated[str, Parameter(help="Name of the target.")]
+
+
+def add(
+    name: Target,
+    /,
+    *,
+    realm: RealmName,
+    catalog: Annotated[str, Parameter(help="Catalog that the database is, as `METALAKE.CATALOG`.")],
+    url: Annotated[
+        str | None,
+        Parameter(help=f"Address of the database, with the account; default: {ADDRESS}."),
+    ] = None,
+    database: Url = None,
+) -> int:
+    """Adds a target: a PostgreSQL database that is one catalog of a realm.
+
+    The address is stored encrypted. The realm needs the setting `postgresql` = `on`, and the
+    account rights that `lakewarden push doctor` lists. Works on a database only.
+
+    For example:
+
+        lakewarden push target add pg --realm gravitino --catalog quillmere.lake --database sqlite:///estate.db
+    """
+    from lakewarden.service import push_target
+
+    address = url or os.environ.get(ADDRESS)
+    if not address:
+        raise BadInput(f"give --url, or set {ADDRESS}")
+    kind = address.partition("://")[0].partition("+")[0]
+    metalake, _, own = catalog.partition(".")
+    if not own:
+        raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="--catalog")
+    new = push_target.PushTarget(name, realm, kind, metalake, own)
+    with opened(database) as service:
+        known = _targets(service)
+        write = partial(
+            push_target.add, new=new, address=address, sealing=_keys(database), known=known
+        )
+        done(service.write(operator(service), write))
+    show(f"the target `{name}` is catalog `{catalog}` of `{realm}`; nothing was pushed yet")
+    return YES
+
+
+def remove(name: Target, /, *, database: Url = None) -> int:
+    """Forgets a target. What was pushed stays there; `lakewarden push reset` takes it back first.
+
+    For example:
+
+        lakewarden push target remove pg --database sqlite:///estate.db
+    """
+    from lakewarden.service import push_target
+
+    with opened(database) as service:
+        old = _target(service, name)
+        done(service.write(operator(service), partial(push_target.remove, old=old)))
+    return YES
+
+
+def targets(*, database: Url = None, format: As = "table") -> int:
+    """Lists the targets, and what each of them was told last.
+
+    For example:
+
+        lakewarden push targets --database sqlite:///estate.db
+    """
+    with opened(database) as service:
+        found = _targets(service)
+    rows = [
+        {
+            "name": one.name,
+            "kind": one.kind,
+            "realm": one.realm,
+            "catalog": f"{one.metalake}.{one.catalog}",
+            "revision": one.revision,
+            "roles": len(one.pushed),
+        }
+        for one in found
+    ]
+    if format == "json":
+        show_json({"targets": rows})
+    elif rows:
+        show_table(tuple(rows[0]), [[str(cell) for cell in row.values()] for row in rows])
+    else:
+        show("there are no targets; `lakewarden push target add --help` says how to add one")
+    return YES
+
+
+def plan(
+    name: Target,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(help="File for the plan.")] = None,
+    database: Url = None,
+    format: As = "table",
+) -> int:
+    """Shows what a push would create, grant and revoke, whom it concerns, and what is left out.
+
+    Exits with 0 where nothing is pending and nothing is left out, else with 1.
+
+    For example:
+
+        lakewarden push plan pg --out push.json --database sqlite:///estate.db
+    """
+    with _work(database, name) as work:
+        made = work.plan()
+    if out is not None:
+        out.write_text(json.dumps(made.table(), indent=2) + "\n", "utf-8")
+    _show_plan(made, format)
+    return NO if made.steps or made.residues.count else YES
+
+
+def apply(
+    file: Annotated[Path, Parameter(help="The plan that `lakewarden push plan --out` wrote.")],
+    /,
+    *,
+    database: Url = None,
+    format: As = "table",
+) -> int:
+    """Does exactly what a plan says, in one transaction of the target.
+
+    Rejected if the realm or the target changed since: then plan again. Exits with 1 where
+    something is left out.
+
+    For example:
+
+        lakewarden push apply push.json --database sqlite:///estate.db
+    """
+    agreed = _read(file)
+    with _work(database, agreed["target"]) as work:
+        made, statements = work.apply(agreed["digest"])
+    if format == "json":
+        show_json({**made.table(), "statements": statements})
+    else:
+        show(f"`{made.target.name}` was told what `{made.target.realm}` allows at revision"
+             f" {made.revision}: {statements} statements")  # fmt: skip
+        _show_residue(made)
+    return NO if made.residues.count else YES
+
+
+def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int:
+    """Shows what others changed in a target since the last push.
+
+    What is ours and missing or added is repaired by the next push. What users of the realm hold
+    beside it is reported, and never touched. Exits with 1 where there is any.
+
+    For example:
+
+        lakewarden push drift pg --database sqlite:///estate.db
+    """
+    import msgspec
+
+    with _work(database, name) as work:
+        found = work.drift()
+    if format == "json":
+        show_json(msgspec.to_builtins(found))
+    else:
+        for one in found.differences:
+            show(_difference(one))
+        for grant in found.foreign[:SHOWN]:
+            show(_foreign(grant))
+        if len(found.foreign) > SHOWN:
+            show(f"and {len(found.foreign) - SHOWN} more grants of others; --format json has all")
+        if found.pending:
+            show(f"the realm changed since the last push; run `lakewarden push plan {name}`")
+        if not (found.differences or found.foreign):
+            show(f"`{name}` is as it was pushed")
+    return NO if found.differences or found.foreign else YES
+
+
+def reset(name: Target, /, *, database: Url = None) -> int:
+    """Takes everything back that is ours in a target, and nothing else.
+
+    For example:
+
+        lakewarden push reset pg --database sqlite:///estate.db
+    """
+    with _work(database, name) as work:
+        statements = work.reset()
+    show(f"`{name}` holds nothing of ours any more: {statements} statements")
+    return YES
+
+
+def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> int:
+    """Checks that the account of a target may do what a push does; exits with 1 where it may not.
+
+    For example:
+
+        lakewarden push doctor pg --database sqlite:///estate.db
+    """
+    with _work(database, name) as work:
+        missing = work.missing_rights()
+    if format == "json":
+        show_json({"target": name, "missing": missing})
+    else:
+        show(*(missing or [f"the account of `{name}` may do everything that a push does"]))
+    return NO if missing else YES
+
+
+# --- what the verbs work on ---
+
+
+class _Work:
+    """A target, its realm, and the store that remembers both."""
+
+    def __init__(self, service: DecisionService, target: PushTarget, address: str) -> None:
+        self._service, self._target = service, target
+        self._url = address
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        from lakewarden.pushdown.postgresql import Address
+        from lakewarden.pushdown.push import CONNECT
+
+        address = Address(self._url, self._target.name)
+        with (
+            working("push", (f"ask {self._target.kind}",)),
+            CONNECT[self._target.kind](address) as database,
+        ):
+            database.lock()
+            yield database
+
+    def plan(self) -> PushPlan:
+        from lakewarden.pushdown import push
+
+        with self._connected() as database:
+            return push.plan(database, self._realm(), self._target, self._service.clock())
+
+    def apply(self, digest: str) -> tuple[PushPlan, int]:
+        from lakewarden.pushdown import push
+
+        with self._connected() as database:
+            made = push.plan(database, self._realm(), self._target, self._service.clock())
+            if made.digest != digest:
+                raise StaleSnapshot("the realm or the target changed since the plan; plan again")
+            count = push.apply(database, made)
+            self._record(made.done(), statements=count, residue=made.residues.count)
+        return made, count
+
+    def reset(self) -> int:
+        from lakewarden.pushdown import push
+
+        with self._connected() as database:
+            made = push.reset_plan(database, self._target)
+            count = push.apply(database, made)
+            self._record(made.done(), statements=count)
+        return count
+
+    def drift(self) -> Any:
+        from lakewarden.pushdown import push
+
+        with self._connected() as database:
+            return push.drift(database, self._realm(), self._target, self._service.clock())
+
+    def missing_rights(self) -> list[str]:
+        with self._connected() as database:
+            found: list[str] = database.missing_rights()
+            return found
+
+    def _realm(self) -> Any:
+        return self._service.state.realm(self._target.realm)
+
+    def _record(self, target: PushTarget, **details: object) -> None:
+        """Remembers what was told, before the target keeps it: else nothing is kept there."""
+        from lakewarden.service import push_target
+
+        def write(transaction: WriteTransaction) -> Denied | None:
+            return push_target.record(transaction, target, **details)
+
+        done(self._service.write(operator(self._service), write))
+
+
+@contextmanager
+def _work(database: str | None, name: str) -> Iterator[_Work]:
+    from lakewarden.service import push_target
+
+    with opened(database) as service:
+        target = _target(service, name)
+        with service.reading() as reading:
+            address = push_target.url(reading, _keys(database), target)
+        yield _Work(service, target, address)
+
+
+def _targets(service: DecisionService) -> list[PushTarget]:
+    from lakewarden.service import push_target
+
+    with service.reading() as reading:
+        return list(push_target.targets(reading, service.state.realms))
+
+
+def _target(service: DecisionService, name: str) -> PushTarget:
+    from lakewarden.service import push_target
+
+    with service.reading() as reading:
+        return push_target.target(reading, service.state.realms, name)
+
+
+def _keys(database: str | None) -> Keys:
+    from lakewarden.app.keys import keys_of
+    from lakewarden.store.secrets import Keys
+
+    return Keys(keys_of(url_of(database)))
+
+
+def _read(file: Path) -> dict[str, str]:
+    from lakewarden.pushdown.push import FORMAT
+
+    try:
+        data = json.loads(file.read_text("utf-8"))
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise BadInput("expected a plan that `lakewarden push plan --out` wrote", where=str(file))
+    return {name: str(data[name]) for name in ("target", "digest")}
+
+
+# --- how it is shown ---
+
+
+def _show_plan(made: PushPlan, format: str) -> None:
+    if format == "json":
+        show_json(made.table())
+        return
+    table = made.table()
+    if not table["steps"]:
+        show(f"`{made.target.name}` holds what `{made.target.realm}` allows")
+    for act, count in table["steps"].items():
+        show(f"{act}: {count}")
+    for change in made.access[:SHOWN]:
+        sign, who = "+" if change.gained else "-", _some(change.users)
+        show(f"  {sign} {who}: {change.privilege} on {change.objects}, such as"
+             f" {'.'.join(change.example) or 'the database'}")  # fmt: skip
+    if len(made.access) > SHOWN:
+        show(f"  and {len(made.access) - SHOWN} more; --format json has all")
+    _show_residue(made)
+
+
+def _show_residue(made: PushPlan) -> None:
+    if not made.residues.count:
+        return
+    show(f"left out: {made.residues.count}")
+    for residue in list(made.residues)[:SHOWN]:
+        about = " ".join(filter(None, (residue.access, residue.entity, residue.principal)))
+        show(f"  {residue.why}: {about}")
+
+
+def _difference(one: Difference) -> str:
+    if one.member:
+        what = f"the member {one.member}"
+    elif one.grant is not None:
+        what = _grant(one.grant)
+    elif one.policy is not None:
+        what = _policy(one.policy)
+    else:
+        what = "the role itself"
+    return f"{one.kind}: {what} of {one.role}"
+
+
+def _foreign(one: ForeignGrant) -> str:
+    who = f", which the realm denies {_some(one.denied)}" if one.denied else ""
+    return f"of others: {_grant(one.grant)} to {one.grantee}, for {_some(one.users)}{who}"
+
+
+def _grant(one: Grant) -> str:
+    return f"{one.privilege} on {'.'.join(one.path) or 'the database'}"
+
+
+def _policy(one: RowPolicy) -> str:
+    return f"the row policy on {'.'.join(one.path)}"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

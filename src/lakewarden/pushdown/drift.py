@@ -1,0 +1,110 @@
+"""What others changed in a target since the last push: in what is ours, and beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lakewarden.pushdown.grants import Grant, Roles, RowPolicy
+
+MISSING = "missing"
+"""Ours, and somebody took it away."""
+
+ADDED = "added"
+"""Somebody added it to what is ours."""
+
+FOREIGN = "foreign"
+"""Granted beside what is ours: it is reported, and never touched."""
+
+OWNER = "OWNER"
+"""The privilege of whoever owns an object in the target."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Difference:
+    """One thing that is not as it was pushed: a role, a member, a grant or a policy of it."""
+
+    kind: str
+    role: str
+    member: str = ""
+    grant: Grant | None = None
+    policy: RowPolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignGrant:
+    """A privilege that somebody holds by others than us.
+
+    `users` are those of the realm who have it so; `denied` are those of them to whom the realm
+    does not allow it, as far as it decides about privileges of that name.
+    """
+
+    grantee: str
+    grant: Grant
+    users: tuple[str, ...]
+    denied: tuple[str, ...]
+
+
+def differences(pushed: Roles, found: Roles) -> Iterator[Difference]:
+    """What is not as it was pushed, in order of kinds and roles."""
+    before, now = {*_parts(pushed)}, {*_parts(found)}
+    for kind, parts in ((MISSING, before - now), (ADDED, now - before)):
+        for role, member, grant, policy in sorted(parts, key=str):
+            yield Difference(kind, role, member, grant, policy)
+
+
+def _parts(roles: Roles) -> Iterator[tuple[str, str, Grant | None, RowPolicy | None]]:
+    for name, role in roles.roles.items():
+        yield name, "", None, None
+        for member in role.members:
+            yield name, member, None, None
+        for grant in role.grants:
+            yield name, "", grant, None
+        for policy in role.policies:
+            yield name, "", None, policy
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What is granted in a target beside what is ours.
+
+    `members` has the direct members of every role that is not ours; `everyone` is the grantee that
+    stands for all.
+    """
+
+    grants: Sequence[tuple[str, Grant]]
+    members: Mapping[str, frozenset[str]]
+    everyone: str
+
+    def users_of(self, grantee: str, users: frozenset[str]) -> frozenset[str]:
+        """Those of the users who have what is granted to somebody."""
+        if grantee == self.everyone:
+            return users
+        reached, todo = {grantee}, [grantee]
+        while todo:
+            for member in self.members.get(todo.pop(), ()):
+                if member not in reached:
+                    reached.add(member)
+                    todo.append(member)
+        return users & reached
+
+
+def foreign(
+    holdings: Holdings,
+    users: frozenset[str],
+    allowed: Mapping[Grant, frozenset[str]],
+    privileges: Collection[str],
+) -> Iterator[ForeignGrant]:
+    """What users of the realm have by others, and who of them the realm would not allow it.
+
+    `privileges` are those that the realm decides about.
+    """
+    reach: dict[str, frozenset[str]] = {}
+    for grantee, grant in holdings.grants:
+        if grantee not in reach:
+            reach[grantee] = holdings.users_of(grantee, users)
+        held = reach[grantee]
+        if held:
+            known = grant.privilege == OWNER or grant.privilege in privileges
+            denied = held - allowed.get(grant, frozenset()) if known else frozenset()
+            yield ForeignGrant(grantee, grant, tuple(sorted(held)), tuple(sorted(denied)))

@@ -1,0 +1,213 @@
+"""The steps from what a target holds to what it should hold, in an order that never opens more.
+
+First everything is taken away that is not wanted, then members come, then grants: whoever becomes
+a member gets what is left of a role, which is wanted for them, and whatever is granted then goes
+to members who should have it. So a target that stops in between allows what was allowed before
+or will be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from lakewarden.pushdown.grants import Grant, Role, Roles, RowPolicy
+
+_NAME_DIGITS: Final = 16
+_NOBODY: Final[frozenset[str]] = frozenset()
+
+
+class Act(StrEnum):
+    """What a step does."""
+
+    REVOKE_MEMBER = "revoke member"
+    REVOKE = "revoke"
+    DROP_POLICY = "drop policy"
+    DROP_ROLE = "drop role"
+    CREATE_ROLE = "create role"
+    ADD_POLICY = "add policy"
+    ADD_MEMBER = "add member"
+    GRANT = "grant"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a role: of itself, a member, a grant or a row policy."""
+
+    act: Act
+    role: str
+    member: str = ""
+    grant: Grant | None = None
+    policy: RowPolicy | None = None
+
+    @property
+    def opens(self) -> bool:
+        """Whether somebody may get something by it."""
+        return self.act in (Act.ADD_MEMBER, Act.GRANT)
+
+
+def named(wanted: Iterable[Role], held: Roles, pushed: Roles, prefix: str) -> Roles:
+    """The wanted roles with names: those that were pushed, or are held, keep theirs.
+
+    A role keeps its name where it is the same, else where its members are the same, else where its
+    grants are. A name that is new begins with the prefix and follows from what the role is.
+    """
+    roles = [role for role in wanted if not role.is_empty]
+    known = {**held.roles, **pushed.roles}
+    free = dict(sorted(known.items()))
+    names: dict[Role, str] = {}
+    for alike in (_whole, _members, _grants):
+        by_key: dict[object, list[str]] = {}
+        for name, role in reversed(free.items()):
+            by_key.setdefault(alike(role), []).append(name)
+        for role in sorted((one for one in roles if one not in names), key=_order):
+            candidates = by_key.get(alike(role))
+            if candidates:
+                names[role] = candidates.pop()
+                del free[names[role]]
+    taken = {*known}
+    for role in sorted((one for one in roles if one not in names), key=_order):
+        name = _new_name(role, prefix, taken)
+        taken.add(name)
+        names[role] = name
+    return Roles({name: role for role, name in names.items()})
+
+
+def _whole(role: Role) -> object:
+    return role
+
+
+def _members(role: Role) -> object:
+    return role.members
+
+
+def _grants(role: Role) -> object:
+    return role.grants, role.policies
+
+
+def _order(role: Role) -> list[str]:
+    return [*sorted(role.members), "", *map(str, sorted(role.grants))]
+
+
+def _new_name(role: Role, prefix: str, taken: set[str]) -> str:
+    number = 0
+    while True:
+        digest = sha256(msgspec.json.encode([_order(role), number])).hexdigest()
+        name = f"{prefix}{digest[:_NAME_DIGITS]}"
+        if name not in taken:
+            return name
+        number += 1
+
+
+def steps(held: Roles, wanted: Roles) -> Iterator[Step]:
+    """The steps, in the order in which they are to be done."""
+    before, after = held.roles, wanted.roles
+    gone = [name for name in sorted(before) if name not in after]
+    for name in sorted(before):
+        yield from _taken(name, before[name], after.get(name, Role(frozenset())))
+    for name in gone:
+        yield Step(Act.DROP_ROLE, name)
+    for name in sorted(after):
+        if name not in before:
+            yield Step(Act.CREATE_ROLE, name)
+    for part in (_policies, _joined, _granted):
+        for name in sorted(after):
+            yield from part(name, before.get(name, Role(frozenset())), after[name])
+
+
+def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
+    """A row policy goes last: while there are rights on the table, it limits them."""
+    for member in sorted(before.members - after.members):
+        yield Step(Act.REVOKE_MEMBER, name, member=member)
+    for grant in sorted(before.grants - after.grants, key=_by_privilege):
+        yield Step(Act.REVOKE, name, grant=grant)
+    for policy in sorted(before.policies - after.policies):
+        yield Step(Act.DROP_POLICY, name, policy=policy)
+
+
+def _policies(name: str, before: Role, after: Role) -> Iterator[Step]:
+    for policy in sorted(after.policies - before.policies):
+        yield Step(Act.ADD_POLICY, name, policy=policy)
+
+
+def _joined(name: str, before: Role, after: Role) -> Iterator[Step]:
+    for member in sorted(after.members - before.members):
+        yield Step(Act.ADD_MEMBER, name, member=member)
+
+
+def _granted(name: str, before: Role, after: Role) -> Iterator[Step]:
+    for grant in sorted(after.grants - before.grants, key=_by_privilege):
+        yield Step(Act.GRANT, name, grant=grant)
+
+
+def _by_privilege(grant: Grant) -> tuple[object, ...]:
+    """Those of one privilege on one kind of object follow on one another."""
+    return grant.privilege, len(grant.path), grant.path
+
+
+@dataclass(frozen=True, slots=True)
+class AccessChange:
+    """Who gets or loses which privilege on how many objects."""
+
+    gained: bool
+    privilege: str
+    users: tuple[str, ...]
+    objects: int
+    example: tuple[str, ...]
+
+
+def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
+    """What a plan means for people: rows for the same users and privilege are one."""
+    before, after = held.holders(), wanted.holders()
+    alike: dict[tuple[bool, str, frozenset[str]], list[Grant]] = {}
+    for grant in {*before, *after}:
+        had, has = before.get(grant, _NOBODY), after.get(grant, _NOBODY)
+        for gained, users in ((True, has - had), (False, had - has)):
+            if users:
+                alike.setdefault((gained, grant.privilege, users), []).append(grant)
+    changes = (
+        AccessChange(gained, privilege, tuple(sorted(users)), len(grants), min(grants).path)
+        for (gained, privilege, users), grants in alike.items()
+    )
+    return sorted(changes, key=lambda one: (not one.gained, one.privilege, one.users, one.example))
+
+
+def simulated(held: Roles, done: Iterable[Step]) -> Roles:
+    """What a target holds after some steps: what an engine has to make of them."""
+    roles: dict[str, Role] = dict(held.roles)
+    for step in done:
+        role = roles.get(step.role, Role(frozenset()))
+        member = frozenset({step.member})
+        grant = frozenset() if step.grant is None else frozenset({step.grant})
+        policy = frozenset() if step.policy is None else frozenset({step.policy})
+        match step.act:
+            case Act.DROP_ROLE:
+                del roles[step.role]
+            case Act.CREATE_ROLE:
+                roles[step.role] = role
+            case Act.REVOKE_MEMBER:
+                roles[step.role] = Role(role.members - member, role.grants, role.policies)
+            case Act.ADD_MEMBER:
+                roles[step.role] = Role(role.members | member, role.grants, role.policies)
+            case Act.REVOKE:
+                roles[step.role] = Role(role.members, role.grants - grant, role.policies)
+            case Act.GRANT:
+                roles[step.role] = Role(role.members, role.grants | grant, role.policies)
+            case Act.DROP_POLICY:
+                roles[step.role] = Role(role.members, role.grants, role.policies - policy)
+            case Act.ADD_POLICY:
+                roles[step.role] = Role(role.members, role.grants, role.policies | policy)
+    return Roles(roles)
+
+
+def by_act(of: Iterable[Step]) -> Mapping[str, int]:
+    """How many steps of each kind there are."""
+    counts: dict[str, int] = {}
+    for step in of:
+        counts[step.act.value] = counts.get(step.act.value, 0) + 1
+    return counts

@@ -1,0 +1,464 @@
+"""PostgreSQL as a target: what it holds, and the statements of a plan, in one transaction.
+
+What is ours are roles with the prefix of the target and its mark as comment, and row policies with
+that prefix. Everything else is somebody else's, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, Final
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
+from lakewarden.pushdown.drift import Holdings
+from lakewarden.pushdown.grants import Grant, Path, Role, Roles, RowPolicy
+from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.wanted import TargetObjects
+
+ENGINE: Final = "postgresql"
+MAX_NAME_BYTES: Final = 63
+"""Longer names are cut by PostgreSQL, so that they would be others."""
+
+EVERYONE: Final = "PUBLIC"
+EVERY_ROW: Final = "true"
+ALTERED: Final = "altered: "
+"""What the condition of a row policy begins with that somebody changed."""
+
+GRANTABLE: Final = " WITH GRANT OPTION"
+MEMBER_OF: Final = "MEMBER OF "
+"""A role of ours that somebody made a member of another one has this as a grant."""
+
+_ADMIN: Final = " WITH ADMIN OPTION"
+_MARK: Final = "lakewarden "
+_KINDS: Final = ("DATABASE", "SCHEMA", "TABLE", "TABLE")
+
+_OBJECTS: Final = """
+SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'),
+       a.attname, format_type(a.atttypid, a.atttypmod)
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+_SCHEMAS: Final = """
+SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+"""
+_USERS: Final = """
+SELECT rolname FROM pg_roles WHERE rolcanlogin AND NOT rolsuper AND NOT rolbypassrls
+"""
+_ROLES: Final = """
+SELECT oid, rolname, shobj_description(oid, 'pg_authid')
+FROM pg_roles WHERE starts_with(rolname, %s)
+"""
+_MEMBERS: Final = """
+SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s), m.admin_option
+FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE (m.roleid = ANY(%(ids)s) OR m.member = ANY(%(ids)s)) AND member.rolname <> current_user
+"""
+"""Without the account that pushes: it is made an administrator of the roles that it creates."""
+
+_GRANTORS: Final = """
+SELECT DISTINCT grantor.rolname
+FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+JOIN pg_roles grantor ON grantor.oid = m.grantor
+WHERE of.rolname = %s AND member.rolname = %s
+"""
+_GRANTS: Final = """
+SELECT r.rolname, path, acl.privilege_type, acl.is_grantable FROM (
+  SELECT ARRAY[]::text[] AS path, datacl AS acl FROM pg_database WHERE datname = current_database()
+  UNION ALL SELECT ARRAY[nspname::text], nspacl FROM pg_namespace
+  UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text], c.relacl
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text, a.attname::text], a.attacl
+    FROM pg_attribute a
+    JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE a.attacl IS NOT NULL
+) held, aclexplode(held.acl) acl JOIN pg_roles r ON r.oid = acl.grantee
+WHERE acl.grantee = ANY(%s)
+"""
+_FOREIGN: Final = """
+SELECT CASE WHEN acl.grantee = 0 THEN %(everyone)s ELSE pg_get_userbyid(acl.grantee) END,
+       path, acl.privilege_type FROM (
+  SELECT ARRAY[]::text[] AS path, coalesce(datacl, acldefault('d', datdba)) AS acl, datdba AS owner
+    FROM pg_database WHERE datname = current_database()
+  UNION ALL SELECT ARRAY[nspname::text], nspacl, nspowner
+    FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+  UNION ALL SELECT ARRAY[n.nspname::text, c.relname::text], c.relacl, c.relowner
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+) held, aclexplode(held.acl) acl
+WHERE acl.grantee <> held.owner AND acl.grantee <> ALL(%(ids)s)
+UNION ALL
+SELECT pg_get_userbyid(owner), path, 'OWNER' FROM (
+  SELECT datdba AS owner, ARRAY[]::text[] AS path
+    FROM pg_database WHERE datname = current_database()
+  UNION ALL SELECT nspowner, ARRAY[nspname::text]
+    FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+  UNION ALL SELECT c.relowner, ARRAY[n.nspname::text, c.relname::text]
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+) owned
+"""
+_OTHER_MEMBERS: Final = """
+SELECT of.rolname, member.rolname FROM pg_auth_members m
+JOIN pg_roles of ON of.oid = m.roleid
+JOIN pg_roles member ON member.oid = m.member
+WHERE m.roleid <> ALL(%s)
+"""
+_ACCOUNT: Final = """
+WITH owned AS (
+  SELECT nspowner AS owner, quote_ident(nspname) AS name
+    FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+  UNION ALL SELECT c.relowner, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+      AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+), others AS (SELECT * FROM owned WHERE NOT pg_has_role(owner, 'USAGE'))
+SELECT current_user, r.rolsuper, r.rolcreaterole, pg_has_role(d.datdba, 'USAGE'),
+       (SELECT count(*) FROM others), (SELECT min(name) FROM others)
+FROM pg_roles r, pg_database d
+WHERE r.rolname = current_user AND d.datname = current_database()
+"""
+_POLICIES: Final = """
+SELECT n.nspname, c.relname, p.polname, p.polpermissive, c.relrowsecurity, r.rolname,
+       pg_get_expr(p.polqual, p.polrelid), obj_description(p.oid, 'pg_policy')
+FROM pg_policy p
+JOIN pg_class c ON c.oid = p.polrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
+WHERE starts_with(p.polname, %s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a target is, and what marks what is ours there."""
+
+    url: str
+    target: str
+
+    @property
+    def prefix(self) -> str:
+        """How the names of our roles and policies begin.
+
+        >>> Address("postgresql://h/d", "pg").prefix
+        'lw_pg_'
+        """
+        return f"lw_{self.target}_"
+
+    @property
+    def mark(self) -> str:
+        """The comment of our roles."""
+        return _MARK + self.target
+
+
+@contextmanager
+def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
+    """A connection in one transaction, which is kept unless the block raises.
+
+    Raises `Unavailable` where the server cannot be reached or refuses.
+    """
+    url = address.url.replace("postgresql+psycopg://", "postgresql://", 1)
+    options = f"-c search_path=pg_catalog -c lock_timeout={timeout_s}s"
+    try:
+        with psycopg.connect(url, connect_timeout=timeout_s, options=options) as connection:
+            yield Database(connection, address)
+    except psycopg.ProgrammingError as error:
+        raise BadInput(_said(error)) from None
+    except psycopg.Error as error:
+        raise Unavailable(f"the target `{address.target}`: {_said(error)}") from None
+
+
+def _said(error: psycopg.Error) -> str:
+    """The first line of what the server said; it holds no credentials."""
+    return (str(error).strip().splitlines() or ["no answer"])[0].lower()
+
+
+class Database:
+    """One database of PostgreSQL, within a transaction."""
+
+    def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
+        self._connection, self._address = connection, address
+
+    @property
+    def prefix(self) -> str:
+        """How the names of our roles begin."""
+        return self._address.prefix
+
+    @property
+    def process(self) -> int:
+        """The number of the server's process that this connection has."""
+        return self._connection.info.backend_pid
+
+    def lock(self) -> None:
+        """Keeps other pushes to the target out until the end; raises `Conflict` beside one."""
+        key = int.from_bytes(sha256(self._address.mark.encode()).digest()[:8], signed=True)
+        (row,) = self._rows("SELECT pg_try_advisory_xact_lock(%s)", [key])
+        if not row[0]:
+            message = f"another push to the target `{self._address.target}` is under way"
+            raise Conflict(f"{message}; try again when it is over")
+
+    def objects(self) -> TargetObjects:
+        """What is there: users, schemas, tables and views with their columns."""
+        columns: dict[Path, dict[str, str]] = {}
+        views: set[Path] = set()
+        for schema, name, is_view, column, type in self._rows(_OBJECTS):
+            own = columns.setdefault((schema, name), {})
+            if column is not None:
+                own[column] = type
+            if is_view:
+                views.add((schema, name))
+        return TargetObjects(
+            users=frozenset(name for (name,) in self._rows(_USERS)),
+            schemas=frozenset(name for (name,) in self._rows(_SCHEMAS)),
+            columns=columns,
+            views=frozenset(views),
+        )
+
+    # --- what is held ---
+
+    def held(self) -> Roles:
+        """Our roles as they are now, with whatever others did to them."""
+        names = {
+            oid: name for oid, name, comment in self._role_rows() if comment == self._address.mark
+        }
+        members: dict[str, set[str]] = {name: set() for name in names.values()}
+        grants: dict[str, set[Grant]] = {name: set() for name in names.values()}
+        ids = list(names)
+        for of, member, is_ours, is_admin in self._rows(_MEMBERS, {"ids": ids}):
+            if is_ours:
+                members[of].add(member)
+            if member in grants:
+                grants[member].add(Grant((), MEMBER_OF + of))
+            if is_ours and is_admin:
+                grants[of].add(Grant((), f"{MEMBER_OF}{of} TO {member}{_ADMIN}"))
+        for role, path, privilege, grantable in self._rows(_GRANTS, [ids]):
+            grants[role].add(Grant(tuple(path), privilege + (GRANTABLE if grantable else "")))
+        policies = self._policies(frozenset(names.values()))
+        return Roles(
+            {
+                name: Role(
+                    frozenset(members[name]),
+                    frozenset(grants[name]),
+                    frozenset(policies.get(name, ())),
+                )
+                for name in names.values()
+            }
+        )
+
+    def holdings(self) -> Holdings:
+        """What is granted to others than our roles."""
+        ids = [oid for oid, _, comment in self._role_rows() if comment == self._address.mark]
+        members: dict[str, set[str]] = {}
+        for of, member in self._rows(_OTHER_MEMBERS, [ids]):
+            members.setdefault(of, set()).add(member)
+        rows = self._rows(_FOREIGN, {"ids": ids, "everyone": EVERYONE})
+        return Holdings(
+            grants=[(grantee, Grant(tuple(path), what)) for grantee, path, what in rows],
+            members={of: frozenset(names) for of, names in members.items()},
+            everyone=EVERYONE,
+        )
+
+    def _role_rows(self) -> list[tuple[Any, ...]]:
+        return self._rows(_ROLES, [self._address.prefix])
+
+    def _policies(self, roles: frozenset[str]) -> Mapping[str, set[RowPolicy]]:
+        """The row policies of our roles; one that somebody altered has another condition."""
+        found: dict[tuple[str, Path, str], list[tuple[bool, bool, str | None, str | None]]] = {}
+        for schema, table, name, permissive, secured, role, using, comment in self._rows(
+            _POLICIES, [self._address.prefix]
+        ):
+            if role in roles:
+                key = role, (schema, table), name.rpartition("_")[0]
+                found.setdefault(key, []).append((permissive, secured, using, comment))
+        policies: dict[str, set[RowPolicy]] = {}
+        for (role, path, _), rows in found.items():
+            condition = _condition_of(rows)
+            if condition is not None:
+                policies.setdefault(role, set()).add(RowPolicy(path, condition))
+        return policies
+
+    def missing_rights(self) -> list[str]:
+        """What the account that pushes lacks, each with the statement that gives it."""
+        (me,) = self._rows(_ACCOUNT)
+        name, is_super, may_create, owner, others, example = me
+        quoted = sql.Identifier(name).as_string(self._connection)
+        if is_super:
+            return []
+        missing = []
+        if not may_create:
+            missing.append(f"it may not create roles: ALTER ROLE {quoted} CREATEROLE")
+        if not owner:
+            missing.append(f"it does not own the database: ALTER DATABASE … OWNER TO {quoted}")
+        if others:
+            missing.append(
+                f"it is no member of the owners of {others} schemas and tables, such as"
+                f" {example}: GRANT <owner> TO {quoted}"
+            )
+        return missing
+
+    # --- steps ---
+
+    def apply(self, steps: Iterable[Step]) -> int:
+        """Does the steps, alike ones in one statement; how many statements that took."""
+        count = 0
+        for _, alike in groupby(steps, _alike):
+            for statement in self._statements(list(alike)):
+                self._connection.execute(statement)
+                count += 1
+        return count
+
+    def _statements(self, alike: Sequence[Step]) -> Iterator[sql.Composed]:
+        """What does some steps that differ by member or object alone."""
+        step = alike[0]
+        role = sql.Identifier(step.role)
+        match step:
+            case Step(act=Act.CREATE_ROLE):
+                yield sql.SQL("CREATE ROLE {} NOLOGIN").format(role)
+                mark = sql.Literal(self._address.mark)
+                yield sql.SQL("COMMENT ON ROLE {} IS {}").format(role, mark)
+            case Step(act=Act.DROP_ROLE):
+                yield sql.SQL("DROP ROLE {}").format(role)
+            case Step(act=Act.ADD_MEMBER):
+                members = sql.SQL(", ").join(sql.Identifier(one.member) for one in alike)
+                yield sql.SQL("GRANT {} TO {} WITH ADMIN FALSE, INHERIT TRUE").format(role, members)
+            case Step(act=Act.REVOKE_MEMBER):
+                for one in alike:
+                    yield from self._revoke_membership(step.role, one.member)
+            case Step(act=Act.GRANT | Act.REVOKE as act):
+                grants = [one.grant for one in alike if one.grant is not None]
+                yield from self._grant(grants, step.role, revoke=act is Act.REVOKE)
+            case Step(act=Act.ADD_POLICY, policy=RowPolicy() as policy):
+                yield from self._add_policy(policy, step.role)
+            case Step(act=Act.DROP_POLICY, policy=RowPolicy() as policy):
+                yield from self._drop_policy(policy, step.role)
+
+    def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
+        """Two policies: one lets the role in, the other one restricts it, whatever others add."""
+        table = sql.Identifier(*policy.path)
+        yield from self._drop_names(policy, role)
+        yield sql.SQL("ALTER TABLE {} ENABLE ROW LEVEL SECURITY").format(table)
+        condition = sql.SQL(policy.condition)
+        for name, kind, using in (
+            (f"{self._stem(role)}all", "PERMISSIVE", sql.SQL(EVERY_ROW)),
+            (f"{self._stem(role)}rows", "RESTRICTIVE", condition),
+        ):
+            yield sql.SQL(
+                "CREATE POLICY {} ON {} AS {} FOR ALL TO {} USING ({}) WITH CHECK (true)"
+            ).format(sql.Identifier(name), table, sql.SQL(kind), sql.Identifier(role), using)
+            yield self._comment(policy, name)
+
+    def _comment(self, policy: RowPolicy, name: str) -> sql.Composed:
+        """Our own text of the condition, and what PostgreSQL made of it: it tells alterations."""
+        ((using,),) = self._rows(
+            "SELECT pg_get_expr(polqual, polrelid) FROM pg_policy WHERE polname = %s"
+            " AND polrelid = (quote_ident(%s) || '.' || quote_ident(%s))::regclass",
+            [name, *policy.path],
+        )
+        note = msgspec.json.encode({"condition": policy.condition, "is": using}).decode()
+        return sql.SQL("COMMENT ON POLICY {} ON {} IS {}").format(
+            sql.Identifier(name), sql.Identifier(*policy.path), sql.Literal(note)
+        )
+
+    def _drop_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
+        yield from self._drop_names(policy, role)
+        ((others,),) = self._rows(
+            "SELECT count(*) FROM pg_policy"
+            " WHERE polrelid = (quote_ident(%s) || '.' || quote_ident(%s))::regclass",
+            list(policy.path),
+        )
+        if not others:
+            yield sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(
+                sql.Identifier(*policy.path)
+            )
+
+    def _drop_names(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
+        table = sql.Identifier(*policy.path)
+        stem = self._stem(role)
+        for (name,) in self._rows(
+            "SELECT polname FROM pg_policy WHERE starts_with(polname, %s)"
+            " AND polrelid = (quote_ident(%s) || '.' || quote_ident(%s))::regclass",
+            [stem, *policy.path],
+        ):
+            yield sql.SQL("DROP POLICY {} ON {}").format(sql.Identifier(name), table)
+
+    def _stem(self, role: str) -> str:
+        """A role has one condition on a table, so its name tells its policies."""
+        return f"{role}_"
+
+    def _grant(self, grants: Sequence[Grant], role: str, *, revoke: bool) -> Iterator[sql.Composed]:
+        """One privilege on several objects of a kind; see `_alike`."""
+        privilege, depth = grants[0].privilege, len(grants[0].path)
+        if privilege.startswith(MEMBER_OF):
+            of, _, rest = privilege.removeprefix(MEMBER_OF).partition(" TO ")
+            yield from self._revoke_membership(of, rest.removesuffix(_ADMIN) or role)
+            return
+        column: sql.Composable = sql.SQL("")
+        if depth == len(_KINDS) - 1:
+            column = sql.SQL(" ({})").format(sql.Identifier(grants[0].path[-1]))
+        database = (self._connection.info.dbname,)
+        objects = (sql.Identifier(*(one.path[:2] or database)) for one in grants)
+        yield sql.SQL("{} {}{} ON {} {} {} {}").format(
+            sql.SQL("REVOKE" if revoke else "GRANT"),
+            sql.SQL(privilege.removesuffix(GRANTABLE)),
+            column,
+            sql.SQL(_KINDS[depth]),
+            sql.SQL(", ").join(objects),
+            sql.SQL("FROM" if revoke else "TO"),
+            sql.Identifier(role),
+        )
+
+    def _revoke_membership(self, of: str, member: str) -> Iterator[sql.Composed]:
+        """Takes the membership away, whoever granted it."""
+        for (grantor,) in self._rows(_GRANTORS, [of, member]):
+            yield sql.SQL("REVOKE {} FROM {} GRANTED BY {}").format(
+                sql.Identifier(of), sql.Identifier(member), sql.Identifier(grantor)
+            )
+
+    def _rows(
+        self, query: str, parameters: Sequence[object] | Mapping[str, object] | None = None
+    ) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query, parameters).fetchall()
+
+
+def _alike(step: Step) -> tuple[object, ...]:
+    """Steps that follow on one another and agree in this are one statement."""
+    if step.act in (Act.ADD_MEMBER, Act.REVOKE_MEMBER):
+        return step.act, step.role
+    if step.grant is not None and not step.grant.privilege.startswith(MEMBER_OF):
+        column = step.grant.path[2:]
+        return step.act, step.role, step.grant.privilege, len(step.grant.path), column
+    return step.act, step.role, step.grant, step.policy
+
+
+def _condition_of(rows: Sequence[tuple[bool, bool, str | None, str | None]]) -> str | None:
+    """The condition that the policies of a role make; None where they do not limit it."""
+    if len(rows) != 2 or {permissive for permissive, *_ in rows} != {True, False}:
+        return None
+    conditions = set()
+    for _, secured, using, comment in rows:
+        try:
+            note = msgspec.json.decode(comment or "")
+            said, was = str(note["condition"]), note["is"]
+        except (msgspec.DecodeError, TypeError, KeyError):
+            return None
+        if not secured or using != was:
+            return ALTERED + str(using)
+        conditions.add(said)
+    return conditions.pop() if len(conditions) == 1 else None

@@ -1,0 +1,134 @@
+"""A push: what has to change in a target, and doing exactly that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.engines.mapping import of_model
+from lakewarden.kernel.errors import Conflict
+from lakewarden.pushdown import postgresql
+from lakewarden.pushdown.drift import Difference, ForeignGrant, differences, foreign
+from lakewarden.pushdown.grants import Roles, as_data, from_data
+from lakewarden.pushdown.plan import AccessChange, Step, access_changes, by_act, named, steps
+from lakewarden.pushdown.postgresql import Address, Database
+from lakewarden.pushdown.wanted import Scope, wanted
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.residue import Residues
+from lakewarden.service.state import RealmState
+
+CONNECT: Final[Mapping[str, Callable[[Address], AbstractContextManager[Database]]]] = {
+    postgresql.ENGINE: postgresql.connected,
+}
+"""How each kind of target is reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushPlan:
+    """What a target holds, what it should hold, and the steps between.
+
+    `digest` is the same only for the same steps from the same holdings.
+    """
+
+    target: PushTarget
+    held: Roles
+    wanted: Roles
+    residues: Residues
+    revision: int
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What is to be done, in order."""
+        return list(steps(self.held, self.wanted))
+
+    @property
+    def access(self) -> Sequence[AccessChange]:
+        """What it means for people."""
+        return access_changes(self.held, self.wanted)
+
+    @property
+    def digest(self) -> str:
+        """Tells this plan from every other one."""
+        parts = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
+        return sha256(msgspec.json.encode(parts)).hexdigest()
+
+    def done(self) -> PushTarget:
+        """The target after the push."""
+        return replace(self.target, pushed=as_data(self.wanted), revision=self.revision)
+
+    def table(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        return {
+            "format": FORMAT,
+            "target": self.target.name,
+            "realm": self.target.realm,
+            "revision": self.revision,
+            "digest": self.digest,
+            "steps": by_act(self.steps),
+            "access": [msgspec.to_builtins(change) for change in self.access],
+            "residue": {
+                "count": self.residues.count,
+                "rows": [msgspec.to_builtins(residue) for residue in self.residues],
+            },
+        }
+
+
+FORMAT: Final = "lakewarden push plan 1"
+
+
+def plan(database: Database, realm: RealmState, target: PushTarget, now: float) -> PushPlan:
+    """What a push would do now. Raises `StaleSnapshot` as `wanted` does."""
+    mapping = of_model(realm.realm.model)[target.kind]
+    scope = Scope(target.metalake, target.catalog)
+    wish = wanted(realm, mapping, scope, database.objects(), now)
+    held, pushed = database.held(), from_data(target.pushed)
+    whole = named(wish.roles, held, pushed, database.prefix)
+    return PushPlan(target, held, whole, wish.residues, realm.matrix.revision)
+
+
+def reset_plan(database: Database, target: PushTarget) -> PushPlan:
+    """What takes everything back that is ours."""
+    return PushPlan(target, database.held(), Roles(), Residues(), 0)
+
+
+def apply(database: Database, agreed: PushPlan) -> int:
+    """Does what the plan says, in the database's transaction; how many statements it took.
+
+    Raises `Conflict` where the target did not come to what was planned: then nothing is kept.
+    """
+    count = database.apply(agreed.steps)
+    if database.held() != agreed.wanted:
+        message = "the target did not come to what was planned; nothing was changed"
+        raise Conflict(f"{message}; see `lakewarden push doctor {agreed.target.name}`")
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What others changed since the last push, and what users of the realm hold beside it.
+
+    `pending` are the steps that the realm's own changes since then ask for.
+    """
+
+    differences: Sequence[Difference]
+    foreign: Sequence[ForeignGrant]
+    pending: Mapping[str, int]
+
+
+def drift(database: Database, realm: RealmState, target: PushTarget, now: float) -> Drift:
+    """Three ways: what was pushed last, what is found, and what is wanted now."""
+    current = plan(database, realm, target, now)
+    pushed = from_data(target.pushed)
+    names = {member for role in current.wanted.roles.values() for member in role.members}
+    acts = of_model(realm.realm.model)[target.kind].engine.acts
+    others = foreign(database.holdings(), frozenset(names), current.wanted.holders(), acts)
+    return Drift(
+        differences=list(differences(pushed, current.held)),
+        foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
+        pending=by_act(steps(pushed, current.wanted)),
+    )

@@ -1,0 +1,306 @@
+"""What a target should hold: roles made from the matrix, so that nothing in it is denied.
+
+Statements are not read a second time. Users with equal rows are asked about once, and whatever
+exactly the same users are given becomes one role.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pyroaring import BitMap
+
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.kernel.entity import NO_RESOURCE, Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.listing import listing
+from lakewarden.kernel.matrix import Matrix
+from lakewarden.kernel.model import NONE, Operation
+from lakewarden.kernel.principal import USER, Principal
+from lakewarden.kernel.request import Request
+from lakewarden.pushdown.grants import Grant, Path, Role, RowPolicy
+from lakewarden.service.alike_places import alike_places
+from lakewarden.service.alike_users import Readers, alike_users
+from lakewarden.service.lasting import lasting
+from lakewarden.service.limited_read import LimitedRead, limited_read
+from lakewarden.service.limited_tables import touched
+from lakewarden.service.residue import Residue, Residues
+from lakewarden.service.state import RealmState
+
+_TABLE: Final = 2
+"""The parts of a table's path."""
+
+_EVERY_ROW: Final = "true"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetObjects:
+    """What is there in a database, whoever may do what: only this can be granted, and to these.
+
+    `columns` has the types of the columns of each table and view by path, `views` the paths of
+    those that are views.
+    """
+
+    users: frozenset[str]
+    schemas: frozenset[str]
+    columns: Mapping[Path, Mapping[str, str]]
+    views: frozenset[Path] = frozenset()
+
+    def has(self, path: Path) -> bool:
+        """Whether the database, a schema or a table is there."""
+        return path in self.columns if len(path) == _TABLE else {*path} <= self.schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What of a realm a database is: one catalog of a metalake."""
+
+    metalake: str
+    catalog: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The roles there should be, which have no names yet, and what they leave out."""
+
+    roles: tuple[Role, ...]
+    residues: Residues
+
+
+def wanted(
+    realm: RealmState, mapping: EngineMapping, scope: Scope, objects: TargetObjects, now: float
+) -> Wanted:
+    """The roles for what is allowed now, and stays allowed unless the realm is changed.
+
+    Raises `StaleSnapshot` for a moment outside the interval of the realm's snapshot.
+    """
+    realm.matrix.require(now)
+    return _Builder(realm, mapping, scope, objects, now).wanted()
+
+
+@dataclass
+class _Given:
+    """What exactly some users are given."""
+
+    grants: set[Grant] = field(default_factory=set)
+    policies: set[RowPolicy] = field(default_factory=set)
+
+
+class _Builder:
+    """Collects what one target is to be told."""
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        scope: Scope,
+        objects: TargetObjects,
+        now: float,
+    ) -> None:
+        self._mapping, self._scope, self._objects, self._now = mapping, scope, objects, now
+        self._residues = Residues()
+        self._present = realm
+        snapshot = realm.matrix.snapshot
+        ends = snapshot.table.end != float("inf")
+        # Grants of a database have no end, so only what stays allowed is granted.
+        self._realm = replace(realm, matrix=Matrix(lasting(snapshot))) if ends else realm
+        self._snapshot = self._realm.matrix.snapshot
+        self._paths = self._placed()
+        self._limited = touched(self._snapshot, self._snapshot) & BitMap(self._paths)
+        self._given: dict[frozenset[str], _Given] = {}
+        self._reads: dict[tuple[int, Principal], LimitedRead | None] = {}
+
+    def wanted(self) -> Wanted:
+        """The roles of everybody."""
+        groups = alike_users(self._named(), self._snapshot, single=self._is_personal())
+        rows = list(self._rows(groups))
+        self._add_shared(groups, rows)
+        self._add_limited(groups, rows)
+        roles = (
+            Role(members, frozenset(one.grants), frozenset(one.policies))
+            for members, one in self._given.items()
+        )
+        return Wanted(tuple(roles), self._residues)
+
+    # --- who and what ---
+
+    def _named(self) -> Iterator[tuple[str, Principal]]:
+        """The stored users whom the database has, by their names there."""
+        memberships, identities = self._snapshot.coded.memberships, self._realm.system.identities
+        for id in sorted(memberships.stored):
+            principal = memberships.principals[id]
+            if principal.kind != USER or memberships.is_beyond(principal):
+                continue
+            name = identities.person(principal)
+            if identities.user(name) != principal:
+                self._leave_out("the database would take the name for another user", of=principal)
+            elif name not in self._objects.users:
+                self._leave_out("the database has no such user", of=principal)
+            else:
+                yield name, principal
+
+    def _placed(self) -> Mapping[int, Path]:
+        """The stored entities that the database has, by id."""
+        tree, parts = self._snapshot.coded.tree, self._realm.system.spelling.parts
+        top = (self._scope.metalake, self._scope.catalog)
+        found: dict[Path, list[int]] = {}
+        for type in sorted({type for one in self._operations() for type in one.rules}):
+            for id in self._snapshot.of_type(type) & tree.stored:
+                entity = tree.entity(id)
+                names = tuple(parts(entity))
+                if names[:2] == top and self._is_there(type, names[2:], entity):
+                    found.setdefault(names[2:], []).append(id)
+        paths = {}
+        for path, ids in found.items():
+            for id in ids:
+                if len(ids) > 1:
+                    self._leave_out("another thing has the same name", tree.entity(id))
+                elif any(path[:depth] not in found for depth in range(len(path))):
+                    self._leave_out("the realm does not have what it lies in", tree.entity(id))
+                else:
+                    paths[id] = path
+        return paths
+
+    def _is_there(self, type: str, path: Path, entity: Entity) -> bool:
+        if not self._objects.has(path):
+            self._leave_out("the database has nothing of that name", entity)
+            return False
+        if len(path) == _TABLE and (path in self._objects.views) != (type == "view"):
+            self._leave_out("the database has something else of that name", entity)
+            return False
+        return True
+
+    def _operations(self) -> Iterator[Operation]:
+        """The privileges that are granted to somebody, as operations of the realm."""
+        for act in self._mapping.engine.acts:
+            operation = self._realm.matrix.operation(self._mapping.operation(act))
+            if NONE not in operation.rules:
+                yield operation
+
+    def _is_personal(self) -> bool:
+        """Whether some rule asks who somebody is, beyond what statements say of them."""
+        return any(
+            plan.shape.personal or plan.shape.administrator
+            for operation in self._operations()
+            for type in operation.rules
+            for plan in (self._realm.matrix.plan(operation, type),)
+        )
+
+    # --- access ---
+
+    def _rows(self, groups: Sequence[Readers]) -> Iterator[tuple[str, int, BitMap]]:
+        """Privileges, each with the number of the users who are given it, and on what."""
+        there = BitMap(self._paths)
+        for number, group in enumerate(groups):
+            for act in self._mapping.engine.acts:
+                operation = self._realm.matrix.operation(self._mapping.operation(act))
+                if NONE in operation.rules:
+                    continue
+                allowed = self._allowed(self._realm.matrix, group, operation) & there
+                self._tell_ending(group, operation, act, allowed, there)
+                if allowed:
+                    yield act, number, allowed
+
+    def _allowed(self, matrix: Matrix, group: Readers, operation: Operation) -> BitMap:
+        request = Request(group.any, operation.name, NO_RESOURCE, self._now)
+        lists = (listing(matrix, request, type=type) for type in operation.rules)
+        return BitMap.union(BitMap(), *lists)
+
+    def _tell_ending(
+        self, group: Readers, operation: Operation, act: str, lasting: BitMap, there: BitMap
+    ) -> None:
+        if self._realm is self._present:
+            return
+        present = self._allowed(self._present.matrix, group, operation) & there
+        for id in present - lasting:
+            entity = self._snapshot.coded.tree.entity(id)
+            for principal in group.principals:
+                self._leave_out("it ends, and grants have no end", entity, principal, act)
+
+    def _add_shared(
+        self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
+    ) -> None:
+        """What has no filter and no mask on it, for anybody."""
+        open_rows = [(act, number, ids - self._limited) for act, number, ids in rows]
+        for ids, grants in alike_places(open_rows, len(self._snapshot.coded.tree)):
+            for act, numbers in grants:
+                members = frozenset(name for number in numbers for name in groups[number].names)
+                self._to(members).grants |= {Grant(self._paths[id], act) for id in ids}
+
+    def _to(self, members: frozenset[str]) -> _Given:
+        return self._given.setdefault(members, _Given())
+
+    # --- filters and masks ---
+
+    def _add_limited(
+        self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
+    ) -> None:
+        """Tables on which filters or masks bind somebody: a policy for each condition on rows."""
+        for table in self._limited:
+            by_grant: dict[Grant, set[str]] = {}
+            by_condition: dict[str, set[str]] = {}
+            for act, number, ids in rows:
+                if table not in ids:
+                    continue
+                for name, principal in self._users(groups[number]):
+                    condition = self._condition(table, principal, act)
+                    if condition is None:
+                        continue
+                    by_grant.setdefault(Grant(self._paths[table], act), set()).add(name)
+                    by_condition.setdefault(condition, set()).add(name)
+            for grant, names in by_grant.items():
+                self._to(frozenset(names)).grants.add(grant)
+            if self._paths[table] in self._objects.views:
+                continue  # views have no policies, and nobody whom a filter binds is granted them
+            for condition, names in by_condition.items():
+                policy = RowPolicy(self._paths[table], condition)
+                self._to(frozenset(names)).policies.add(policy)
+
+    @staticmethod
+    def _users(group: Readers) -> Iterable[tuple[str, Principal]]:
+        return zip(group.names, group.principals, strict=True)
+
+    def _condition(self, table: int, principal: Principal, act: str) -> str | None:
+        """The rows that the principal may see; None where the act cannot be limited to them."""
+        path, entity = self._paths[table], self._snapshot.coded.tree.entity(table)
+        read = self._read(table, principal)
+        if read is None:
+            self._leave_out("a mask names a column that is not there", entity, principal, act)
+            return None
+        if not read.may_read:
+            self._leave_out("filters limit who may read it", entity, principal, act)
+            return None
+        if read.masks and any(read.masks.values()):
+            self._leave_out("it has masked columns", entity, principal, act)
+            return None
+        if not read.filters:
+            return _EVERY_ROW
+        if path in self._objects.views:
+            self._leave_out("views have no row policies", entity, principal, act)
+            return None
+        if self._mapping.engine.acts[act].whole:
+            self._leave_out("row policies do not limit it", entity, principal, act)
+            return None
+        return " AND ".join(f"({condition})" for condition in read.filters)
+
+    def _read(self, table: int, principal: Principal) -> LimitedRead | None:
+        key = table, principal
+        if key not in self._reads:
+            entity = self._snapshot.coded.tree.entity(table)
+            request = Request(principal, "", entity, self._now)
+            columns = self._objects.columns[self._paths[table]]
+            try:
+                engine = self._mapping.engine.name
+                self._reads[key] = limited_read(self._realm, request, engine, columns, typed=True)
+            except WardenError:
+                self._reads[key] = None
+        return self._reads[key]
+
+    def _leave_out(
+        self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""
+    ) -> None:
+        at = "" if entity is None else f"{entity.type}:{entity.name}"
+        who = "" if of is None else f"{of.kind}:{of.name}"
+        self._residues.add(Residue(why, at, who, "", access))

@@ -1,0 +1,33 @@
+"""What stays allowed unless a realm is changed: for systems that are told once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lakewarden.kernel.grants import table
+from lakewarden.kernel.snapshot import Snapshot, assemble
+from lakewarden.kernel.statement import Effect, Statement
+
+
+def lasting(snapshot: Snapshot) -> Snapshot:
+    """The snapshot of what is allowed at every moment from now on, if nothing is changed.
+
+    ALLOWs that end are not in force there, and DENYs, filters and masks that are still to begin
+    are. Rules open with ALLOWs and close with the others, so that it never allows more.
+    """
+    statements = {
+        id: _forever(statement, snapshot.table.moment)
+        for id, statement in snapshot.table.statements.items()
+    }
+    kept = {id: statement for id, statement in statements.items() if statement is not None}
+    index = table(kept, snapshot.model, snapshot.coded.memberships, snapshot.table.moment)
+    return assemble(snapshot.coded, index, snapshot.revision)
+
+
+def _forever(statement: Statement, moment: float) -> Statement | None:
+    if statement.valid_from is None and statement.valid_until is None:
+        return statement
+    ended = statement.valid_until is not None and statement.valid_until <= moment
+    if statement.effect is Effect.ALLOW:
+        return statement if statement.valid_until is None and statement.applies(moment) else None
+    return None if ended else replace(statement, valid_from=None, valid_until=None)

@@ -1,0 +1,134 @@
+"""Targets of a realm: databases that are told what it allows, and what they were told last.
+
+A target is a document in the scope of its realm, its address with the credentials a sealed secret
+beside it. So it goes with the realm, and into backups.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from lakewarden.engines.mapping import ON, of_model
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.service import control
+from lakewarden.service.control import Denied
+from lakewarden.service.effect import DocumentChanged, SecretChanged
+from lakewarden.service.ports import Reading
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+KINDS: Final = ("postgresql",)
+"""The engines that can be told, each by the name of its mapping."""
+
+_TYPE: Final = "push-target"
+_URL: Final = "url"
+_NAME: Final = r"[a-z][a-z0-9]{0,15}"
+
+
+@dataclass(frozen=True, slots=True)
+class PushTarget:
+    """A database that is one catalog of a metalake.
+
+    `pushed` are the roles as they were left by the last push, at that `revision` of the realm; 0
+    before the first one.
+    """
+
+    name: str
+    realm: str
+    kind: str
+    metalake: str
+    catalog: str
+    revision: int = 0
+    pushed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
+    """The targets of these realms, in order of realms and names."""
+    for realm in sorted(realms):
+        for _, document in reading.documents_of(realm, _TYPE):
+            yield PushTarget(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+
+
+def target(reading: Reading, realms: Iterable[str], name: str) -> PushTarget:
+    """The target of that name; raises `Unknown` where there is none."""
+    found = [one for one in targets(reading, realms) if one.name == name]
+    if not found:
+        raise Unknown("target", name, "`lakewarden push targets` lists them")
+    return found[0]
+
+
+def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
+    """The address with the credentials. Raises `Unavailable` where no key opens it."""
+    return sealing.unseal(reading.secrets(of.realm, _entity(of.name))[_URL])
+
+
+def add(
+    transaction: WriteTransaction,
+    new: PushTarget,
+    address: str,
+    sealing: Sealing,
+    known: Iterable[PushTarget],
+) -> Denied | None:
+    """Stores a target. Raises `BadInput` for one that cannot be, or that there is already."""
+    refused = _refused(transaction, "push_target.put", new)
+    if refused is not None:
+        return refused
+    _check(new, transaction.realm(new.realm))
+    if any(one.name == new.name for one in known):
+        raise BadInput(f"there is a target `{new.name}` already", where="name")
+    entity = _entity(new.name)
+    transaction.change(
+        new.realm,
+        DocumentChanged(entity, asdict(new)),
+        SecretChanged(entity, _URL, sealing.seal(address)),
+    )
+    return None
+
+
+def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
+    """Forgets a target; what it was told stays there."""
+    refused = _refused(transaction, "push_target.remove", old)
+    if refused is None:
+        entity = _entity(old.name)
+        transaction.change(
+            old.realm, DocumentChanged(entity, None), SecretChanged(entity, _URL, None)
+        )
+    return refused
+
+
+def record(transaction: WriteTransaction, done: PushTarget, **details: object) -> Denied | None:
+    """Stores what a target was told, and that it was."""
+    refused = _refused(transaction, "push.apply", done, **details)
+    if refused is None:
+        transaction.change(done.realm, DocumentChanged(_entity(done.name), asdict(done)))
+    return refused
+
+
+def _refused(
+    transaction: WriteTransaction, operation: str, about: PushTarget, **details: object
+) -> Denied | None:
+    at = control.realm(about.realm)
+    return control.refused(transaction, operation, at, push_target=about.name, **details)
+
+
+def _entity(name: str) -> Entity:
+    return Entity(_TYPE, name)
+
+
+def _check(new: PushTarget, realm: RealmState) -> None:
+    if re.fullmatch(_NAME, new.name) is None:
+        message = f"expected at most 16 small letters and digits, a letter first, got `{new.name}`"
+        raise BadInput(message, where="name")
+    if new.kind not in KINDS:
+        raise BadInput(f"`{new.kind}` cannot be told; expected one of: {', '.join(KINDS)}")
+    if new.kind not in of_model(realm.realm.model):
+        message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
+        raise BadInput(message, where="realm")
+    if realm.system.model.settings.get(new.kind) != ON:
+        message = f"set `{new.kind}` to `on` for the realm `{new.realm}`"
+        raise BadInput(message, where="realm")

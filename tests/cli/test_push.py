@@ -1,0 +1,232 @@
+"""`lakewarden push`: the page of push-down is followed, against a real PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from lakewarden.app.open_store import opened_service
+from lakewarden.cli import main
+from lakewarden.kernel.change import (
+    EntityAdded,
+    MembershipChanged,
+    PrincipalChanged,
+    StatementAdded,
+    StatementRemoved,
+)
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service.actor import SYSTEM
+from tests.servers import fresh_database
+from tests.test_readme import DOCS, blocks
+
+STORE = "sqlite:///estate.db"
+ORDERS = Entity("table", "quillmere:warehouse.sales.orders")
+READS = frozenset({"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"})
+ANA, BO = Principal(USER, "ana"), Principal(USER, "bo")
+READERS = Principal(ROLE, "quillmere:readers")
+WAREHOUSE = Entity("catalog", "quillmere:warehouse")
+READING = Statement("reads", Effect.ALLOW, READS, On(WAREHOUSE), frozenset({READERS}))
+
+
+@pytest.fixture
+def target(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A database with a table and two users; its address is in the environment."""
+    monkeypatch.chdir(tmp_path)
+    with fresh_database(postgres_url) as url:
+        text = sa.make_url(url).set(drivername="postgresql")
+        monkeypatch.setenv("LAKEWARDEN_TARGET_URL", text.render_as_string(hide_password=False))
+        with psycopg.connect(text.render_as_string(hide_password=False), autocommit=True) as own:
+            own.execute(f"REVOKE ALL ON DATABASE {own.info.dbname} FROM PUBLIC")
+            own.execute("CREATE SCHEMA sales")
+            own.execute("CREATE TABLE sales.orders (region text, amount integer)")
+            own.execute("INSERT INTO sales.orders VALUES ('eu', 1), ('us', 2)")
+            own.execute("CREATE ROLE ana LOGIN; CREATE ROLE bo LOGIN")
+            try:
+                yield own
+            finally:
+                roles = own.execute(
+                    "SELECT rolname FROM pg_roles WHERE starts_with(rolname, 'lw_')"
+                    " OR rolname IN ('ana', 'bo')"
+                ).fetchall()
+                for (role,) in roles:
+                    own.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
+
+
+def change(*effects: Any) -> None:
+    with opened_service(STORE) as service:
+        service.write(SYSTEM, lambda transaction: transaction.change("lake", *effects))
+
+
+def furnish() -> None:
+    """A table that `ana` reads, and `bo` within a filter."""
+    parts = [
+        Entity("metalake", "quillmere"),
+        WAREHOUSE,
+        Entity("schema", "quillmere:warehouse.sales"),
+        ORDERS,
+    ]
+    change(
+        *(EntityAdded(one, above) for one, above in zip(parts, [None, *parts], strict=False)),
+        *(PrincipalChanged(one, True) for one in (ANA, BO, READERS)),
+        *(
+            MembershipChanged(MembershipRow(one, of), True)
+            for one in (ANA, BO)
+            for of in (members_of("quillmere"), READERS)
+        ),
+        StatementAdded(READING),
+        StatementAdded(
+            Statement(
+                "eu", Effect.FILTER, frozenset(), On(ORDERS), frozenset({BO}),
+                expression="region = 'eu'",
+            )
+        ),
+    )  # fmt: skip
+
+
+def run(command: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = main(shlex.split(command)[1:])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_page_is_followed(target: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--database", STORE]) == 0
+    commands = list(blocks(DOCS / "push-down.md"))
+    assert len(commands) > 6
+    code, out, error = run(commands[0], capsys)
+    assert code == 0, error
+    furnish()
+    printed = {}
+    for command in commands[1:]:
+        code, out, error = run(command, capsys)
+        printed[command.split()[2]] = code, out
+        assert code in (0, 1), (command, error)
+    assert printed["doctor"] == (0, "the account of `pg` may do everything that a push does\n")
+    assert printed["plan"][0] == 1
+    assert "+ ana, bo: SELECT on 1, such as sales.orders" in printed["plan"][1]
+    assert "was told what `lake` allows" in printed["apply"][1]
+    assert "quillmere.warehouse" in printed["targets"][1]
+    assert seen(target, "ana") == [1, 2]
+    assert seen(target, "bo") == [1]
+
+
+def seen(target: Any, user: str) -> list[int]:
+    """What somebody reads of the table, connected as themselves."""
+    parameters = {**target.info.get_parameters(), "user": user}
+    with psycopg.connect(**parameters) as own:
+        return [amount for (amount,) in own.execute("SELECT amount FROM sales.orders ORDER BY 1")]
+
+
+@pytest.fixture
+def pushed(target: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """The page followed to its end, and a way to go on."""
+    assert main(["init", "--database", STORE]) == 0
+    for command in list(blocks(DOCS / "push-down.md"))[:1]:
+        main(shlex.split(command)[1:])
+    furnish()
+    for command in list(blocks(DOCS / "push-down.md"))[1:]:
+        main(shlex.split(command)[1:])
+    capsys.readouterr()
+
+    def go_on(words: str) -> tuple[int, str, str]:
+        return run(f"lakewarden push {words} --database {STORE}", capsys)
+
+    return go_on
+
+
+def test_what_others_change_is_told_and_repaired(
+    target: Any, pushed: Callable[..., tuple[int, str, str]]
+) -> None:
+    ((role,),) = target.execute(
+        "SELECT r.rolname FROM pg_roles r WHERE starts_with(rolname, 'lw_pg_')"
+        " AND has_table_privilege(r.oid, 'sales.orders', 'SELECT')"
+    ).fetchall()
+    target.execute(f'REVOKE SELECT ON sales.orders FROM "{role}"')
+    target.execute("GRANT DELETE ON sales.orders TO ana")
+    code, out, _ = pushed("drift pg")
+    assert code == 1
+    assert f"missing: SELECT on sales.orders of {role}" in out
+    assert "DELETE on sales.orders to ana, for ana, which the realm denies ana" in out
+    pushed("plan pg --out again.json")
+    assert pushed("apply again.json")[0] == 1  # the administrator has no account there
+    assert seen(target, "bo") == [1]
+    assert "missing" not in pushed("drift pg")[1]
+
+
+def test_a_plan_that_the_realm_moved_on_from_is_refused(
+    target: Any, pushed: Callable[..., tuple[int, str, str]]
+) -> None:
+    change(StatementRemoved("reads"))
+    code, out, _ = pushed("plan pg --out later.json --format json")
+    assert code == 1
+    assert json.loads(out)["steps"]
+    change(StatementAdded(READING))
+    code, _, error = pushed("apply later.json")
+    assert code != 0
+    assert "plan again" in error
+    assert seen(target, "ana") == [1, 2]
+
+
+def test_a_reset_takes_back_what_is_ours(
+    target: Any, pushed: Callable[..., tuple[int, str, str]]
+) -> None:
+    target.execute("GRANT CONNECT ON DATABASE " + target.info.dbname + " TO bo")
+    assert pushed("reset pg")[0] == 0
+    left = target.execute("SELECT count(*) FROM pg_roles WHERE starts_with(rolname, 'lw_')")
+    assert left.fetchall() == [(0,)]
+    (secured,) = target.execute(
+        "SELECT relrowsecurity FROM pg_class WHERE oid = 'sales.orders'::regclass"
+    ).fetchone()
+    assert not secured
+    assert target.execute(
+        "SELECT has_database_privilege('bo', current_database(), 'CONNECT')"
+    ).fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("plan absent", "unknown target"),
+        ("target add pg --realm lake --catalog quillmere.warehouse", "a target `pg` already"),
+        ("target add Pg --realm lake --catalog quillmere.warehouse", "small letters"),
+        ("target add two --realm lake --catalog quillmere", "METALAKE.CATALOG"),
+        (
+            "target add two --realm lake --catalog q.c --url oracle://h/d",
+            "cannot be told; expected one of: postgresql",
+        ),
+        (
+            "target add two --realm _server --catalog q.c --url postgresql://h/d",
+            "no mapping for `postgresql`",
+        ),
+        ("apply estate.db", "expected a plan"),
+    ],
+)
+def test_bad_input_says_what_to_do(
+    pushed: Callable[..., tuple[int, str, str]], words: str, says: str
+) -> None:
+    code, _, error = pushed(words)
+    assert code == 2
+    assert says in error
+
+
+def test_a_database_that_is_away_changes_nothing(
+    pushed: Callable[..., tuple[int, str, str]],
+) -> None:
+    code, _, error = pushed(
+        "target add gone --realm lake --catalog q.c --url postgresql://keeper:secret@127.0.0.1:1/d"
+    )
+    assert code == 0, error
+    code, _, error = pushed("plan gone")
+    assert code == 3
+    assert "`gone`" in error
+    assert "secret" not in error

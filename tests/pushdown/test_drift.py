@@ -1,0 +1,196 @@
+"""Whatever others change in a target by hand: drift names it, a push repairs it, theirs stays."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from lakewarden.kernel.errors import Conflict, Unavailable
+from lakewarden.pushdown import push
+from lakewarden.pushdown.drift import ADDED, MISSING, differences, foreign
+from lakewarden.pushdown.grants import Grant, Roles
+from lakewarden.pushdown.postgresql import connected
+from lakewarden.pushdown.push import PushPlan
+from lakewarden.testing.world_draft import NOW
+from tests.pushdown.postgresql_estate import (
+    MAPPING,
+    Estate,
+    administrator,
+    altered,
+    estate,
+    facts_of,
+)
+from tests.pushdown.test_postgresql import limited
+
+Edit = tuple[str, sql.Composed]
+
+
+def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
+    """Hand edits of every kind, in what is ours (`ours`) and beside it (`theirs`)."""
+    roles = sorted(made.held().roles.items())
+    users = [made.name(user) for user in made.users()]
+    tables = sorted(path for path, one in made.objects().items() if one.type == "table")
+    for name, role in roles:
+        is_in, is_out = sorted(role.members), sorted({*users} - role.members)
+        if is_in:
+            yield "ours", sql.SQL("REVOKE {} FROM {}").format(_id(name), _id(rng.choice(is_in)))
+        if is_out:
+            yield "ours", sql.SQL("GRANT {} TO {}").format(_id(name), _id(rng.choice(is_out)))
+        of_tables = sorted(one for one in role.grants if one.level == "table")
+        if of_tables:
+            one = rng.choice(of_tables)
+            yield (
+                "ours",
+                sql.SQL("REVOKE {} ON {} FROM {}").format(
+                    sql.SQL(one.privilege), _id(*one.path), _id(name)
+                ),
+            )
+        new = [path for path in tables if Grant(path, "TRIGGER") not in role.grants]
+        if new:
+            yield (
+                "ours",
+                sql.SQL("GRANT TRIGGER, SELECT (region) ON {} TO {}").format(
+                    _id(*rng.choice(new)), _id(name)
+                ),
+            )
+        for policy in sorted(role.policies):
+            yield (
+                "ours",
+                sql.SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(_id(*policy.path)),
+            )
+            yield (
+                "ours",
+                sql.SQL("ALTER POLICY {} ON {} USING (true OR region IS NULL)").format(
+                    _id(f"{name}_rows"), _id(*policy.path)
+                ),
+            )
+        yield "ours", sql.SQL("GRANT pg_read_all_data TO {}").format(_id(name))
+    for path in tables:
+        yield (
+            "theirs",
+            sql.SQL("GRANT SELECT ON {} TO {}").format(_id(*path), _id(rng.choice(users))),
+        )
+        yield "theirs", sql.SQL("GRANT DELETE ON {} TO PUBLIC").format(_id(*path))
+
+
+def _id(*names: str) -> sql.Identifier:
+    return sql.Identifier(*names)
+
+
+def check(server: str, seed: int, most: int) -> int:
+    """How many edits were tried, each by itself and then all of ours together."""
+    with estate(server, limited(facts_of(seed), seed)) as made:
+        made.push()
+        pushed = made.held()
+        rng = random.Random(seed)
+        whole = list(edits(made, rng))
+        whole = [*rng.sample(whole[:-2], min(most, len(whole)) - 2), *whole[-2:]]
+        with administrator(made.address.url) as connection:
+            for whose, edit in whole:
+                before = made.held()
+                connection.execute(edit)
+                _is_named(made, before, whose, edit, connection)
+                _is_repaired(made, pushed)
+            others = [(one.grantee, one.grant) for one in _foreign(made)]
+            for whose, edit in whole:
+                if whose == "ours":
+                    connection.execute(edit)
+        assert [(one.grantee, one.grant) for one in _foreign(made)] == others
+        _is_repaired(made, pushed)
+        theirs = {(one.grantee, one.grant.privilege) for one in _foreign(made)}
+        assert ("PUBLIC", "DELETE") in theirs
+        return len(whole)
+
+
+def _is_named(
+    made: Estate, before: Roles, whose: str, edit: sql.Composed, connection: psycopg.Connection[Any]
+) -> None:
+    text = edit.as_string(connection)
+    found = list(differences(before, made.held()))
+    if whose == "ours":
+        assert found, text
+        assert {one.kind for one in found} <= {MISSING, ADDED}
+    else:
+        assert not found, text
+        who, what = text.rpartition(" TO ")[2].strip('"'), text.split()[1]
+        assert any(
+            one.grantee.replace('"', '""') == who and one.grant.privilege == what
+            for one in _foreign(made)
+        ), text
+
+
+def _foreign(made: Estate) -> list[Any]:
+    users = frozenset(made.name(user) for user in made.users())
+    with connected(made.address) as database:
+        return list(
+            foreign(database.holdings(), users, database.held().holders(), MAPPING.engine.acts)
+        )
+
+
+def _is_repaired(made: Estate, pushed: Roles) -> None:
+    made.push(pushed)
+    assert made.held() == pushed
+
+
+def test_hand_edits_are_named_and_repaired(postgres_url: str) -> None:
+    assert check(postgres_url, 2, 12) > 10
+
+
+def dies_after(made: Estate, plan: PushPlan, count: int) -> None:
+    """A push whose connection is ended after so many steps."""
+
+    def push_that_dies() -> None:
+        with administrator(made.address.url) as other, connected(made.address) as database:
+            database.apply(plan.steps[:count])
+            other.execute("SELECT pg_terminate_backend(%s, 60000)", [database.process])
+            database.apply(plan.steps[count:])
+
+    with pytest.raises(Unavailable):
+        push_that_dies()
+
+
+def check_deaths(server: str, seed: int, tries: int) -> None:
+    """Whatever step a push dies at, the target is as it was, and the next push comes to its end."""
+    facts = limited(facts_of(seed), seed)
+    with estate(server, facts) as made:
+        made.push()
+        other = made.with_facts(altered(facts, seed))
+        before = made.held()
+        with connected(made.address) as database:
+            plan = push.plan(database, other.state, made.target, NOW)
+        assert plan.steps
+        rng = random.Random(seed)
+        for _ in range(tries):
+            dies_after(made, plan, rng.randrange(len(plan.steps)))
+            assert made.held() == before
+        with connected(made.address) as database:
+            push.apply(database, plan)
+        assert made.held() == plan.wanted
+
+
+def test_a_push_that_dies_changes_nothing(postgres_url: str) -> None:
+    check_deaths(postgres_url, 2, 5)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(2, 7))
+def test_pushes_that_die_anywhere_change_nothing(postgres_url: str, seed: int) -> None:
+    check_deaths(postgres_url, seed, 100)
+
+
+def test_of_two_pushers_one_is_refused(postgres_url: str) -> None:
+    with estate(postgres_url, facts_of(2)) as made, connected(made.address) as first:
+        first.lock()
+        with connected(made.address) as second, pytest.raises(Conflict, match="another push"):
+            second.lock()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(100, 160))
+def test_hand_edits_of_many_worlds_are_named_and_repaired(postgres_url: str, seed: int) -> None:
+    check(postgres_url, seed, 100)

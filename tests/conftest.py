@@ -153,7 +153,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(_MARK_BY_FIXTURE[fixture])
         for mark in _MARK_BY_FIXTURE.values():
             if item.get_closest_marker(mark):
-                item.add_marker(pytest.mark.xdist_group(mark))
+                # What a cluster does is compared with what the local session does, which is warm.
+                group = "spark" if mark == "cluster" else mark
+                item.add_marker(pytest.mark.xdist_group(group))
                 break
     # What takes longest begins first, so that no worker is left alone with it at the end.
     items.sort(key=_place_in_run)

@@ -112,6 +112,7 @@ def test_local_settings_hold(spark: SparkSession) -> None:
     assert session.spark_session("again", master="local[2]") is spark
 
 
+@pytest.mark.nightly  # without another Java every test of Spark runs on the packaged one
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_packaged_java_runs_a_job_quietly(tmp_path: Path) -> None:

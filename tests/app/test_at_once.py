@@ -12,7 +12,7 @@ from lakewarden.app.build import Application
 from lakewarden.app.parsed_head import MOST_BYTES, MOST_KEPT
 from lakewarden.app.request_pipeline import Answer
 from lakewarden.config.settings import Limits, Settings
-from lakewarden.http.exchange import Exchange, Reply, Route
+from lakewarden.http.exchange import Exchange, Reply, Route, TakesTime
 from lakewarden.kernel.change import EntityAdded
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
@@ -184,6 +184,24 @@ def test_an_error_is_told_as_on_the_usual_way(
     answer = _once(client, "POST", "/inline")
     assert answer is not None
     assert answer[0] == status
+
+
+def test_what_takes_time_goes_the_usual_way_to_a_thread(client: AppClient, stub: _Inline) -> None:
+    _learn(client, "POST", "/inline")
+    seen: list[bool] = []
+
+    def write(exchange: Exchange) -> Reply:
+        seen.append(exchange.on_loop)
+        if exchange.on_loop:
+            raise TakesTime
+        return Reply(204, headers={"x-from": exchange.address})
+
+    stub.does = write
+    assert _once(client, "POST", "/inline") is None
+    answer = client.ask("POST", "/inline", user="ana")
+    assert answer.status == 204
+    assert answer.headers["x-from"]
+    assert seen.count(False) == 1
 
 
 def test_headers_that_are_too_large_together_are_refused(client: AppClient) -> None:

@@ -49,7 +49,16 @@ from lakewarden.authn.authenticator import NOT_GOOD_HERE, Authenticator, Unauthe
 from lakewarden.authn.header import Nothing
 from lakewarden.config.rate_limits import RateLimits
 from lakewarden.config.settings import Limits
-from lakewarden.http.exchange import JSON, LOGINS, Exchange, Handler, Refused, Reply, Services
+from lakewarden.http.exchange import (
+    JSON,
+    LOGINS,
+    Exchange,
+    Handler,
+    Refused,
+    Reply,
+    Services,
+    TakesTime,
+)
 from lakewarden.kernel.errors import Starting, Unavailable, WardenError
 from lakewarden.service.actor import ANONYMOUS, Actor
 from lakewarden.service.cancellation import Cancellation, check, working
@@ -162,6 +171,8 @@ class RequestPipeline:
             entered = self._entered(context, parsed, body, FreshState(state), now)
             reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
             head = context.head(reply)
+        except TakesTime:
+            return None
         except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
             reply = self._failed(context, error)
             head = context.head(reply)
@@ -193,7 +204,11 @@ class RequestPipeline:
         if isinstance(entered, Reply):
             return entered
         if parsed.match.route.inline:
-            return _inline(context, parsed, entered)
+            with suppress(TakesTime):
+                return _inline(context, parsed, entered)
+            entered.on_loop = False
+            peer, forwarded = context.peer, context.forwarded
+            entered.address = client_address(peer, forwarded, self._parts.proxies)
         return await self._aside(context, parsed, entered, receive)
 
     def _known(
@@ -416,6 +431,7 @@ class RequestPipeline:
 
 def _inline(context: RequestContext, parsed: ParsedHead, exchange: Exchange) -> Reply:
     """What the handler answers, on the event loop."""
+    exchange.on_loop = True
     reply = parsed.match.route.handler(exchange)
     context.revision = exchange.state.revision
     return reply

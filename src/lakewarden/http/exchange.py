@@ -64,6 +64,13 @@ class Refused(WardenError):
         self.status = status
 
 
+class TakesTime(Exception):
+    """An `inline` handler has to write or to work for long: a worker thread handles the request.
+
+    It is raised before anything was written.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """Values of the configuration that dialects need.
@@ -121,6 +128,7 @@ class Exchange:
     `path` is below the realm's prefix, decoded; `params` are the path's parameters, decoded;
     names of `headers` are in lower case. `state` is as new as the caller asked for; `now` is
     the server's clock, read once. `address` is the caller's; an `inline` handler is not told.
+    `on_loop`: the handler runs on the event loop, and may raise `TakesTime`.
     """
 
     method: str
@@ -136,6 +144,7 @@ class Exchange:
     service: DecisionService
     services: Services
     address: str = ""
+    on_loop: bool = False
 
     def json(self) -> dict[str, object]:
         """The body, a JSON object; raises `BadInput` or `LimitExceeded` (R-30)."""
@@ -169,6 +178,8 @@ class Exchange:
 
     def denied_decision(self, event: AuditEvent, decision: DeniedDecision) -> str:
         """As `denied`, of a decision that an engine shows: its id, "" where it is not kept."""
+        if self.on_loop and self.services.denials.is_due(decision, self.now):
+            raise TakesTime
         count = self.services.denials.count_decision(decision, self.now)
         if count is None:
             return ""
@@ -221,14 +232,13 @@ class Route:
     """A method and a path, and the declared operation that guards it.
 
     `path` is written `/api/metalakes/{metalake}`. A route without an operation says `why`.
-    `inline` handlers do no I/O and take no time; `encoded_slash` lets a parameter hold an
-    encoded slash; a `public` route answers without credentials as well (its actor is then
-    `anonymous`). Where there is no `Authorization` header, a route may take the cookie of a
+    `inline` handlers do no I/O and take no time, or raise `TakesTime`; `encoded_slash` lets a
+    parameter hold an encoded slash; a `public` route answers without credentials as well (its actor
+    is then `anonymous`). Where there is no `Authorization` header, a route may take the cookie of a
     `session`; `unauthenticated` says 401 there in place of the dialect. `body_limit`, in bytes,
     replaces the limit of 1 MiB; an `engine` route takes tokens made for engines, also as the
-    query's `token`; `accepts` are the content types of a body beside JSON ones,
-    `*/*` for all. Requests count for the limit of the `rate_class`, which follows from the rest
-    unless it is said.
+    query's `token`; `accepts` are the content types of a body beside JSON ones, `*/*` for all.
+    Requests count for the limit of the `rate_class`, which follows from the rest unless it is said.
     """
 
     method: str

@@ -105,6 +105,12 @@ class Denials:
                 return None
         return self.count(*kind, now)
 
+    def is_due(self, decision: DeniedDecision, now: float) -> bool:
+        """Whether the next count of the decision is one that is written."""
+        with self._lock:
+            known = self._seen.get((decision.realm, decision.principal, decision.id))
+        return known is None or now - known.written >= EVERY
+
     def _has_room(self, realm: str, principal: str, now: float) -> bool:
         """Whether one decision more of the principal is written now."""
         begun, number = self._decisions.pop((realm, principal), (now, 0))

@@ -29,6 +29,7 @@ from lakewarden.http.exchange import (
     Handler,
     Reply,
     Route,
+    TakesTime,
 )
 from lakewarden.http.opa import polaris_question
 from lakewarden.http.opa.evaluator import ENGINE as TRINO
@@ -73,7 +74,7 @@ class Opa(EngineDialect):
     def routes(self) -> Sequence[Route]:
         """All are for enforcement points, whose token may come in the query."""
         return (
-            self._route("allow", _counted_answer),
+            _route("allow", self._allow, inline=True),
             self._route("batch", _counted_indices, large=True),
             self._route("row-filters", lambda evaluator: evaluator.row_filters()),
             self._route("column-masks", lambda evaluator: evaluator.column_mask()),
@@ -87,31 +88,51 @@ class Opa(EngineDialect):
         self, name: str, result: Callable[[JoinedEvaluator], object], *, large: bool = False
     ) -> Route:
         def handler(exchange: Exchange) -> Reply:
-            settings = self._trino.get(exchange.realm, _TRINO)
-            realms = settings.realms or (exchange.realm,)
-            mappings = [_mapping(exchange, TRINO, realm) for realm in realms]
-            question = read(exchange.body)
-            evaluators = [
-                Evaluator(
-                    exchange.state.realm(realm),
-                    mapping,
-                    self._trino.get(realm, _TRINO),
-                    question,
-                    exchange.now,
-                )
-                for realm, mapping in zip(realms, mappings, strict=True)
-            ]
-            if evaluators[0].act is None:
-                why = "this operation of Trino is not known"
-                exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
-            joined = JoinedEvaluator(evaluators, settings.require)
+            joined = self._joined(exchange)
             with timed(TRINO):
                 answer = result(joined)
-            if answer is False:
-                return _denied(exchange, answer, joined.denied())
             return json_reply(HTTPStatus.OK, {"result": answer})
 
         return _route(name, handler, large=large)
+
+    def _allow(self, exchange: Exchange) -> Reply:
+        """Of one question. Runs on the loop, but for what has to be written or looked for."""
+        joined = self._joined(exchange)
+        if exchange.on_loop and not joined.is_short:
+            raise TakesTime
+        with timed(TRINO):
+            allowed = joined.allows()
+        decision = None if allowed else joined.denied()
+        reply = (
+            json_reply(HTTPStatus.OK, {"result": True})
+            if allowed
+            else _denied(exchange, False, decision)
+        )
+        decided(TRINO, _counted_as(joined), allowed=int(allowed), denied=int(not allowed))
+        return reply
+
+    def _joined(self, exchange: Exchange) -> JoinedEvaluator:
+        """What the realms of the address answer; refuses who may not ask in one of them."""
+        settings = self._trino.get(exchange.realm, _TRINO)
+        realms = settings.realms or (exchange.realm,)
+        mappings = [_mapping(exchange, TRINO, realm) for realm in realms]
+        question = read(exchange.body)
+        evaluators = [
+            Evaluator(
+                exchange.state.realm(realm),
+                mapping,
+                self._trino.get(realm, _TRINO),
+                question,
+                exchange.now,
+            )
+            for realm, mapping in zip(realms, mappings, strict=True)
+        ]
+        if evaluators[0].act is None:
+            if exchange.on_loop:
+                raise TakesTime
+            why = "this operation of Trino is not known"
+            exchange.denied(_unknown(exchange, TRINO, evaluators[0].operation, why))
+        return JoinedEvaluator(evaluators, settings.require)
 
     def _answer_polaris(self, exchange: Exchange) -> Reply:
         mapping = _mapping(exchange, POLARIS, exchange.realm)
@@ -174,12 +195,6 @@ def _event(exchange: Exchange, decision: DeniedDecision) -> AuditEvent:
     )
 
 
-def _counted_answer(evaluator: JoinedEvaluator) -> bool:
-    allowed = evaluator.allows()
-    decided(TRINO, _counted_as(evaluator), allowed=int(allowed), denied=int(not allowed))
-    return allowed
-
-
 def _counted_indices(evaluator: JoinedEvaluator) -> Sequence[int]:
     indices = evaluator.allowed_indices()
     denied = evaluator.first.listed - len(indices)
@@ -192,12 +207,13 @@ def _counted_as(evaluator: JoinedEvaluator) -> str:
     return UNKNOWN if act is None else act.name
 
 
-def _route(name: str, handler: Handler, *, large: bool = False) -> Route:
+def _route(name: str, handler: Handler, *, large: bool = False, inline: bool = False) -> Route:
     return Route(
         "POST",
         f"{PATH}/{name}",
         "decision.ask",
         handler,
+        inline=inline,
         engine=True,
         body_limit=BATCH_BYTES if large else None,
         rate_class=BULK if large else READS,

@@ -18,6 +18,9 @@ from lakewarden.service.read_limits import HIDDEN_VALUE, binding_mask, mask_valu
 from lakewarden.service.state import RealmState
 
 ENGINE: Final = "trino"
+_FEW: Final = 500
+"""Columns of a short question."""
+
 HIDING: Final = Mask("null")
 _BY_VIEW: Final = "CreateViewWithSelectFromColumns"
 """What Trino asks about the tables of a view with SECURITY DEFINER, as the owner of the view."""
@@ -96,6 +99,14 @@ class Evaluator:
         return [
             n for n, resource in enumerate(resources) if self._allows(act, resource, listed=True)
         ]
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a few decisions answer it, without a look into what is inside."""
+        resource = self._question.action.resource
+        table = None if resource is None else resource.table
+        columns = () if table is None else table.columns or ()
+        return not self._access.mapping.within and len(columns) <= _FEW
 
     def denied(self) -> DeniedDecision | None:
         """The decision behind a no that is shown; None where none of the realm's is behind it."""

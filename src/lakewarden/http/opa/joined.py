@@ -31,6 +31,11 @@ class JoinedEvaluator:
         """One of the realms' own, for what is the question's."""
         return self._evaluators[0]
 
+    @property
+    def is_short(self) -> bool:
+        """Whether a few decisions answer the question, without a look into what is inside."""
+        return all(evaluator.is_short for evaluator in self._evaluators)
+
     def allows(self) -> bool:
         """Whether the operation is allowed on its resource."""
         answers = (evaluator.allows() for evaluator in self._evaluators)

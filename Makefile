@@ -1,8 +1,7 @@
 PYTHON ?= python3
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-# Two more than cores, since servers, browsers and disks are waited for; more than 4 would wait for
-# Spark.
-JOBS ?= $(shell echo $$(($(CORES) < 3 ? $(CORES) + 2 : 4)))
+# One more than cores, since servers and disks are waited for; more than 4 would wait for Spark.
+JOBS ?= $(shell echo $$(($(CORES) < 4 ? $(CORES) + 1 : 4)))
 SECONDS ?= 60
 N ?= 500
 ARGS ?=

@@ -214,6 +214,7 @@ def test_without_trino_nothing_is_read_and_the_way_is_shown(
     ]
 
 
+@pytest.mark.nightly
 @pytest.mark.trino
 def test_three_people_see_the_table_through_a_trino(cli: Cli, estate: Path) -> None:
     need_trino()

@@ -11,7 +11,7 @@ from tests.expressions import engines
 from tests.expressions.test_equal_results import CASES, check, results
 from tests.http.opa.trino_server import need_trino
 
-pytestmark = pytest.mark.trino
+pytestmark = [pytest.mark.trino, pytest.mark.nightly]
 
 
 def test_trino(tmp_path: Path) -> None:

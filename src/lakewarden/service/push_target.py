@@ -112,8 +112,9 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
 def _refused(
     transaction: WriteTransaction, operation: str, about: PushTarget, **details: object
 ) -> Denied | None:
-    at = control.realm(about.realm)
-    return control.refused(transaction, operation, at, push_target=about.name, **details)
+    return control.refused_in(
+        transaction, operation, about.realm, push_target=about.name, **details
+    )
 
 
 def _entity(name: str) -> Entity:

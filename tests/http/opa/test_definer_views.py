@@ -55,6 +55,7 @@ def test_a_table_that_carries_a_filter_or_a_mask_is_not_handed_on(strict: Trino)
     remove(strict.served, "kept")
 
 
+@pytest.mark.nightly
 @pytest.mark.trino
 def test_a_real_trino_refuses_the_view_and_shows_it_again(tmp_path: Path) -> None:
     need_trino()

@@ -45,11 +45,6 @@ class Step:
     grant: Grant | None = None
     policy: RowPolicy | None = None
 
-    @property
-    def opens(self) -> bool:
-        """Whether somebody may get something by it."""
-        return self.act in (Act.ADD_MEMBER, Act.GRANT)
-
 
 def named(wanted: Iterable[Role], held: Roles, pushed: Roles, prefix: str) -> Roles:
     """The wanted roles with names: those that were pushed, or are held, keep theirs.
@@ -175,34 +170,6 @@ def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
         for (gained, privilege, users), grants in alike.items()
     )
     return sorted(changes, key=lambda one: (not one.gained, one.privilege, one.users, one.example))
-
-
-def simulated(held: Roles, done: Iterable[Step]) -> Roles:
-    """What a target holds after some steps: what an engine has to make of them."""
-    roles: dict[str, Role] = dict(held.roles)
-    for step in done:
-        role = roles.get(step.role, Role(frozenset()))
-        member = frozenset({step.member})
-        grant = frozenset() if step.grant is None else frozenset({step.grant})
-        policy = frozenset() if step.policy is None else frozenset({step.policy})
-        match step.act:
-            case Act.DROP_ROLE:
-                del roles[step.role]
-            case Act.CREATE_ROLE:
-                roles[step.role] = role
-            case Act.REVOKE_MEMBER:
-                roles[step.role] = Role(role.members - member, role.grants, role.policies)
-            case Act.ADD_MEMBER:
-                roles[step.role] = Role(role.members | member, role.grants, role.policies)
-            case Act.REVOKE:
-                roles[step.role] = Role(role.members, role.grants - grant, role.policies)
-            case Act.GRANT:
-                roles[step.role] = Role(role.members, role.grants | grant, role.policies)
-            case Act.DROP_POLICY:
-                roles[step.role] = Role(role.members, role.grants, role.policies - policy)
-            case Act.ADD_POLICY:
-                roles[step.role] = Role(role.members, role.grants, role.policies | policy)
-    return Roles(roles)
 
 
 def by_act(of: Iterable[Step]) -> Mapping[str, int]:

@@ -1,0 +1,91 @@
+"""Steps come to what is wanted, and on the way nobody has more than before or after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakewarden.pushdown.grants import Grant, Role, Roles, RowPolicy, as_data, from_data
+from lakewarden.pushdown.plan import Act, Step, access_changes, named, steps
+
+USERS = st.sampled_from(["ana", "bo", "cy", "dee"])
+GRANTS = st.sampled_from(
+    [Grant((), "CONNECT"), *(Grant(("s", t), p) for t in "tu" for p in ("SELECT", "INSERT"))]
+)
+POLICIES = st.builds(RowPolicy, st.just(("s", "t")), st.sampled_from(["true", "a = 1"]))
+ROLES = st.builds(
+    Role,
+    st.frozensets(USERS, min_size=1),
+    st.frozensets(GRANTS, min_size=1),
+    st.frozensets(POLICIES, max_size=1),
+)
+WANTED = st.lists(ROLES, max_size=5, unique_by=lambda role: role.members)
+NOBODY = Role(frozenset())
+
+
+def simulated(held: Roles, done: Iterable[Step]) -> Roles:
+    """What a target holds after some steps."""
+    roles: dict[str, Role] = dict(held.roles)
+    for step in done:
+        role = roles.get(step.role, Role(frozenset()))
+        member = frozenset({step.member})
+        grant = frozenset() if step.grant is None else frozenset({step.grant})
+        policy = frozenset() if step.policy is None else frozenset({step.policy})
+        match step.act:
+            case Act.DROP_ROLE:
+                del roles[step.role]
+            case Act.CREATE_ROLE:
+                roles[step.role] = role
+            case Act.REVOKE_MEMBER:
+                roles[step.role] = Role(role.members - member, role.grants, role.policies)
+            case Act.ADD_MEMBER:
+                roles[step.role] = Role(role.members | member, role.grants, role.policies)
+            case Act.REVOKE:
+                roles[step.role] = Role(role.members, role.grants - grant, role.policies)
+            case Act.GRANT:
+                roles[step.role] = Role(role.members, role.grants | grant, role.policies)
+            case Act.DROP_POLICY:
+                roles[step.role] = Role(role.members, role.grants, role.policies - policy)
+            case Act.ADD_POLICY:
+                roles[step.role] = Role(role.members, role.grants, role.policies | policy)
+    return Roles(roles)
+
+
+@given(WANTED, WANTED)
+def test_nobody_has_more_on_the_way(first: list[Role], second: list[Role]) -> None:
+    held = named(first, Roles(), Roles(), "lw_")
+    wanted = named(second, held, Roles(), "lw_")
+    before, after = held.holders(), wanted.holders()
+    whole = list(steps(held, wanted))
+    for count in range(len(whole) + 1):
+        for grant, users in simulated(held, whole[:count]).holders().items():
+            assert users <= before.get(grant, frozenset()) | after.get(grant, frozenset())
+    assert simulated(held, whole) == wanted
+
+
+@given(WANTED)
+def test_nothing_is_to_be_done_twice(wish: list[Role]) -> None:
+    held = named(wish, Roles(), Roles(), "lw_")
+    assert not list(steps(held, named(reversed(wish), held, Roles(), "lw_")))
+    assert from_data(as_data(held)) == held  # type: ignore[arg-type]  # as JSON has it
+
+
+def test_a_role_keeps_its_name_while_its_members_or_its_grants_stay() -> None:
+    read = frozenset({Grant(("s", "t"), "SELECT")})
+    more = read | {Grant(("s", "u"), "SELECT")}
+    held = named([Role(frozenset({"ana"}), read)], Roles(), Roles(), "lw_")
+    (name,) = held.roles
+    for wish in (Role(frozenset({"ana", "bo"}), read), Role(frozenset({"ana"}), more)):
+        assert [*named([wish], held, Roles(), "lw_").roles] == [name]
+    other = Role(frozenset({"bo"}), more)
+    assert name not in named([other], held, Roles(), "lw_").roles
+
+
+def test_access_is_told_for_those_it_concerns_together() -> None:
+    read = Grant(("s", "t"), "SELECT")
+    held = Roles({"lw_a": Role(frozenset({"ana", "bo"}), frozenset({read}))})
+    wanted = Roles({"lw_b": Role(frozenset({"bo", "cy"}), frozenset({read}))})
+    told = [(one.gained, one.users, one.objects) for one in access_changes(held, wanted)]
+    assert told == [(True, ("cy",), 1), (False, ("ana",), 1)]

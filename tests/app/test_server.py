@@ -354,11 +354,14 @@ def test_a_worker_that_dies_is_replaced_and_all_end_with_the_process_that_starte
     found = _children(guarded.process.pid)
     assert len(found) >= 2
     for pid in found:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(1.5)  # the process that started them waits for an answer to a ping, for a minute
+    for pid in found:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     while set(found) & set(_children(guarded.process.pid)):
         time.sleep(0.05)
-    guarded.wait_ready()
+    guarded.wait_ready(30)
     asked = [guarded.ask("GET", "/api/metalakes", token=ROOT) for _ in range(20)]
     assert {answer.status for answer in asked} == {200}
     guarded.process.kill()

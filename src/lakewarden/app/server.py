@@ -107,12 +107,26 @@ def _when_ready(
     ready()
 
 
+class _Workers(Multiprocess):
+    """The workers, of which one that died is replaced at once.
+
+    The library keeps the worker's end of the pipe open here too. So a ping to a worker that dies
+    before it answers would be waited for until its whole time is over, and nobody served.
+    """
+
+    def handle_signals(self) -> None:
+        """Called before each round of pings; the workers have had their ends since their start."""
+        for process in self.processes:
+            process.child_conn.close()
+        super().handle_signals()
+
+
 def _run(config: uvicorn.Config, sock: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # The library passes on the signal once it has stopped; that is no reason to die of it.
         signal.signal(number, lambda *_: None)
     if config.workers > 1:
-        Multiprocess(config, sockets=[sock]).run()
+        _Workers(config, sockets=[sock]).run()
     else:
         uvicorn.Server(config).run(sockets=[sock])
 

@@ -59,7 +59,7 @@ def test_what_was_allowed_is_usage_of_the_realm(plugin: Trino) -> None:
     assert kept(plugin, [ALLOWED, {**ALLOWED, "event_count": 4}]) == 2
     assert kept(plugin, [OF_HIVE], "sql") == 1
     found: dict[str, Any] = {}
-    for _ in range(200):  # counts are written every ten seconds
+    for _ in range(900):  # counts are written every ten seconds
         rows = admin(plugin, USAGE)
         found = {row["key"]: row["acts"] for row in rows["rows"]}
         if len(found) == 2:

@@ -545,3 +545,11 @@ def test_an_asset_of_which_the_systems_do_not_agree(visit: Visits, served: Serve
         page.get_by_role("button", name="Operations").click()
         page.get_by_role("columnheader", name="table.load", exact=True).wait_for()
         found.check()
+
+
+def test_the_history_of_an_asset_says_who_may_grant_it(visit: Visits) -> None:
+    with visit("hugo") as found:
+        found.open(
+            "/ui/asset", realm="gravitino", e="table:quillmere:lake.sales.forecasts", tab="history"
+        )
+        assert "Who can grant it" in found.text()

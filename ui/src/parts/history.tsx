@@ -7,17 +7,20 @@ import styles from "./history.module.css";
 import { Name } from "./name";
 import { Card } from "./page";
 import { Sentence } from "./sentence";
-import { Loading } from "./states";
+import { Loading, ProblemView } from "./states";
 
 const STEP = 20;
 
-/** What happened to one thing, the newest first; absent where the caller may not read it. */
+/** What happened to one thing, the newest first; beside other parts absent where one may not read it. */
 export function History({
   realm,
   about,
+  alone = false,
 }: {
   realm: string;
   about: { statement?: string; entity?: string; principal?: string };
+  /** Nothing else is shown, so a denial is. */
+  alone?: boolean;
 }) {
   const [size, setSize] = useState(STEP);
   const told = $api.useQuery(
@@ -27,10 +30,11 @@ export function History({
     { retry: false, placeholderData: (before) => before },
   );
   if (told.error) {
-    if (problemOf(told.error).status === 403) return null;
+    const problem = problemOf(told.error);
+    if (problem.status === 403) return alone ? <ProblemView problem={problem} /> : null;
     return (
       <Card title={t("History")}>
-        <p>{problemOf(told.error).detail}</p>
+        <p>{problem.detail}</p>
       </Card>
     );
   }

@@ -106,7 +106,7 @@ function Known({
       ) : tab === "rules" ? (
         <Rules realm={realm} entity={entity} />
       ) : tab === "history" ? (
-        <History realm={realm} about={{ entity }} />
+        <History realm={realm} about={{ entity }} alone />
       ) : (
         <Access realm={realm} entity={entity} />
       )}

@@ -19,7 +19,6 @@ from lakewarden.kernel.errors import BadInput
 if TYPE_CHECKING:
     from lakewarden.gateway.service import Gateway
 
-TOKEN: Final = "LAKEWARDEN_SPARK_TOKEN"  # noqa: S105 — the name of a variable
 _DEFAULT_LISTEN: Final = "127.0.0.1:15003"
 
 
@@ -114,6 +113,8 @@ def _check_secrecy(listening: Listening) -> None:
 
 
 def _token() -> str:
+    from lakewarden.gateway.local_spark import TOKEN
+
     token = os.environ.get(TOKEN, "")
     if not token:
         raise BadInput("the token of the Spark Connect server is missing", where=TOKEN)

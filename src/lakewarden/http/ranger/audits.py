@@ -50,15 +50,15 @@ class Act:
     times: int
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(msgspec.Struct, frozen=True, rename={"user": "reqUser", "type": "resType"}):
     """What is read of an event; the rest is for people."""
 
     repo: str = ""
-    reqUser: str | None = None  # noqa: N815 — Ranger's names, as all of these
+    user: str | None = None
     access: str | None = None
     action: str | None = None
     resource: str | None = None
-    resType: str | None = None  # noqa: N815
+    type: str | None = None
     result: int = 0
     event_count: int = 1
 
@@ -103,7 +103,7 @@ class Acts:
                 yield act
 
     def _act(self, event: Event) -> Act | None:
-        user, type, resource = map(_text, (event.reqUser, event.resType, event.resource))
+        user, type, resource = map(_text, (event.user, event.type, event.resource))
         level = self._level(type.removeprefix("@"))
         if not user or level is None:
             return None

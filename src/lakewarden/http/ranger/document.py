@@ -242,9 +242,10 @@ class _Builder:
     def _add_only(self) -> None:
         """Reads of certain columns of a table."""
         reading = self._service.reading
+        if reading is None:
+            return
+        level = self._service.levels[reading.reads]
         for (table, ends, columns), numbers in sorted(self._only.items()):
-            assert reading is not None  # noqa: S101 — INVARIANT: what is read has a level
-            level = self._service.levels[reading.reads]
             path = [(name,) for name in self._places.of(level)[table].path]
             item = _item([reading.name], roles=[self._role_of(tuple(numbers))])
             self._add(self._resources(level, [*path, columns]), [item], ends=ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.gateway import spark_server
 from tests.gateway.estate import Estate
@@ -19,9 +20,9 @@ def estate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Estate]:
 
 
 @pytest.fixture(scope="session")
-def spark_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a Spark Connect server."""
-    with spark_server.running(tmp_path_factory.mktemp("spark-connect")) as port:
+def spark_port(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a Spark Connect server, in the Java of the tests' session."""
+    with spark_server.inside(spark, tmp_path_factory.mktemp("spark-connect")) as port:
         yield port
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from lakewarden.gateway import local_spark
+from lakewarden.gateway import local_spark, permitted
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TOKEN: Final = "token-of-the-spark-connect-server"
 TABLES: Final = (
@@ -26,9 +29,49 @@ TABLES: Final = (
     " from sales.orders group by region",
 )
 
+_SCHEMAS: Final = ("sales", "hr")
+
 
 @contextmanager
 def running(folder: Path) -> Iterator[int]:
     """A server that keeps its tables in the folder; its port."""
     with local_spark.running(folder, TOKEN, TABLES) as port:
         yield port
+
+
+@contextmanager
+def inside(session: SparkSession, folder: Path) -> Iterator[int]:
+    """A server in the Java of a session that is there; its port.
+
+    Its sessions have settings of their own. The schemas are in the catalog of both.
+    """
+    java: Any = session._jsc.sc()
+    wanted = {
+        **local_spark.SETTINGS,
+        **permitted.load().required,
+        "spark.connect.authenticate.token": TOKEN,
+    }
+    settings = {
+        name: value
+        for name, value in wanted.items()
+        if name.startswith(("spark.sql.", "spark.connect."))
+    }
+    for name, value in settings.items():
+        java.conf().set(name, value)
+    for schema in _SCHEMAS:
+        session.sql(f"create database {schema} location '{folder.as_uri()}/{schema}.db'")
+    for statement in TABLES:
+        if not statement.startswith("create database "):
+            session.sql(statement)
+    jvm: Any = session._jvm
+    service = getattr(jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")
+    service = service.__getattr__("MODULE$")
+    service.start(java)
+    try:
+        yield service.localPort()
+    finally:
+        service.stop(jvm.scala.Option.empty(), jvm.scala.Option.empty())
+        for name in settings:
+            java.conf().remove(name)
+        for schema in _SCHEMAS:
+            session.sql(f"drop database {schema} cascade")

@@ -39,6 +39,7 @@ from lakewarden.app.http_head import Pair
 from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
 from lakewarden.app.open_store import OpenStore, open_for_writing
+from lakewarden.app.push_connection import connect_target
 from lakewarden.app.rate_limit import RateLimiter
 from lakewarden.app.readiness import Readiness
 from lakewarden.app.request_origin import RequestOrigin
@@ -537,4 +538,6 @@ def services(settings: Settings) -> Services:
         playground=settings.ui.playground,
         settings=effective(settings),
         without_effect=settings.without_effect,
+        push_hosts=settings.push.hosts,
+        connect_target=connect_target,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -17,17 +17,13 @@ from lakewarden.cli.outcome import NO, YES, show, show_json, show_table
 from lakewarden.cli.question import As
 from lakewarden.cli.question_target import Url
 from lakewarden.cli.status_line import working
-from lakewarden.kernel.errors import BadInput, StaleSnapshot
+from lakewarden.kernel.errors import BadInput
 
 if TYPE_CHECKING:
     from lakewarden.pushdown.drift import Difference, ForeignGrant
     from lakewarden.pushdown.grants import Grant, RowPolicy
-    from lakewarden.pushdown.push import PushPlan
-    from lakewarden.service.control import Denied
-    from lakewarden.service.decision_service import DecisionService
+    from lakewarden.service.push import Pushing, PushPlan
     from lakewarden.service.push_target import PushTarget
-    from lakewarden.service.write_transaction import WriteTransaction
-    from lakewarden.store.secrets import Keys
 
 ADDRESS = "LAKEWARDEN_TARGET_URL"
 SHOWN = 20
@@ -56,22 +52,14 @@ def add(
 
         lakewarden push target add pg --realm gravitino --catalog quillmere.lake --database sqlite:///estate.db
     """
-    from lakewarden.service import push_target
+    from lakewarden.service.push_target import declared
 
     address = url or os.environ.get(ADDRESS)
     if not address:
         raise BadInput(f"give --url, or set {ADDRESS}")
-    kind = address.partition("://")[0].partition("+")[0]
-    metalake, _, own = catalog.partition(".")
-    if not own:
-        raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="--catalog")
-    new = push_target.PushTarget(name, realm, kind, metalake, own)
-    with opened(database) as service:
-        known = _targets(service)
-        write = partial(
-            push_target.add, new=new, address=address, sealing=_keys(database), known=known
-        )
-        done(service.write(operator(service), write))
+    new = declared(name, realm, catalog, address)
+    with _pushing(database) as pushing:
+        done(pushing.add(new, address))
     show(f"the target `{name}` is catalog `{catalog}` of `{realm}`; nothing was pushed yet")
     return YES
 
@@ -83,11 +71,8 @@ def remove(name: Target, /, *, database: Url = None) -> int:
 
         lakewarden push target remove pg --database sqlite:///estate.db
     """
-    from lakewarden.service import push_target
-
-    with opened(database) as service:
-        old = _target(service, name)
-        done(service.write(operator(service), partial(push_target.remove, old=old)))
+    with _pushing(database) as pushing:
+        done(pushing.remove(pushing.target(name).realm, name))
     return YES
 
 
@@ -98,8 +83,8 @@ def targets(*, database: Url = None, format: As = "table") -> int:
 
         lakewarden push targets --database sqlite:///estate.db
     """
-    with opened(database) as service:
-        found = _targets(service)
+    with _pushing(database) as pushing:
+        found = pushing.targets()
     rows = [
         {
             "name": one.name,
@@ -136,12 +121,12 @@ def plan(
 
         lakewarden push plan pg --out push.json --database sqlite:///estate.db
     """
-    with _work(database, name) as work:
-        made = work.plan()
+    with _work(database, name) as (pushing, target):
+        made = done(pushing.plan(target.realm, name))
     if out is not None:
         out.write_text(json.dumps(made.table(), indent=2) + "\n", "utf-8")
     _show_plan(made, format)
-    return NO if made.steps or made.residues.count else YES
+    return NO if made.is_pending or made.residues.count else YES
 
 
 def apply(
@@ -161,8 +146,8 @@ def apply(
         lakewarden push apply push.json --database sqlite:///estate.db
     """
     agreed = _read(file)
-    with _work(database, agreed["target"]) as work:
-        made, statements = work.apply(agreed["digest"])
+    with _work(database, agreed["target"]) as (pushing, target):
+        made, statements = done(pushing.apply(target.realm, target.name, agreed["digest"]))
     if format == "json":
         show_json({**made.table(), "statements": statements})
     else:
@@ -182,12 +167,10 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
 
         lakewarden push drift pg --database sqlite:///estate.db
     """
-    import msgspec
-
-    with _work(database, name) as work:
-        found = work.drift()
+    with _work(database, name) as (pushing, target):
+        found = done(pushing.drift(target.realm, name))
     if format == "json":
-        show_json(msgspec.to_builtins(found))
+        show_json(found.table())
     else:
         for one in found.differences:
             show(_difference(one))
@@ -209,8 +192,8 @@ def reset(name: Target, /, *, database: Url = None) -> int:
 
         lakewarden push reset pg --database sqlite:///estate.db
     """
-    with _work(database, name) as work:
-        statements = work.reset()
+    with _work(database, name) as (pushing, target):
+        statements = done(pushing.reset(target.realm, name))
     show(f"`{name}` holds nothing of ours any more: {statements} statements")
     return YES
 
@@ -222,8 +205,8 @@ def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> in
 
         lakewarden push doctor pg --database sqlite:///estate.db
     """
-    with _work(database, name) as work:
-        missing = work.missing_rights()
+    with _work(database, name) as (pushing, target):
+        missing = done(pushing.missing_rights(target.realm, name))
     if format == "json":
         show_json({"target": name, "missing": missing})
     else:
@@ -234,106 +217,28 @@ def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> in
 # --- what the verbs work on ---
 
 
-class _Work:
-    """A target, its realm, and the store that remembers both."""
+@contextmanager
+def _pushing(database: str | None) -> Iterator[Pushing]:
+    """The use cases, in the name of whoever can open the database."""
+    from lakewarden.app.keys import keys_of
+    from lakewarden.app.push_connection import connect_target
+    from lakewarden.service.push import Pushing
+    from lakewarden.store.secrets import Keys
 
-    def __init__(self, service: DecisionService, target: PushTarget, address: str) -> None:
-        self._service, self._target = service, target
-        self._url = address
-
-    @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        from lakewarden.pushdown.postgresql import Address
-        from lakewarden.pushdown.push import CONNECT
-
-        address = Address(self._url, self._target.name)
-        with (
-            working("push", (f"ask {self._target.kind}",)),
-            CONNECT[self._target.kind](address) as database,
-        ):
-            database.lock()
-            yield database
-
-    def plan(self) -> PushPlan:
-        from lakewarden.pushdown import push
-
-        with self._connected() as database:
-            return push.plan(database, self._realm(), self._target, self._service.clock())
-
-    def apply(self, digest: str) -> tuple[PushPlan, int]:
-        from lakewarden.pushdown import push
-
-        with self._connected() as database:
-            made = push.plan(database, self._realm(), self._target, self._service.clock())
-            if made.digest != digest:
-                raise StaleSnapshot("the realm or the target changed since the plan; plan again")
-            count = push.apply(database, made)
-            self._record(made.done(), statements=count, residue=made.residues.count)
-        return made, count
-
-    def reset(self) -> int:
-        from lakewarden.pushdown import push
-
-        with self._connected() as database:
-            made = push.reset_plan(database, self._target)
-            count = push.apply(database, made)
-            self._record(made.done(), statements=count)
-        return count
-
-    def drift(self) -> Any:
-        from lakewarden.pushdown import push
-
-        with self._connected() as database:
-            return push.drift(database, self._realm(), self._target, self._service.clock())
-
-    def missing_rights(self) -> list[str]:
-        with self._connected() as database:
-            found: list[str] = database.missing_rights()
-            return found
-
-    def _realm(self) -> Any:
-        return self._service.state.realm(self._target.realm)
-
-    def _record(self, target: PushTarget, **details: object) -> None:
-        """Remembers what was told, before the target keeps it: else nothing is kept there."""
-        from lakewarden.service import push_target
-
-        def write(transaction: WriteTransaction) -> Denied | None:
-            return push_target.record(transaction, target, **details)
-
-        done(self._service.write(operator(self._service), write))
+    with opened(database) as service:
+        actor = operator(service)
+        write = partial(service.write, actor)
+        keys = Keys(keys_of(url_of(database)))
+        yield Pushing(service, actor, write, keys, connect_target)
 
 
 @contextmanager
-def _work(database: str | None, name: str) -> Iterator[_Work]:
-    from lakewarden.service import push_target
-
-    with opened(database) as service:
-        target = _target(service, name)
-        with service.reading() as reading:
-            address = push_target.url(reading, _keys(database), target)
-        yield _Work(service, target, address)
-
-
-def _targets(service: DecisionService) -> list[PushTarget]:
-    from lakewarden.service import push_target
-
-    with service.reading() as reading:
-        return list(push_target.targets(reading, service.state.realms))
-
-
-def _target(service: DecisionService, name: str) -> PushTarget:
-    from lakewarden.service import push_target
-
-    with service.reading() as reading:
-        return push_target.target(reading, service.state.realms, name)
-
-
-def _keys(database: str | None) -> Keys:
-    from lakewarden.app.keys import keys_of
-    from lakewarden.store.secrets import Keys
-
-    return Keys(keys_of(url_of(database)))
+def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget]]:
+    """The use cases and a target of that name; meanwhile it is said what is being done."""
+    with _pushing(database) as pushing:
+        target = pushing.target(name)
+        with working("push", (f"ask {target.kind}",)):
+            yield pushing, target
 
 
 def _read(file: Path) -> dict[str, str]:
@@ -356,16 +261,17 @@ def _show_plan(made: PushPlan, format: str) -> None:
         show_json(made.table())
         return
     table = made.table()
+    access = table["access"]
     if not table["steps"]:
         show(f"`{made.target.name}` holds what `{made.target.realm}` allows")
     for act, count in table["steps"].items():
         show(f"{act}: {count}")
-    for change in made.access[:SHOWN]:
-        sign, who = "+" if change.gained else "-", _some(change.users)
-        show(f"  {sign} {who}: {change.privilege} on {change.objects}, such as"
-             f" {'.'.join(change.example) or 'the database'}")  # fmt: skip
-    if len(made.access) > SHOWN:
-        show(f"  and {len(made.access) - SHOWN} more; --format json has all")
+    for change in access[:SHOWN]:
+        sign, who = "+" if change["gained"] else "-", _some(change["users"])
+        show(f"  {sign} {who}: {change['privilege']} on {change['objects']}, such as"
+             f" {'.'.join(change['example']) or 'the database'}")  # fmt: skip
+    if len(access) > SHOWN:
+        show(f"  and {len(access) - SHOWN} more; --format json has all")
     _show_residue(made)
 
 
@@ -403,5 +309,5 @@ def _policy(one: RowPolicy) -> str:
     return f"the row policy on {'.'.join(one.path)}"
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -233,6 +233,16 @@ class Ui(Section):
     )
 
 
+class Push(Section):
+    """Databases that are told what realms allow."""
+
+    hosts: Hosts = Field(
+        default=(),
+        description="Hosts of targets that are added over the API; none: targets are added by"
+        " `lakewarden push target add`.",
+    )
+
+
 class ServerSettings(BaseSettings):
     """What `lakewarden serve` needs to know, without the settings of the systems.
 
@@ -312,6 +322,7 @@ class ServerSettings(BaseSettings):
     limits: Limits = Limits()
     audit: Audit = Audit()
     ui: Ui = Ui()
+    push: Push = Push()
     rate_limits: RateLimits = RateLimits()
     trino: dict[Annotated[str, BeforeValidator(realm_name)], TrinoRealm] = Field(
         default={}, description="What the Trino that asks a realm calls things, by realm."

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lakewarden.service.decision_service import DecisionService
     from lakewarden.service.live import Live
     from lakewarden.service.password import Hashing
+    from lakewarden.service.push import Connect
     from lakewarden.service.sealed_properties import Sealing
     from lakewarden.service.state import RealmState, State
     from lakewarden.service.write_transaction import WriteTransaction
@@ -87,7 +88,8 @@ class Services:
     are in force, `without_effect` says which of them change nothing, `figures` counts.
     `provider_login`: people log in to the pages at an identity provider; None: they do not.
     `plugin_polls` hears of the polls of this process, `plugins` tells of those of all: when each
-    plugin last had the newest documents.
+    plugin last had the newest documents. `connect_target` reaches databases that are told what
+    realms allow, None: none; those that are added by requests are on one of the `push_hosts`.
     """
 
     public_url: str = f"http://{HOST}:{PORT}"
@@ -112,6 +114,8 @@ class Services:
     provider_login: ProviderLogin | None = None
     plugin_polls: PluginPolls = field(default_factory=PluginPolls)
     plugins: Callable[[], Mapping[Plugin, float]] = dict
+    push_hosts: tuple[str, ...] = ()
+    connect_target: Connect | None = None
 
     def of(self, section: type[S]) -> S:
         """The settings of a system; where nothing is configured, its defaults."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
@@ -45,6 +45,11 @@ class PushPlan:
     def steps(self) -> Sequence[Step]:
         """What is to be done, in order."""
         return list(steps(self.held, self.wanted))
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether there is anything to do."""
+        return self.held != self.wanted
 
     @property
     def access(self) -> Sequence[AccessChange]:
@@ -119,6 +124,11 @@ class Drift:
     foreign: Sequence[ForeignGrant]
     pending: Mapping[str, int]
 
+    def table(self) -> dict[str, Any]:
+        """The drift as JSON values."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return data
+
 
 def drift(database: Database, realm: RealmState, target: PushTarget, now: float) -> Drift:
     """Three ways: what was pushed last, what is found, and what is wanted now."""
@@ -132,3 +142,38 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
         foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
         pending=by_act(steps(pushed, current.wanted)),
     )
+
+
+class Session:
+    """A target that is connected and locked, for the use cases of `service.push`."""
+
+    def __init__(self, database: Database, target: PushTarget) -> None:
+        self._database, self._target = database, target
+
+    def plan(self, realm: RealmState, now: float) -> PushPlan:
+        """What a push would do now."""
+        return plan(self._database, realm, self._target, now)
+
+    def reset_plan(self) -> PushPlan:
+        """What takes everything back that is ours."""
+        return reset_plan(self._database, self._target)
+
+    def apply(self, agreed: PushPlan) -> int:
+        """Does what the plan says; how many statements it took."""
+        return apply(self._database, agreed)
+
+    def drift(self, realm: RealmState, now: float) -> Drift:
+        """What others changed, and hold beside it."""
+        return drift(self._database, realm, self._target, now)
+
+    def missing_rights(self) -> list[str]:
+        """What the account that pushes lacks."""
+        return self._database.missing_rights()
+
+
+@contextmanager
+def session(target: PushTarget, url: str) -> Iterator[Session]:
+    """A session with a target. Raises `Unavailable`, and `Conflict` beside another push."""
+    with CONNECT[target.kind](Address(url, target.name)) as database:
+        database.lock()
+        yield Session(database, target)

@@ -59,6 +59,8 @@ _READS = frozenset(
         "lookup.list",
         "membership.list",
         "person.list",
+        "push.plan",
+        "push_target.list",
         "realm.export",
         "realm.lint",
         "realm.plan",

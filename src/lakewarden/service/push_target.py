@@ -7,13 +7,13 @@ beside it. So it goes with the realm, and into backups.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from lakewarden.engines.mapping import ON, of_model
 from lakewarden.kernel.entity import Entity
-from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.kernel.errors import BadInput, Conflict, Unknown
 from lakewarden.service import control
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import DocumentChanged, SecretChanged
@@ -27,15 +27,31 @@ KINDS: Final = ("postgresql",)
 
 _TYPE: Final = "push-target"
 _URL: Final = "url"
-_NAME: Final = r"[a-z][a-z0-9]{0,15}"
+NAME: Final = r"[a-z][a-z0-9]{0,15}"
+"""What a target may be called."""
+
+MAX_ADDRESS: Final = 2_048
+"""Characters of an address."""
+
+_ADDRESS: Final = re.compile(
+    r"[a-z]+(\+[a-z0-9]+)?://"
+    r"([\w.~!$&'()*+,;=%-]*(:[\w.~!$&'()*+,;=%-]*)?@)?"
+    r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?"
+    r"(/[\w.~%-]*)?(\?(?P<options>[\w.~%=&-]*))?",
+    re.ASCII,
+)
+"""Stricter than clients of databases are, so that they find the same host in it."""
+
+_OPTIONS: Final = frozenset({"application_name", "sslmode"})
+"""Options of an address that name no file and no host."""
 
 
 @dataclass(frozen=True, slots=True)
 class PushTarget:
     """A database that is one catalog of a metalake.
 
-    `pushed` are the roles as they were left by the last push, at that `revision` of the realm; 0
-    before the first one.
+    `pushed` are the roles as they were left by the last push, at that `revision` of the realm and
+    at `pushed_at`, in seconds since the epoch; 0 before the first one.
     """
 
     name: str
@@ -45,6 +61,7 @@ class PushTarget:
     catalog: str
     revision: int = 0
     pushed: Mapping[str, Any] = field(default_factory=dict)
+    pushed_at: float = 0.0
 
 
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
@@ -67,6 +84,35 @@ def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
     return sealing.unseal(reading.secrets(of.realm, _entity(of.name))[_URL])
 
 
+def declared(name: str, realm: str, catalog: str, address: str) -> PushTarget:
+    """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`."""
+    metalake, _, own = catalog.partition(".")
+    if not (metalake and own):
+        raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
+    kind = address.partition("://")[0].partition("+")[0]
+    return PushTarget(name, realm, kind, metalake, own)
+
+
+def check_address(address: str, hosts: Collection[str]) -> None:
+    """Raises `BadInput` for an address that a client of the server may not have it connect to.
+
+    It has to name one of the hosts, and nothing that reads files of the server, or that would use
+    the account it runs as.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        message = "expected `KIND://USER:PASSWORD@HOST:PORT/DATABASE`, with other signs encoded"
+        raise BadInput(message, where="url")
+    host = found["host"].lower().strip("[]")
+    if host not in hosts:
+        message = f"`{host}` is not among the hosts that targets may have; see `push.hosts`"
+        raise BadInput(message, where="url")
+    for option in filter(None, (found["options"] or "").split("&")):
+        if option.partition("=")[0] not in _OPTIONS:
+            expected = ", ".join(sorted(_OPTIONS))
+            raise BadInput(f"of the options of an address only {expected} are taken", where="url")
+
+
 def add(
     transaction: WriteTransaction,
     new: PushTarget,
@@ -74,13 +120,13 @@ def add(
     sealing: Sealing,
     known: Iterable[PushTarget],
 ) -> Denied | None:
-    """Stores a target. Raises `BadInput` for one that cannot be, or that there is already."""
+    """Stores a target. Raises `BadInput` for one that cannot be, `Conflict` for a taken name."""
     refused = _refused(transaction, "push_target.put", new)
     if refused is not None:
         return refused
     _check(new, transaction.realm(new.realm))
     if any(one.name == new.name for one in known):
-        raise BadInput(f"there is a target `{new.name}` already", where="name")
+        raise Conflict(f"there is a target `{new.name}` already")
     entity = _entity(new.name)
     transaction.change(
         new.realm,
@@ -105,7 +151,8 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
     """Stores what a target was told, and that it was."""
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
-        transaction.change(done.realm, DocumentChanged(_entity(done.name), asdict(done)))
+        told = replace(done, pushed_at=transaction.now)
+        transaction.change(done.realm, DocumentChanged(_entity(done.name), asdict(told)))
     return refused
 
 
@@ -122,7 +169,7 @@ def _entity(name: str) -> Entity:
 
 
 def _check(new: PushTarget, realm: RealmState) -> None:
-    if re.fullmatch(_NAME, new.name) is None:
+    if re.fullmatch(NAME, new.name) is None:
         message = f"expected at most 16 small letters and digits, a letter first, got `{new.name}`"
         raise BadInput(message, where="name")
     if new.kind not in KINDS:

@@ -89,6 +89,7 @@ UNDESCRIBED = {
         "DELETE /directories/{directory}/memberships",
         "POST /tokens",
     ),
+    "where targets may be, and of what": ("PUT /realms/{realm}/targets/{target}",),
     "that a value is of the type of its column": ("PUT /realms/{realm}/lookups/{name}",),
     "which passwords are easily guessed": ("PUT /directories/{directory}/users/{name}/password",),
     "that a rule is one there is": ("GET /realms/{realm}/lint",),

@@ -22,7 +22,7 @@ POLICY = {"name": "policy.toml", "policy": {"members": {"members:lk": ["user:gue
 BODIES: dict[str, dict[str, Any]] = {
     "ModelUpgrade": {"model_text": TEXT},
     "NewRealm": {"name": "fresh", "model": "gravitino"},
-    "RealmChange": {"settings": {"mode": "seed"}},
+    "RealmChange": {"settings": {"mode": "seed", "postgresql": "on"}},
     "PrincipalRequest": {"principal": "user:guest"},
     "Membership": {"member": "user:guest", "of": "group:guests"},
     "DirectoryMembership": {"member": "user:guest", "of": "group:guests"},
@@ -58,6 +58,8 @@ BODIES: dict[str, dict[str, Any]] = {
         "other": {"realm": "cdap", "entity": "dataset:shop.orders"},
     },
     "LinkRows": {"keeper": "rules", "links": [["gravitino", "metalake:lk", "cdap", "dataset:a.b"]]},
+    "TargetRequest": {"catalog": "lk.sales", "url": "postgresql://keeper:x@db.example/sales"},
+    "PushRequest": {"digest": "0" * 64},
     "LookupRequest": {"columns": [{"name": "region"}], "rows": [["eu"]]},
     "UserAttributesRequest": {"attributes": {"region": "EU"}},
     "UnmaskedQuestion": {"entity": "column:lk:sales.raw.orders.iban"},
@@ -73,6 +75,7 @@ PARAMS = {
     "decision": "d" + "0" * 16,
     "realm": "gravitino",
     "directory": "main",
+    "target": "pg",
     "name": "guest",
     "id": "x",
 }
@@ -131,7 +134,8 @@ guarded = pytest.mark.parametrize(
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     folder: Path = tmp_path_factory.mktemp("matrix")
-    with Api(folder) as made:
+    with Api(folder, push={"hosts": ["db.example"]}) as made:
+        made.must("PATCH", "/realms/gravitino", {"settings": {"postgresql": "on"}})
         made.must("PUT", "/realms/gravitino/entity", {"entity": "metalake:lk"})
         made.must("POST", "/realms", {"name": "far", "model": "gravitino", "directory": "other"})
         yield made

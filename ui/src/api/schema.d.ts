@@ -1118,6 +1118,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** list targets */
+        get: operations["get_realms_by_realm_targets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/targets/{target}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** add a target: a database that is told what the realm allows */
+        put: operations["put_realms_by_realm_targets_by_target"];
+        post?: never;
+        /** forget a target; what was pushed stays there */
+        delete: operations["delete_realms_by_realm_targets_by_target"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/targets/{target}/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** plan a push */
+        post: operations["post_realms_by_realm_targets_by_target_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/targets/{target}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** apply the plan of a push */
+        post: operations["post_realms_by_realm_targets_by_target_apply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/targets/{target}/drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** list what others changed in a target since the last push */
+        post: operations["post_realms_by_realm_targets_by_target_drift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/targets/{target}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** take back everything that was pushed to a target */
+        post: operations["post_realms_by_realm_targets_by_target_reset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/realms/{realm}/targets/{target}/doctor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** check what the account of a target may do */
+        post: operations["post_realms_by_realm_targets_by_target_doctor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/playground/run": {
         parameters: {
             query?: never;
@@ -2122,6 +2242,50 @@ export interface components {
             at?: string | null;
         };
         /**
+         * DriftResponse
+         * @description What others changed since the last push, and hold beside it, with at most 1,000 rows each.
+         *
+         *         `pending` are the steps that changes of the realm ask for.
+         */
+        DriftResponse: {
+            differences: components["schemas"]["DifferenceResponse"][];
+            difference_count: number;
+            foreign: components["schemas"]["ForeignGrantResponse"][];
+            foreign_count: number;
+            pending: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * DifferenceResponse
+         * @description Something of ours that is `missing` or was `added`: a role, a member, a grant or a policy.
+         *
+         *         `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy.
+         */
+        DifferenceResponse: {
+            kind: string;
+            role: string;
+            member: string;
+            path: string[];
+            privilege: string;
+            condition: string;
+        };
+        /**
+         * ForeignGrantResponse
+         * @description A privilege that users of the realm hold by others, and whom of them the realm denies it.
+         *
+         *         `users` and `denied` are at most 100 of `user_count` and `denied_count`.
+         */
+        ForeignGrantResponse: {
+            grantee: string;
+            path: string[];
+            privilege: string;
+            users: string[];
+            user_count: number;
+            denied: string[];
+            denied_count: number;
+        };
+        /**
          * Entities
          * @description Entities in hierarchy order.
          */
@@ -3034,6 +3198,67 @@ export interface components {
             principals: string[];
         };
         /**
+         * PushPlanResponse
+         * @description What a push would do: the numbers of steps by kind, and whose access changes.
+         *
+         *         `access` and `residue` have at most 1,000 rows of `access_count` and `residue_count`.
+         */
+        PushPlanResponse: {
+            target: string;
+            realm: string;
+            revision: number;
+            digest: string;
+            steps: {
+                [key: string]: number;
+            };
+            access: components["schemas"]["AccessChangeResponse"][];
+            access_count: number;
+            residue: components["schemas"]["ResidueResponse"][];
+            residue_count: number;
+        };
+        /**
+         * AccessChangeResponse
+         * @description Users who gain or lose a privilege on some objects, of which `example` is one.
+         *
+         *         `users` are at most 100 of `user_count`.
+         */
+        AccessChangeResponse: {
+            gained: boolean;
+            privilege: string;
+            users: string[];
+            user_count: number;
+            objects: number;
+            example: string[];
+        };
+        /**
+         * ResidueResponse
+         * @description What the realm allows and the target is not told, and why.
+         */
+        ResidueResponse: {
+            why: string;
+            entity: string;
+            principal: string;
+            access: string;
+        };
+        /**
+         * PushRequest
+         * @description The plan to apply, by its digest.
+         */
+        PushRequest: {
+            digest: string;
+        };
+        /**
+         * PushResponse
+         * @description A push that was done, with the number of statements, and what it left out.
+         */
+        PushResponse: {
+            target: string;
+            realm: string;
+            revision: number;
+            statements: number;
+            residue_count: number;
+        };
+        /**
          * Question
          * @description A check: may the principal do the operation, or does it hold the privilege, on the entity?
          */
@@ -3178,6 +3403,13 @@ export interface components {
          */
         Realms: {
             realms: components["schemas"]["RealmResponse"][];
+        };
+        /**
+         * ResetResponse
+         * @description The number of statements that a reset took.
+         */
+        ResetResponse: {
+            statements: number;
         };
         /**
          * ScenarioRequest
@@ -3547,6 +3779,44 @@ export interface components {
             };
             ignore_case: boolean;
             pairs: number;
+        };
+        /**
+         * TargetDoctorResponse
+         * @description What the account that pushes lacks, each with the statement that gives it.
+         */
+        TargetDoctorResponse: {
+            missing: string[];
+        };
+        /**
+         * TargetRequest
+         * @description A database that is one catalog of the realm.
+         *
+         *         `url` is its address with the account, which is stored encrypted and never returned; `catalog`
+         *         is written `METALAKE.CATALOG`.
+         */
+        TargetRequest: {
+            catalog: string;
+            url: string;
+        };
+        /**
+         * TargetResponse
+         * @description A target and the state of the last push: 0 roles at revision 0 before the first one.
+         */
+        TargetResponse: {
+            name: string;
+            realm: string;
+            kind: string;
+            catalog: string;
+            revision: number;
+            roles: number;
+            pushed_at: string | null;
+        };
+        /**
+         * TargetsResponse
+         * @description The targets of a realm, sorted by name.
+         */
+        TargetsResponse: {
+            targets: components["schemas"]["TargetResponse"][];
         };
         /**
          * TokenIssued
@@ -6974,6 +7244,267 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_realms_by_realm_targets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetsResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_realms_by_realm_targets_by_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TargetRequest"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_realms_by_realm_targets_by_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_targets_by_target_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushPlanResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_targets_by_target_apply: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushRequest"];
+            };
+        };
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_targets_by_target_drift: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_targets_by_target_reset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResetResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_targets_by_target_doctor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TargetDoctorResponse"];
+                };
             };
             /** @description the request failed */
             default: {

@@ -29,6 +29,7 @@ from lakewarden.http.admin import (
     server,
     sessions,
     statements,
+    targets,
     tokens,
 )
 from lakewarden.http.admin.endpoint import Endpoint
@@ -53,6 +54,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     *policy.ENDPOINTS,
     *preview.ENDPOINTS,
     *lint.ENDPOINTS,
+    *targets.ENDPOINTS,
     *playground.ENDPOINTS,
     *server.ENDPOINTS,
 )

@@ -13,6 +13,7 @@ from lakewarden.http.admin.endpoint import Endpoint
 from lakewarden.http.admin.field_types import DECISION, FINGERPRINT, NAME, REALM, SEGMENT, USER_NAME
 from lakewarden.http.admin.problem import MEDIA_TYPE
 from lakewarden.http.exchange import JSON
+from lakewarden.service.push_target import NAME as TARGET
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _IN_PATH = {
@@ -22,6 +23,7 @@ _IN_PATH = {
     "id": SEGMENT,
     "fingerprint": FINGERPRINT,
     "decision": DECISION,
+    "target": f"^{TARGET}$",
 }
 _REFERENCE = "#/components/schemas/{name}"
 

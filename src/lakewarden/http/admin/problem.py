@@ -29,7 +29,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 _NAMED = frozenset(
     {
         *("realm", "entity", "statement", "directory", "person", "token", "lookup table"),
-        "decision",
+        *("decision", "target"),
     }
 )
 """What a path names; anything else that is unknown is a word of the question."""

@@ -1,0 +1,22 @@
+"""How targets of a push are reached: the client of a database is loaded when one is."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from lakewarden.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from lakewarden.service.push import TargetSession
+    from lakewarden.service.push_target import PushTarget
+
+
+def connect_target(target: PushTarget, url: str) -> AbstractContextManager[TargetSession[Any]]:
+    """A session with a target. Raises `Unavailable`, also without the client of its database."""
+    try:
+        from lakewarden.pushdown.push import session
+    except ImportError as error:
+        message = f"`{error.name}` is not installed; install `lakewarden[sql]`"
+        raise Unavailable(message) from None
+    return session(target, url)

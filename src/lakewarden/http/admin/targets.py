@@ -1,0 +1,396 @@
+"""Targets of a realm: databases that are told what it allows, and what others changed there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from lakewarden.http.admin.bodies import RequestBody, ResponseBody
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, moment_or_none
+from lakewarden.http.admin.field_types import READABLE, described
+from lakewarden.http.exchange import BULK, Exchange
+from lakewarden.kernel.errors import Unavailable
+from lakewarden.service import push_target
+from lakewarden.service.control import Denied
+from lakewarden.service.push import Pushing, PushPlan
+from lakewarden.service.push_target import MAX_ADDRESS, PushTarget
+
+SHOWN: Final = 1_000
+"""Rows of one kind in an answer; all of them are counted."""
+
+NAMES: Final = 100
+"""Users in one row; all of them are counted."""
+
+_DIGEST: Final = "^[0-9a-f]{64}$"
+
+
+class TargetRequest(RequestBody, kw_only=True):
+    """A database that is one catalog of the realm.
+
+    `url` is its address with the account, which is stored encrypted and never returned; `catalog`
+    is written `METALAKE.CATALOG`.
+    """
+
+    catalog: Annotated[str, described(minLength=1, pattern=READABLE)]
+    url: Annotated[str, Meta(min_length=1, max_length=MAX_ADDRESS)]
+
+
+class TargetResponse(ResponseBody, kw_only=True):
+    """A target and the state of the last push: 0 roles at revision 0 before the first one."""
+
+    name: str
+    realm: str
+    kind: str
+    catalog: str
+    revision: int
+    roles: int
+    pushed_at: datetime | None
+
+
+class TargetsResponse(ResponseBody, kw_only=True):
+    """The targets of a realm, sorted by name."""
+
+    targets: list[TargetResponse]
+
+
+class AccessChangeResponse(ResponseBody, kw_only=True):
+    """Users who gain or lose a privilege on some objects, of which `example` is one.
+
+    `users` are at most 100 of `user_count`.
+    """
+
+    gained: bool
+    privilege: str
+    users: list[str]
+    user_count: int
+    objects: int
+    example: list[str]
+
+
+class ResidueResponse(ResponseBody, kw_only=True):
+    """What the realm allows and the target is not told, and why."""
+
+    why: str
+    entity: str
+    principal: str
+    access: str
+
+
+class PushPlanResponse(ResponseBody, kw_only=True):
+    """What a push would do: the numbers of steps by kind, and whose access changes.
+
+    `access` and `residue` have at most 1,000 rows of `access_count` and `residue_count`.
+    """
+
+    target: str
+    realm: str
+    revision: int
+    digest: str
+    steps: dict[str, int]
+    access: list[AccessChangeResponse]
+    access_count: int
+    residue: list[ResidueResponse]
+    residue_count: int
+
+
+class PushRequest(RequestBody, kw_only=True):
+    """The plan to apply, by its digest."""
+
+    digest: Annotated[str, described(pattern=_DIGEST)]
+
+
+class PushResponse(ResponseBody, kw_only=True):
+    """A push that was done, with the number of statements, and what it left out."""
+
+    target: str
+    realm: str
+    revision: int
+    statements: int
+    residue_count: int
+
+
+class ResetResponse(ResponseBody, kw_only=True):
+    """The number of statements that a reset took."""
+
+    statements: int
+
+
+class DifferenceResponse(ResponseBody, kw_only=True):
+    """Something of ours that is `missing` or was `added`: a role, a member, a grant or a policy.
+
+    `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy.
+    """
+
+    kind: str
+    role: str
+    member: str
+    path: list[str]
+    privilege: str
+    condition: str
+
+
+class ForeignGrantResponse(ResponseBody, kw_only=True):
+    """A privilege that users of the realm hold by others, and whom of them the realm denies it.
+
+    `users` and `denied` are at most 100 of `user_count` and `denied_count`.
+    """
+
+    grantee: str
+    path: list[str]
+    privilege: str
+    users: list[str]
+    user_count: int
+    denied: list[str]
+    denied_count: int
+
+
+class DriftResponse(ResponseBody, kw_only=True):
+    """What others changed since the last push, and hold beside it, with at most 1,000 rows each.
+
+    `pending` are the steps that changes of the realm ask for.
+    """
+
+    differences: list[DifferenceResponse]
+    difference_count: int
+    foreign: list[ForeignGrantResponse]
+    foreign_count: int
+    pending: dict[str, int]
+
+
+class TargetDoctorResponse(ResponseBody, kw_only=True):
+    """What the account that pushes lacks, each with the statement that gives it."""
+
+    missing: list[str]
+
+
+def pushing(exchange: Exchange) -> Pushing:
+    """The use cases in the name of the caller."""
+    connect = exchange.services.connect_target
+    if connect is None:
+        raise Unavailable("this server reaches no targets")
+    return Pushing(
+        exchange.service, exchange.actor, exchange.write, exchange.services.sealing, connect
+    )
+
+
+def listed(exchange: Exchange) -> HandlerResult:
+    """The targets of a realm."""
+    found = pushing(exchange).listed(exchange.params["realm"])
+    if isinstance(found, Denied):
+        return found
+    return TargetsResponse(targets=[_target(one) for one in found])
+
+
+def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
+    """Adds a target."""
+    realm, name = _place(exchange)
+    new = push_target.declared(name, realm, body.catalog, body.url)
+    hosts = exchange.services.push_hosts
+    denied = pushing(exchange).add(new, body.url, hosts)
+    return denied if denied is not None else _target(new)
+
+
+def remove(exchange: Exchange) -> HandlerResult:
+    """Forgets a target."""
+    return pushing(exchange).remove(*_place(exchange))
+
+
+def plan(exchange: Exchange) -> HandlerResult:
+    """What a push would do now."""
+    made = pushing(exchange).plan(*_place(exchange))
+    return made if isinstance(made, Denied) else _plan(made)
+
+
+def apply(exchange: Exchange, body: PushRequest) -> HandlerResult:
+    """Does the plan of that digest."""
+    done = pushing(exchange).apply(*_place(exchange), body.digest)
+    if isinstance(done, Denied):
+        return done
+    made, statements = done
+    return PushResponse(
+        target=made.target.name,
+        realm=made.target.realm,
+        revision=made.revision,
+        statements=statements,
+        residue_count=made.residues.count,
+    )
+
+
+def drift(exchange: Exchange) -> HandlerResult:
+    """What others changed since the last push."""
+    found = pushing(exchange).drift(*_place(exchange))
+    if isinstance(found, Denied):
+        return found
+    table = found.table()
+    return DriftResponse(
+        differences=[_difference(one) for one in table["differences"][:SHOWN]],
+        difference_count=len(table["differences"]),
+        foreign=[_foreign(one) for one in table["foreign"][:SHOWN]],
+        foreign_count=len(table["foreign"]),
+        pending=table["pending"],
+    )
+
+
+def reset(exchange: Exchange) -> HandlerResult:
+    """Takes back everything that is ours."""
+    done = pushing(exchange).reset(*_place(exchange))
+    return done if isinstance(done, Denied) else ResetResponse(statements=done)
+
+
+def doctor(exchange: Exchange) -> HandlerResult:
+    """What the account of a target lacks."""
+    found = pushing(exchange).missing_rights(*_place(exchange))
+    return found if isinstance(found, Denied) else TargetDoctorResponse(missing=found)
+
+
+def _place(exchange: Exchange) -> tuple[str, str]:
+    return exchange.params["realm"], exchange.params["target"]
+
+
+def _target(of: PushTarget) -> TargetResponse:
+    return TargetResponse(
+        name=of.name,
+        realm=of.realm,
+        kind=of.kind,
+        catalog=f"{of.metalake}.{of.catalog}",
+        revision=of.revision,
+        roles=len(of.pushed),
+        pushed_at=moment_or_none(of.pushed_at or None),
+    )
+
+
+def _plan(made: PushPlan) -> PushPlanResponse:
+    table = made.table()
+    rows = table["residue"]["rows"]
+    return PushPlanResponse(
+        target=made.target.name,
+        realm=made.target.realm,
+        revision=made.revision,
+        digest=made.digest,
+        steps=table["steps"],
+        access=[_change(one) for one in table["access"][:SHOWN]],
+        access_count=len(table["access"]),
+        residue=[
+            ResidueResponse(
+                why=row["why"],
+                entity=row["entity"],
+                principal=row["principal"],
+                access=row["access"],
+            )
+            for row in rows[:SHOWN]
+        ],
+        residue_count=table["residue"]["count"],
+    )
+
+
+def _change(of: Mapping[str, Any]) -> AccessChangeResponse:
+    return AccessChangeResponse(
+        gained=of["gained"],
+        privilege=of["privilege"],
+        users=_some(of["users"]),
+        user_count=len(of["users"]),
+        objects=of["objects"],
+        example=list(of["example"]),
+    )
+
+
+def _difference(of: Mapping[str, Any]) -> DifferenceResponse:
+    grant, policy = of["grant"] or {}, of["policy"] or {}
+    return DifferenceResponse(
+        kind=of["kind"],
+        role=of["role"],
+        member=of["member"],
+        path=list(grant.get("path") or policy.get("path") or ()),
+        privilege=grant.get("privilege", ""),
+        condition=policy.get("condition", ""),
+    )
+
+
+def _foreign(of: Mapping[str, Any]) -> ForeignGrantResponse:
+    return ForeignGrantResponse(
+        grantee=of["grantee"],
+        path=list(of["grant"]["path"]),
+        privilege=of["grant"]["privilege"],
+        users=_some(of["users"]),
+        user_count=len(of["users"]),
+        denied=_some(of["denied"]),
+        denied_count=len(of["denied"]),
+    )
+
+
+def _some(names: Sequence[str]) -> list[str]:
+    return list(names[:NAMES])
+
+
+_TARGETS: Final = "/realms/{realm}/targets"
+_TARGET: Final = _TARGETS + "/{target}"
+
+
+ENDPOINTS = (
+    Endpoint("GET", _TARGETS, "push_target.list", listed, "list targets", response=TargetsResponse),
+    Endpoint(
+        "PUT",
+        _TARGET,
+        "push_target.put",
+        put,
+        "add a target: a database that is told what the realm allows",
+        request=TargetRequest,
+        response=TargetResponse,
+    ),
+    Endpoint(
+        "DELETE",
+        _TARGET,
+        "push_target.remove",
+        remove,
+        "forget a target; what was pushed stays there",
+    ),
+    Endpoint(
+        "POST",
+        _TARGET + "/plan",
+        "push.plan",
+        plan,
+        "plan a push",
+        response=PushPlanResponse,
+        rate_class=BULK,
+    ),
+    Endpoint(
+        "POST",
+        _TARGET + "/apply",
+        "push.apply",
+        apply,
+        "apply the plan of a push",
+        request=PushRequest,
+        response=PushResponse,
+        rate_class=BULK,
+    ),
+    Endpoint(
+        "POST",
+        _TARGET + "/drift",
+        "push.plan",
+        drift,
+        "list what others changed in a target since the last push",
+        response=DriftResponse,
+        rate_class=BULK,
+    ),
+    Endpoint(
+        "POST",
+        _TARGET + "/reset",
+        "push.apply",
+        reset,
+        "take back everything that was pushed to a target",
+        response=ResetResponse,
+        rate_class=BULK,
+    ),
+    Endpoint(
+        "POST",
+        _TARGET + "/doctor",
+        "push.plan",
+        doctor,
+        "check what the account of a target may do",
+        response=TargetDoctorResponse,
+        rate_class=BULK,
+    ),
+)

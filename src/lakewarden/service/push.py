@@ -1,0 +1,281 @@
+"""Telling a target what its realm allows: the use cases that the CLI, the API and a watch share.
+
+How a kind of target is reached and what is planned for it is the affair of the push-down, so that
+is a port. Rights are asked for before a target is reached, and a denied change is audited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from lakewarden.kernel.errors import BadInput, Conflict
+from lakewarden.service import cancellation, control, push_target
+from lakewarden.service.actor import Actor
+from lakewarden.service.control import Denied
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.residue import Residues
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
+
+T = TypeVar("T")
+
+READ = "push.plan"
+APPLY = "push.apply"
+
+
+class PushPlan(Protocol):
+    """What a target holds, what it should hold, and the steps between."""
+
+    @property
+    def target(self) -> PushTarget: ...
+
+    @property
+    def residues(self) -> Residues: ...
+
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether there is anything to do."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Tells this plan from every other one."""
+        ...
+
+    def done(self) -> PushTarget:
+        """The target after the push."""
+        ...
+
+    def table(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        ...
+
+
+class PushDrift(Protocol):
+    """What others changed since the last push, and what users of the realm hold beside it."""
+
+    @property
+    def differences(self) -> Sequence[Any]: ...
+
+    @property
+    def foreign(self) -> Sequence[Any]: ...
+
+    @property
+    def pending(self) -> Mapping[str, int]: ...
+
+    def table(self) -> dict[str, Any]:
+        """The drift as JSON values."""
+        ...
+
+
+P = TypeVar("P", bound=PushPlan)
+
+
+class TargetSession(Protocol[P]):
+    """A target that is connected and locked: what is done is kept unless the block raises."""
+
+    def plan(self, realm: RealmState, now: float) -> P: ...
+
+    def reset_plan(self) -> P: ...
+
+    def apply(self, agreed: P) -> int:
+        """Does what the plan says; how many statements it took."""
+        ...
+
+    def drift(self, realm: RealmState, now: float) -> PushDrift: ...
+
+    def missing_rights(self) -> list[str]:
+        """What the account that pushes lacks."""
+        ...
+
+
+Connect = Callable[[PushTarget, str], AbstractContextManager[TargetSession[Any]]]
+"""Reaches a target at its address. Raises `Unavailable` and `Conflict`."""
+
+Write = Callable[[Callable[[WriteTransaction], Any]], Any]
+"""Does a task as one write of the actor."""
+
+
+class _Refused(Exception):
+    """The right to push went away while it was being pushed: the target keeps nothing."""
+
+    def __init__(self, denied: Denied) -> None:
+        super().__init__()
+        self.denied = denied
+
+
+@dataclass(frozen=True, slots=True)
+class Pushing:
+    """In whose name targets are told, and by what.
+
+    Without `sealing` there is no key, and no address can be stored or read.
+    """
+
+    service: DecisionService
+    actor: Actor
+    write: Write
+    sealing: Sealing | None
+    connect: Connect
+
+    def targets(self, realms: Sequence[str] | None = None) -> list[PushTarget]:
+        """The targets of these realms that the actor may see; of all realms without them."""
+        state, now = self.service.state, self.service.clock()
+        seen = (
+            realm
+            for realm in (state.realms if realms is None else realms)
+            if control.denied_in(state, self.actor, "push_target.list", realm, now) is None
+        )
+        with self.service.reading() as reading:
+            return list(push_target.targets(reading, seen))
+
+    def target(self, name: str, realm: str | None = None) -> PushTarget:
+        """The target of that name, of a realm if one is given; raises `Unknown`."""
+        realms = self.service.state.realms if realm is None else (realm,)
+        with self.service.reading() as reading:
+            return push_target.target(reading, realms, name)
+
+    def listed(self, realm: str) -> list[PushTarget] | Denied:
+        """The targets of a realm. Raises `Unknown` for no such realm."""
+        denied = self._denied("push_target.list", realm)
+        if denied is not None:
+            return denied
+        self.service.state.realm(realm)
+        return self.targets((realm,))
+
+    def add(
+        self, new: PushTarget, address: str, hosts: Collection[str] | None = None
+    ) -> Denied | None:
+        """Stores a target, on one of the hosts if they are given.
+
+        Raises `BadInput` for one that cannot be, and `Conflict` for a taken name.
+        """
+
+        def work() -> Denied | None:
+            if hosts is not None:
+                push_target.check_address(address, hosts)
+            sealing = self._sealing()
+            with self.service.reading() as reading:
+                known = list(push_target.targets(reading, self.service.state.realms))
+            return self._write(
+                lambda transaction: push_target.add(transaction, new, address, sealing, known)
+            )
+
+        return self._on("push_target.put", new.realm, work)
+
+    def remove(self, realm: str, name: str) -> Denied | None:
+        """Forgets a target; what it was told stays there. Raises `Unknown`."""
+
+        def work() -> Denied | None:
+            old = self.target(name, realm)
+            return self._write(lambda transaction: push_target.remove(transaction, old))
+
+        return self._on("push_target.remove", realm, work)
+
+    def plan(self, realm: str, name: str) -> PushPlan | Denied:
+        """What a push would do now."""
+
+        def work() -> PushPlan:
+            with self._connected(realm, name) as session:
+                made: PushPlan = session.plan(self._realm(realm), self.service.clock())
+                return made
+
+        return self._on(READ, realm, work)
+
+    def apply(self, realm: str, name: str, digest: str) -> tuple[PushPlan, int] | Denied:
+        """Does the plan of that digest, and how many statements that took.
+
+        Raises `Conflict` where the realm or the target moved on since: then nothing is changed.
+        """
+
+        def work() -> tuple[PushPlan, int]:
+            with self._connected(realm, name) as session:
+                made = session.plan(self._realm(realm), self.service.clock())
+                if made.digest != digest:
+                    raise Conflict("the realm or the target changed since the plan; plan again")
+                count = session.apply(made)
+                self._record(made.done(), statements=count, residue=made.residues.count)
+                return made, count
+
+        return self._on(APPLY, realm, work)
+
+    def reset(self, realm: str, name: str) -> int | Denied:
+        """Takes back everything that is ours; how many statements that took."""
+
+        def work() -> int:
+            with self._connected(realm, name) as session:
+                made = session.reset_plan()
+                count = session.apply(made)
+                self._record(made.done(), statements=count)
+                return count
+
+        return self._on(APPLY, realm, work)
+
+    def drift(self, realm: str, name: str) -> PushDrift | Denied:
+        """What others changed in a target since the last push, and hold beside it."""
+
+        def work() -> PushDrift:
+            with self._connected(realm, name) as session:
+                return session.drift(self._realm(realm), self.service.clock())
+
+        return self._on(READ, realm, work)
+
+    def missing_rights(self, realm: str, name: str) -> list[str] | Denied:
+        """What the account of a target lacks for a push."""
+
+        def work() -> list[str]:
+            with self._connected(realm, name) as session:
+                return session.missing_rights()
+
+        return self._on(READ, realm, work)
+
+    # --- the rights, the store and the target ---
+
+    def _on(self, operation: str, realm: str, work: Callable[[], T]) -> T | Denied:
+        """The work's answer, or the no. A denied change is audited, a denied read is not."""
+        denied = self._denied(operation, realm)
+        if denied is None:
+            try:
+                return work()
+            except _Refused as refused:
+                return refused.denied
+        if operation != READ:
+            self._write(lambda transaction: control.refused_in(transaction, operation, realm))
+        return denied
+
+    def _denied(self, operation: str, realm: str) -> Denied | None:
+        state, now = self.service.state, self.service.clock()
+        return control.denied_in(state, self.actor, operation, realm, now)
+
+    def _connected(self, realm: str, name: str) -> AbstractContextManager[TargetSession[Any]]:
+        sealing = self._sealing()
+        with self.service.reading() as reading:
+            target = push_target.target(reading, (realm,), name)
+            address = push_target.url(reading, sealing, target)
+        return self.connect(target, address)
+
+    def _realm(self, name: str) -> RealmState:
+        return self.service.catch_up().realm(name)
+
+    def _record(self, target: PushTarget, **details: object) -> None:
+        """Remembers what was told, before the target keeps it: else nothing is kept there."""
+        cancellation.check()
+        denied = self._write(lambda transaction: push_target.record(transaction, target, **details))
+        if denied is not None:
+            raise _Refused(denied)
+
+    def _write(self, task: Callable[[WriteTransaction], T]) -> T:
+        answer: T = self.write(task)
+        return answer
+
+    def _sealing(self) -> Sealing:
+        if self.sealing is None:
+            raise BadInput("there is no key for secrets, such as addresses; set `secret_keys`")
+        return self.sealing

@@ -29,7 +29,7 @@ GROUP: Final = "lakewarden.systems"
 PARTS: Final = (
     *("settings", "dialect", "first_start", "extractor", "sample"),
     *("search", "dbt", "owner_rules", "passwords", "policies", "documents", "locations"),
-    "column_types",
+    *("column_types", "push_styles"),
 )
 """The parts of a system that are one reference each."""
 
@@ -58,6 +58,7 @@ class SystemDefinition:
     - `documents`: a module that is a `lakewarden.service.statement_document.StatementDocuments`
     - `locations`: by type, a function of an entity's document that returns where its files lie
     - `column_types`: a `lakewarden.service.column_types.ColumnTypes`
+    - `push_styles`: by kinds of targets, the `lakewarden.pushdown.style.Style` of its own plug-in
     - `sources`: `lakewarden.pipeline.ingest.opener.Opener` by the names that
       `pipeline ingest --source` takes
     - `engines`: the files that say what the acts of an engine require, by the engines' names
@@ -88,6 +89,7 @@ class SystemDefinition:
     documents: str = ""
     locations: str = ""
     column_types: str = ""
+    push_styles: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
     engines: Mapping[str, str] = field(default_factory=dict)
     single_headers: tuple[str, ...] = ()

@@ -230,3 +230,26 @@ def test_a_database_that_is_away_changes_nothing(
     assert code == 3
     assert "`gone`" in error
     assert "secret" not in error
+
+
+def test_roles_of_the_realm_are_there_by_their_names(
+    target: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "--database", STORE]) == 0
+    commands = list(blocks(DOCS / "push-down.md"))
+    main(shlex.split(commands[0])[1:])
+    furnish()
+    (add,) = [one for one in commands if "target add" in one]
+    code, _, error = run(f"{add} --style other", capsys)
+    assert code == 2
+    assert "there is no style `other` for `postgresql`" in error
+    assert run(f"{add} --style gravitino", capsys)[0] == 0
+    assert run(f"lakewarden push plan pg --out push.json --database {STORE}", capsys)[0] == 1
+    assert run(f"lakewarden push apply push.json --database {STORE}", capsys)[0] in (0, 1)
+    members = "SELECT pg_get_userbyid(member) FROM pg_auth_members m JOIN pg_roles r"
+    rows = target.execute(f"{members} ON r.oid = roleid WHERE rolname = 'readers'").fetchall()
+    assert {("ana",), ("bo",)} <= {*rows}
+    assert seen(target, "ana") == [1, 2]
+    assert seen(target, "bo") == [1]
+    assert run(f"lakewarden push reset pg --database {STORE}", capsys)[0] == 0
+    assert not target.execute("SELECT 1 FROM pg_roles WHERE rolname = 'readers'").fetchall()

@@ -25,6 +25,7 @@ from lakewarden.kernel.statement import Effect, On
 from lakewarden.pushdown.grants import Grant, Path, Roles
 from lakewarden.pushdown.plan import named, steps
 from lakewarden.pushdown.postgresql import Address, connected
+from lakewarden.pushdown.style import PLAIN, style_of
 from lakewarden.pushdown.wanted import Scope, Wanted, wanted
 from lakewarden.service.lasting import lasting
 from lakewarden.service.push_target import PushTarget
@@ -55,6 +56,7 @@ class Estate:
     state: RealmState
     scope: Scope
     address: Address
+    style: str = PLAIN
 
     def with_facts(self, facts: Facts) -> Estate:
         """The same database, and another realm."""
@@ -68,9 +70,12 @@ class Estate:
         """Plans and applies; what was wanted, and how many steps that took."""
         with connected(self.address) as database:
             database.lock()
-            wish = wanted(self.state, MAPPING, self.scope, database.objects(), NOW)
-            held = database.held()
-            whole = named(wish.roles, held, last or Roles(), self.address.prefix)
+            objects = database.objects()
+            wish = wanted(self.state, MAPPING, self.scope, objects, NOW)
+            style = style_of("gravitino", "postgresql", self.style)
+            roles = wish if style is None else style(self.state, self.scope, wish, objects)
+            held, last = database.held(), last or Roles()
+            whole = named(roles.roles, held, last, self.address.prefix, roles.named)
             todo = list(steps(held, whole))
             database.apply(todo)
             assert database.held() == whole

@@ -41,6 +41,10 @@ def add(
         str | None,
         Parameter(help=f"Address of the database, with the account; default: {ADDRESS}."),
     ] = None,
+    style: Annotated[
+        str,
+        Parameter(help="System whose own plug-in says how roles are named and divided."),
+    ] = "",
     database: Url = None,
 ) -> int:
     """Adds a target: a PostgreSQL database that is one catalog of a realm.
@@ -57,7 +61,7 @@ def add(
     address = url or os.environ.get(ADDRESS)
     if not address:
         raise BadInput(f"give --url, or set {ADDRESS}")
-    new = declared(name, realm, catalog, address)
+    new = declared(name, realm, catalog, address, style)
     with _pushing(database) as pushing:
         done(pushing.add(new, address))
     show(f"the target `{name}` is catalog `{catalog}` of `{realm}`; nothing was pushed yet")

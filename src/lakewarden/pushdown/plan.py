@@ -20,6 +20,7 @@ from lakewarden.pushdown.grants import Grant, Role, Roles, RowPolicy
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
+NO_ROLES: Final[Mapping[str, Role]] = {}
 
 
 class Act(StrEnum):
@@ -46,15 +47,26 @@ class Step:
     policy: RowPolicy | None = None
 
 
-def named(wanted: Iterable[Role], held: Roles, pushed: Roles, prefix: str) -> Roles:
+def named(
+    wanted: Iterable[Role],
+    held: Roles,
+    pushed: Roles,
+    prefix: str,
+    fixed: Mapping[str, Role] = NO_ROLES,
+) -> Roles:
     """The wanted roles with names: those that were pushed, or are held, keep theirs.
 
     A role keeps its name where it is the same, else where its members are the same, else where its
-    grants are. A name that is new begins with the prefix and follows from what the role is.
+    grants are. A name that is new begins with the prefix and follows from what the role is. The
+    `fixed` roles have their names.
     """
     roles = [role for role in wanted if not role.is_empty]
     known = {**held.roles, **pushed.roles}
-    free = dict(sorted(known.items()))
+    free = {
+        name: role
+        for name, role in sorted(known.items())
+        if name not in fixed and name.startswith(prefix)
+    }
     names: dict[Role, str] = {}
     for alike in (_whole, _members, _grants):
         by_key: dict[object, list[str]] = {}
@@ -70,7 +82,7 @@ def named(wanted: Iterable[Role], held: Roles, pushed: Roles, prefix: str) -> Ro
         name = _new_name(role, prefix, taken)
         taken.add(name)
         names[role] = name
-    return Roles({name: role for role, name in names.items()})
+    return Roles({**fixed, **{name: role for role, name in names.items()}})
 
 
 def _whole(role: Role) -> object:

@@ -1,7 +1,7 @@
 """PostgreSQL as a target: what it holds, and the statements of a plan, in one transaction.
 
-What is ours are roles with the prefix of the target and its mark as comment, and row policies with
-that prefix. Everything else is somebody else's, and stays.
+What is ours are roles with the mark of the target as comment, and row policies with its prefix, as
+most of the roles have. Everything else is somebody else's, and stays.
 """
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ _USERS: Final = """
 SELECT rolname FROM pg_roles WHERE rolcanlogin AND NOT rolsuper AND NOT rolbypassrls
 """
 _ROLES: Final = """
-SELECT oid, rolname, shobj_description(oid, 'pg_authid')
-FROM pg_roles WHERE starts_with(rolname, %s)
+SELECT oid, rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') = %s
+"""
+_OTHER_ROLES: Final = """
+SELECT rolname FROM pg_roles WHERE shobj_description(oid, 'pg_authid') IS DISTINCT FROM %s
 """
 _MEMBERS: Final = """
 SELECT of.rolname, member.rolname, m.roleid = ANY(%(ids)s), m.admin_option
@@ -229,15 +231,14 @@ class Database:
             schemas=frozenset(name for (name,) in self._rows(_SCHEMAS)),
             columns=columns,
             views=frozenset(views),
+            roles=frozenset(name for (name,) in self._rows(_OTHER_ROLES, [self._address.mark])),
         )
 
     # --- what is held ---
 
     def held(self) -> Roles:
         """Our roles as they are now, with whatever others did to them."""
-        names = {
-            oid: name for oid, name, comment in self._role_rows() if comment == self._address.mark
-        }
+        names = self._ours()
         members: dict[str, set[str]] = {name: set() for name in names.values()}
         grants: dict[str, set[Grant]] = {name: set() for name in names.values()}
         ids = list(names)
@@ -264,7 +265,7 @@ class Database:
 
     def holdings(self) -> Holdings:
         """What is granted to others than our roles."""
-        ids = [oid for oid, _, comment in self._role_rows() if comment == self._address.mark]
+        ids = list(self._ours())
         members: dict[str, set[str]] = {}
         for of, member in self._rows(_OTHER_MEMBERS, [ids]):
             members.setdefault(of, set()).add(member)
@@ -275,8 +276,9 @@ class Database:
             everyone=EVERYONE,
         )
 
-    def _role_rows(self) -> list[tuple[Any, ...]]:
-        return self._rows(_ROLES, [self._address.prefix])
+    def _ours(self) -> Mapping[int, str]:
+        """Our roles by their ids: those that have our mark."""
+        return dict(self._rows(_ROLES, [self._address.mark]))
 
     def _policies(self, roles: frozenset[str]) -> Mapping[str, set[RowPolicy]]:
         """The row policies of our roles; one that somebody altered has another condition."""

@@ -17,6 +17,7 @@ from lakewarden.pushdown.drift import Difference, ForeignGrant, differences, for
 from lakewarden.pushdown.grants import Roles, as_data, from_data
 from lakewarden.pushdown.plan import AccessChange, Step, access_changes, by_act, named, steps
 from lakewarden.pushdown.postgresql import Address, Database
+from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, wanted
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
@@ -90,9 +91,13 @@ def plan(database: Database, realm: RealmState, target: PushTarget, now: float) 
     """What a push would do now. Raises `StaleSnapshot` as `wanted` does."""
     mapping = of_model(realm.realm.model)[target.kind]
     scope = Scope(target.metalake, target.catalog)
-    wish = wanted(realm, mapping, scope, database.objects(), now)
+    objects = database.objects()
+    wish = wanted(realm, mapping, scope, objects, now)
+    style = style_of(realm.realm.model, target.kind, target.style)
+    if style is not None:
+        wish = style(realm, scope, wish, objects)
     held, pushed = database.held(), from_data(target.pushed)
-    whole = named(wish.roles, held, pushed, database.prefix)
+    whole = named(wish.roles, held, pushed, database.prefix, wish.named)
     return PushPlan(target, held, whole, wish.residues, realm.matrix.revision)
 
 

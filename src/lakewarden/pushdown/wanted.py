@@ -40,13 +40,14 @@ class TargetObjects:
     """What is there in a database, whoever may do what: only this can be granted, and to these.
 
     `columns` has the types of the columns of each table and view by path, `views` the paths of
-    those that are views.
+    those that are views, `roles` the names of all roles there that are not ours.
     """
 
     users: frozenset[str]
     schemas: frozenset[str]
     columns: Mapping[Path, Mapping[str, str]]
     views: frozenset[Path] = frozenset()
+    roles: frozenset[str] = frozenset()
 
     def has(self, path: Path) -> bool:
         """Whether the database, a schema or a table is there."""
@@ -63,10 +64,17 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The roles there should be, which have no names yet, and what they leave out."""
+    """The roles there should be, and what they leave out.
+
+    `roles` have no names yet, `named` have those of a style. `users` are the users who were asked
+    about, with their names in the database, `limited` the tables on which filters or masks bind.
+    """
 
     roles: tuple[Role, ...]
     residues: Residues
+    named: Mapping[str, Role] = field(default_factory=dict)
+    users: Mapping[Principal, str] = field(default_factory=dict)
+    limited: frozenset[Path] = frozenset()
 
 
 def wanted(
@@ -114,7 +122,8 @@ class _Builder:
 
     def wanted(self) -> Wanted:
         """The roles of everybody."""
-        groups = alike_users(self._named(), self._snapshot, single=self._is_personal())
+        users = list(self._named())
+        groups = alike_users(users, self._snapshot, single=self._is_personal())
         rows = list(self._rows(groups))
         self._add_shared(groups, rows)
         self._add_limited(groups, rows)
@@ -122,7 +131,12 @@ class _Builder:
             Role(members, frozenset(one.grants), frozenset(one.policies))
             for members, one in self._given.items()
         )
-        return Wanted(tuple(roles), self._residues)
+        return Wanted(
+            tuple(roles),
+            self._residues,
+            users={principal: name for name, principal in users},
+            limited=frozenset(self._paths[id] for id in self._limited),
+        )
 
     # --- who and what ---
 

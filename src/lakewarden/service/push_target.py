@@ -14,6 +14,7 @@ from typing import Any, Final
 from lakewarden.engines.mapping import ON, of_model
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, Unknown
+from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.control import Denied
 from lakewarden.service.effect import DocumentChanged, SecretChanged
@@ -51,7 +52,8 @@ class PushTarget:
     """A database that is one catalog of a metalake.
 
     `pushed` are the roles as they were left by the last push, at that `revision` of the realm and
-    at `pushed_at`, in seconds since the epoch; 0 before the first one.
+    at `pushed_at`, in seconds since the epoch; 0 before the first one. `style` is how its roles are
+    named and divided: the name of a system for its own way, "" for ours.
     """
 
     name: str
@@ -62,6 +64,7 @@ class PushTarget:
     revision: int = 0
     pushed: Mapping[str, Any] = field(default_factory=dict)
     pushed_at: float = 0.0
+    style: str = ""
 
 
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
@@ -84,13 +87,22 @@ def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
     return sealing.unseal(reading.secrets(of.realm, _entity(of.name))[_URL])
 
 
-def declared(name: str, realm: str, catalog: str, address: str) -> PushTarget:
+def declared(name: str, realm: str, catalog: str, address: str, style: str = "") -> PushTarget:
     """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`."""
     metalake, _, own = catalog.partition(".")
     if not (metalake and own):
         raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
     kind = address.partition("://")[0].partition("+")[0]
-    return PushTarget(name, realm, kind, metalake, own)
+    return PushTarget(name, realm, kind, metalake, own, style=style)
+
+
+def styles(model: str, style: str) -> Mapping[str, Any]:
+    """By kinds of targets, what makes a style of a model; none for one that there is not."""
+    system = registry().shipping(model)
+    if system is None or system.name != style or not system.push_styles:
+        return {}
+    found: Mapping[str, Any] = system.load(system.push_styles)
+    return found
 
 
 def check_address(address: str, hosts: Collection[str]) -> None:
@@ -177,6 +189,9 @@ def _check(new: PushTarget, realm: RealmState) -> None:
     if new.kind not in of_model(realm.realm.model):
         message = f"the model `{realm.realm.model}` has no mapping for `{new.kind}`"
         raise BadInput(message, where="realm")
+    if new.style and new.kind not in styles(realm.realm.model, new.style):
+        message = f"there is no style `{new.style}` for `{new.kind}` in the model"
+        raise BadInput(f"{message} `{realm.realm.model}`", where="style")
     if realm.system.model.settings.get(new.kind) != ON:
         message = f"set `{new.kind}` to `on` for the realm `{new.realm}`"
         raise BadInput(message, where="realm")

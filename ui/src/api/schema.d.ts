@@ -3792,11 +3792,14 @@ export interface components {
          * @description A database that is one catalog of the realm.
          *
          *         `url` is its address with the account, which is stored encrypted and never returned; `catalog`
-         *         is written `METALAKE.CATALOG`.
+         *         is written `METALAKE.CATALOG`. `style` is the name of a system for the roles that its own
+         *         plug-in makes, "" for ours.
          */
         TargetRequest: {
             catalog: string;
             url: string;
+            /** @default  */
+            style?: string;
         };
         /**
          * TargetResponse
@@ -3807,6 +3810,7 @@ export interface components {
             realm: string;
             kind: string;
             catalog: string;
+            style: string;
             revision: number;
             roles: number;
             pushed_at: string | null;

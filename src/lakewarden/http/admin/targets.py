@@ -25,17 +25,20 @@ NAMES: Final = 100
 """Users in one row; all of them are counted."""
 
 _DIGEST: Final = "^[0-9a-f]{64}$"
+_STYLE: Final = "^[a-z]{0,16}$"
 
 
 class TargetRequest(RequestBody, kw_only=True):
     """A database that is one catalog of the realm.
 
     `url` is its address with the account, which is stored encrypted and never returned; `catalog`
-    is written `METALAKE.CATALOG`.
+    is written `METALAKE.CATALOG`. `style` is the name of a system for the roles that its own
+    plug-in makes, "" for ours.
     """
 
     catalog: Annotated[str, described(minLength=1, pattern=READABLE)]
     url: Annotated[str, Meta(min_length=1, max_length=MAX_ADDRESS)]
+    style: Annotated[str, described(pattern=_STYLE)] = ""
 
 
 class TargetResponse(ResponseBody, kw_only=True):
@@ -45,6 +48,7 @@ class TargetResponse(ResponseBody, kw_only=True):
     realm: str
     kind: str
     catalog: str
+    style: str
     revision: int
     roles: int
     pushed_at: datetime | None
@@ -187,7 +191,7 @@ def listed(exchange: Exchange) -> HandlerResult:
 def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
     """Adds a target."""
     realm, name = _place(exchange)
-    new = push_target.declared(name, realm, body.catalog, body.url)
+    new = push_target.declared(name, realm, body.catalog, body.url, body.style)
     hosts = exchange.services.push_hosts
     denied = pushing(exchange).add(new, body.url, hosts)
     return denied if denied is not None else _target(new)
@@ -256,6 +260,7 @@ def _target(of: PushTarget) -> TargetResponse:
         realm=of.realm,
         kind=of.kind,
         catalog=f"{of.metalake}.{of.catalog}",
+        style=of.style,
         revision=of.revision,
         roles=len(of.pushed),
         pushed_at=moment_or_none(of.pushed_at or None),

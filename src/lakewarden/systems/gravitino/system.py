@@ -20,6 +20,7 @@ SYSTEM: Final = SystemDefinition(
     sample="sample:SAMPLE",
     column_types="use_cases.column_types:column_types",
     locations="locations:LOCATED",
+    push_styles="push:STYLES",
     sources={
         "gravitino-file": "ingest.file:SOURCE",
         "ranger-file": "ingest.ranger_file:SOURCE",

@@ -1,0 +1,30 @@
+"""Styles of a target: the names and the division of roles that a system's own plug-in has.
+
+A style divides what is wanted in another way. It cannot give more: what it returns is made of
+what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted
+from lakewarden.service.push_target import styles
+from lakewarden.service.state import RealmState
+
+Style = Callable[[RealmState, Scope, Wanted, TargetObjects], Wanted]
+"""What is wanted, divided into roles with the names of the system (`Wanted.named`) and others."""
+
+PLAIN = ""
+"""The style of roles that are made from rows of the matrix alone."""
+
+
+def style_of(model: str, kind: str, name: str) -> Style | None:
+    """The style of that name for a kind of target; None for `PLAIN`. Raises `BadInput`."""
+    if name == PLAIN:
+        return None
+    style: Style | None = styles(model, name).get(kind)
+    if style is None:
+        raise BadInput(f"there is no style `{name}` for `{kind}` in the model `{model}`")
+    return style

@@ -1,0 +1,215 @@
+"""Roles of the realm as roles of a database, as Gravitino's JDBC plug-in makes them.
+
+A role has the realm's name for it, and a group that has roles is `GRAVITINO_GROUP_<name>`. They
+hold what the plug-in would give them, object by object, as far as every member may have it:
+
+- What half of the members or more may not have is not given to the role.
+- Whoever may not have something of what is left is no member.
+
+So a DENY, which the plug-in would grant, takes somebody out. Whatever else the realm allows is in
+roles of ours, made from rows as without this style; filtered and masked tables are there alone.
+SOURCE: gravitino reference 7.1 and 7.5;
+apache/gravitino:authorizations/authorization-common/…/jdbc/JdbcSecurableObjectMappingProvider.java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal
+from lakewarden.kernel.statement import Effect
+from lakewarden.pushdown.grants import Grant, Path, Role, Roles
+from lakewarden.pushdown.wanted import Scope, TargetObjects, Wanted
+from lakewarden.service import grant
+from lakewarden.service.residue import Residue, Residues
+from lakewarden.service.state import RealmState
+from lakewarden.systems.gravitino import names as gravitino
+
+GROUP_PREFIX: Final = "GRAVITINO_GROUP_"
+
+MAX_NAME_BYTES: Final = 63
+"""Longer names of roles are cut by PostgreSQL."""
+
+_RESERVED: Final = frozenset({"public", "none"})
+_RESERVED_PREFIXES: Final = ("pg_", "lw_")
+
+_SCHEMA, _TABLE = 1, 2
+"""How many names the path of a schema and of a table has."""
+
+PRIVILEGES: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
+    "USE_SCHEMA": (_SCHEMA, ("USAGE",)),
+    "CREATE_TABLE": (_SCHEMA, ("CREATE",)),
+    "SELECT_TABLE": (_TABLE, ("SELECT",)),
+    "MODIFY_TABLE": (_TABLE, ("SELECT", "UPDATE", "DELETE", "INSERT")),
+}
+"""What a privilege becomes on schemas or on tables, in words of PostgreSQL.
+
+There the right to create tables is one on their schema.
+"""
+
+UNSAID: Final[Mapping[str, str]] = {
+    "CREATE_SCHEMA": "whoever makes a schema in the database owns it there",
+    "MODIFY_TABLE": "only its owner alters a table in the database",
+}
+"""What of a privilege has no word in PostgreSQL."""
+
+_ON: Final = ("metalake", "catalog", "schema", "table")
+
+
+def roles(realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects) -> Wanted:
+    """What is wanted, divided into roles by Gravitino's names and the others."""
+    return _Division(realm, scope, wish, objects).wanted()
+
+
+@dataclass(frozen=True, slots=True)
+class _Original:
+    """A role as the plug-in would make it: its name, its members, and what it gives."""
+
+    about: Principal
+    name: str
+    members: frozenset[str]
+    grants: frozenset[Grant]
+
+
+class _Division:
+    def __init__(
+        self, realm: RealmState, scope: Scope, wish: Wanted, objects: TargetObjects
+    ) -> None:
+        self._realm, self._scope, self._wish, self._objects = realm, scope, wish, objects
+        self._memberships = realm.matrix.snapshot.coded.memberships
+        self._residues = Residues()
+        every = Roles({str(number): role for number, role in enumerate(wish.roles)})
+        self._holders = every.holders()
+        paths = {one.path for one in self._holders}
+        self._open = sorted(paths - wish.limited - objects.views)
+
+    def wanted(self) -> Wanted:
+        """The division: together it gives what it was made of."""
+        named: dict[str, Role] = {}
+        for one in self._originals():
+            if one.name in named or not self._is_free(one.name):
+                self._leave_out("the database cannot have a role of that name", of=one.about)
+            else:
+                named[one.name] = self._kept(one)
+        for residue in self._wish.residues:
+            self._residues.add(residue)
+        rest = self._rest(Roles(named).holders())
+        return replace(self._wish, roles=tuple(rest), named=named, residues=self._residues)
+
+    # --- as the plug-in has them ---
+
+    def _originals(self) -> Iterator[_Original]:
+        """Roles with anything in this catalog or above it, then groups that have such roles."""
+        given = {
+            role: grants
+            for role in self._of_kind(ROLE)
+            if (grants := self._grants(role)) is not None
+        }
+        for role, grants in given.items():
+            users = self._names(one for one in self._members(role) if one.kind == USER)
+            yield _Original(role, role.name.partition(":")[2], users, grants)
+        for group in self._of_kind(GROUP):
+            of = [role for role in given if group in self._members(role)]
+            if of:
+                ids = self._memberships.acting_as(self._memberships.ids[group])
+                users = self._names(self._memberships.principals[id] for id in ids)
+                grants = frozenset[Grant]().union(*(given[role] for role in of))
+                yield _Original(group, GROUP_PREFIX + group.name, users, grants)
+
+    def _of_kind(self, kind: str) -> Iterator[Principal]:
+        for id in sorted(self._memberships.stored):
+            principal = self._memberships.principals[id]
+            if principal.kind == kind and (kind != ROLE or self._is_here(principal)):
+                yield principal
+
+    def _members(self, of: Principal) -> Iterator[Principal]:
+        for id in sorted(self._memberships.members.get(self._memberships.ids[of], ())):
+            yield self._memberships.principals[id]
+
+    def _names(self, of: Iterable[Principal]) -> frozenset[str]:
+        users = self._wish.users
+        return frozenset(users[one] for one in of if one in users)
+
+    def _is_here(self, role: Principal) -> bool:
+        return role.name.partition(":")[0] == self._scope.metalake
+
+    def _grants(self, role: Principal) -> frozenset[Grant] | None:
+        """What the plug-in would grant a role; None where it would not hear of the role."""
+        found: set[Grant] = set()
+        is_known = False
+        for on, granted in grant.grants_of(self._realm, role).items():
+            at = self._place(on)
+            if at is None:
+                continue
+            is_known = True
+            for privilege, effect in sorted(granted, key=str):
+                if effect is Effect.DENY:
+                    why = "a DENY has no word there: it takes people out of what gives it"
+                    self._leave_out(why, on, role, privilege)
+                    continue
+                if privilege in UNSAID:
+                    self._leave_out(UNSAID[privilege], on, role, privilege)
+                found.update(self._translated(privilege, at))
+        return frozenset(found) if is_known else None
+
+    def _place(self, on: Entity) -> Path | None:
+        """Where the entity is in the database; None where it is elsewhere."""
+        if on.type not in _ON:
+            return None
+        names = tuple(gravitino.parts(on))
+        top = (self._scope.metalake, self._scope.catalog)
+        return names[len(top) :] if names[: len(top)] == top[: len(names)] else None
+
+    def _translated(self, privilege: str, at: Path) -> Iterator[Grant]:
+        depth, words = PRIVILEGES.get(privilege, (_SCHEMA, ()))
+        for path in self._open if words else ():
+            if len(path) == depth and path[: len(at)] == at:
+                yield from (Grant(path, word) for word in words)
+
+    # --- as far as everybody may have it ---
+
+    def _kept(self, one: _Original) -> Role:
+        """The role with what more than half of its members may have, and those who may have it."""
+        nobody = frozenset[str]()
+        holders = {own: self._holders.get(own, nobody) & one.members for own in one.grants}
+        most = len(one.members) // 2
+        grants = {own for own, users in holders.items() if len(users) > most or not one.members}
+        members = one.members.intersection(*(holders[own] for own in grants))
+        principals = {name: principal for principal, name in self._wish.users.items()}
+        for name in sorted(one.members - members):
+            why = f"it may not have all that `{one.name}` gives; what it may have it has otherwise"
+            self._leave_out(why, of=principals[name])
+        return Role(members, frozenset(grants))
+
+    def _rest(self, covered: Mapping[Grant, frozenset[str]]) -> Iterator[Role]:
+        """What is not covered, for the same members together."""
+        nobody = frozenset[str]()
+        left: dict[frozenset[str], set[Grant]] = {}
+        for own, users in covered.items():
+            members = self._holders.get(own, nobody) - users
+            if members:
+                left.setdefault(members, set()).add(own)
+        for role in self._wish.roles:
+            kept = role.grants.difference(covered)
+            yield replace(role, grants=kept | frozenset(left.pop(role.members, ())))
+        yield from (Role(members, frozenset(grants)) for members, grants in left.items())
+
+    # --- what is left out ---
+
+    def _is_free(self, name: str) -> bool:
+        return (
+            name not in self._objects.roles
+            and name.lower() not in _RESERVED
+            and not name.startswith(_RESERVED_PREFIXES)
+            and len(name.encode()) <= MAX_NAME_BYTES
+        )
+
+    def _leave_out(
+        self, why: str, entity: Entity | None = None, of: Principal | None = None, access: str = ""
+    ) -> None:
+        at = "" if entity is None else f"{entity.type}:{entity.name}"
+        who = "" if of is None else f"{of.kind}:{of.name}"
+        self._residues.add(Residue(why, at, who, "", access))

@@ -68,6 +68,14 @@ def ingest(  # noqa: PLR0913 — each is an option
             " `owners`, `people`, `statements`, separated by commas. Repeatable."
         ),
     ] = (),
+    expect: Annotated[
+        Path | None,
+        Parameter(help="TOML file of bounds on the run's figures; a run that breaks one stops."),
+    ] = None,
+    accept: Annotated[
+        bool,
+        Parameter(help="Publish the version although it breaks expectations.", show_default=False),
+    ] = False,
     fresh: Annotated[
         bool,
         Parameter(help="Repeat all stages of an interrupted run.", show_default=False),
@@ -83,7 +91,8 @@ def ingest(  # noqa: PLR0913 — each is an option
     An error in the input rejects all of it, and the directory stays unchanged; inconsistent rows
     are quarantined and counted. Unchanged input makes no new version. An interrupted run resumes. A
     running system is read with the token in LAKEWARDEN_SOURCE_TOKEN. With inventories, a realm
-    combines several sources; conflicts between them are rejected.
+    combines several sources; conflicts between them are rejected. With `--expect`, a run whose
+    figures break a bound stops, and the version before stays.
 
     For example:
 
@@ -97,6 +106,7 @@ def ingest(  # noqa: PLR0913 — each is an option
             --inventory tables --out hive
 
         lakewarden pipeline ingest target/manifest.json --source dbt-file --out shop
+            --expect bounds.toml
 
         lakewarden pipeline ingest sqlite:///estate.db --source store --realm gravitino --out lake
     """
@@ -105,6 +115,8 @@ def ingest(  # noqa: PLR0913 — each is an option
     settings = dict(pair(text, "--setting") for text in setting)
     _check_asking(source, asking, people)
     check_options(source, model, database)
+    if accept and expect is None:
+        raise BadInput("only with `--expect`", where="--accept")
     chosen: Source | Distant
     if source in RUNNING:
         chosen = _live(source, path_or_url, model, asking, people)
@@ -125,6 +137,8 @@ def ingest(  # noqa: PLR0913 — each is an option
             realm=realm,
             settings=settings,
             ownership=owners,
+            expectations=expect,
+            accept=accept,
             fresh=fresh,
             progress=progress,
             spark=session,

@@ -248,6 +248,8 @@ def _remarks(report: Report) -> Iterator[str]:
     for note in report.not_read:
         yield f"not read: {note}"
     yield from _quality(report.quality)
+    for broken in report.broken:
+        yield f"broken expectation: {broken}"
     if report.reused:
         yield f"taken over from a run that was cut short: {', '.join(report.reused)}"
     yield f"took {report.took:.1f} s"

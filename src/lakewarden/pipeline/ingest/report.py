@@ -73,7 +73,8 @@ class Report:
     is by reason. `named` counts by type what is named as a parent or a target and is not
     stored. `ignored` counts what was read and means nothing here. `notes` are at most
     `MAX_NOTES` of `note_count`. `seconds` are those of each stage; `reused` are the stages that
-    an earlier run had finished, whose seconds are of that run.
+    an earlier run had finished, whose seconds are of that run. `broken` are the expectations that
+    were broken and accepted.
     """
 
     rows: Mapping[str, Rows]
@@ -88,6 +89,7 @@ class Report:
     quality: Quality = field(default_factory=Quality)
     seconds: Mapping[str, float] = field(default_factory=dict)
     reused: Sequence[str] = ()
+    broken: Sequence[str] = ()
 
     @property
     def took(self) -> float:
@@ -114,4 +116,5 @@ class Report:
             "not_read": list(self.not_read),
             "seconds": dict(self.seconds),
             "reused": list(self.reused),
+            "broken_expectations": list(self.broken),
         }

@@ -13,13 +13,14 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline import local_mode
 from lakewarden.pipeline.directory_manifest import Content, Input, Manifest
+from lakewarden.pipeline.ingest.expectations import Expectations, check, read_expectations
 from lakewarden.pipeline.ingest.files import refuse_errors
 from lakewarden.pipeline.ingest.local import Local, local
 from lakewarden.pipeline.ingest.owner_rules import OwnerRules, read_owner_rules
@@ -77,21 +78,25 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
     realm: str = "",
     settings: Mapping[str, str] | None = None,
     ownership: Path | None = None,
+    expectations: Path | None = None,
+    accept: bool = False,
     fresh: bool = False,
     progress: Progress = silent,
 ) -> Result:
     """Reads a source into the directory `out`, as its next version.
 
     `realm` is the realm's name (default: the model's), `settings` those of the model,
-    `ownership` a file of rules (`owner_rules`). `fresh`: nothing is taken over from a run
-    that was cut short. Spark has to reach the files and `out` under the paths that are
-    valid here.
+    `ownership` a file of rules (`owner_rules`). `expectations` is a file of bounds on the figures
+    of the report (`expectations`); `accept`: what breaks them is told, and counts. `fresh`: nothing
+    is taken over from a run that was cut short. Spark has to reach the files and `out` under the
+    paths that are valid here.
 
     Raises `BadInput` for any error in what is read or configured, with its place, `Conflict`
-    when another process works on `out`, `Unavailable` when the source cannot be reached;
-    `out` then holds what it held.
+    when another process works on `out`, `NotAccepted` when an expectation is broken, `Unavailable`
+    when the source cannot be reached; `out` then holds what it held.
     """
     system = system_of(source, settings)
+    expected = read_expectations(expectations, system.model) if expectations is not None else ()
     rules, ruled = None, {}
     if ownership is not None:
         rules = read_owner_rules(system, ownership, spark)
@@ -124,6 +129,7 @@ def ingest(  # noqa: PLR0913 — each is an option of the verb
             deleted=_deleted(read, system),
             model_text=system.text,
         )
+        report = replace(report, broken=_broken(expected, report, manifest, run, accept=accept))
         manifest, is_new = directory_draft.finish(manifest, report.table)
     steps = len(COLUMNS) + 1
     progress("write", steps, steps, f"version {manifest.version}{'' if is_new else ', as before'}")
@@ -297,6 +303,16 @@ def _report(read: _Read, checked: Checked, owned: Owned, run: _Run) -> Report:
         seconds=dict(run.stages.seconds),
         reused=tuple(run.stages.reused),
     )
+
+
+def _broken(
+    expected: Expectations, report: Report, manifest: Manifest, run: _Run, *, accept: bool
+) -> list[str]:
+    """The expectations that what came in breaks, if they are accepted."""
+    if not expected:
+        return []
+    before = None if accept else run.draft.report_before()
+    return list(map(str, check(expected, report.table(manifest), before, accept=accept)))
 
 
 def _deleted(read: _Read, system: System) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,6 +31,7 @@ from lakewarden.pipeline.version_folder import (
     NEW,
     REPORT,
     VERSIONS,
+    folder_of,
     locked,
     next_version,
     publish,
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 _SCRATCH: Final = ".scratch"
 _OURS = frozenset({MANIFEST, VERSIONS, STATEMENTS, LOCK, _SCRATCH, NEW})
 _GLOB = re.compile(r"([{}\[\]*?\\])")
+
+
+class NotAccepted(BadInput):
+    """The version is whole and does not count: something in it is not as expected."""
 
 
 def written_to(path: Path) -> str:
@@ -70,6 +75,19 @@ class DirectoryDraft:
     def folder(self) -> Path:
         """Where the version is written."""
         return self.out / NEW
+
+    def report_before(self) -> Mapping[str, Any] | None:
+        """The report of the version that counts now. Raises `BadInput` where it cannot be read."""
+        if self.previous is None:
+            return None
+        file = folder_of(self.out, self.previous) / REPORT
+        try:
+            report: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError):
+            raise BadInput(
+                "cannot be read; `--accept` goes on without it", where=str(file)
+            ) from None
+        return report
 
     def write(self, table: str, frame: DataFrame, rows: int) -> Content:
         """Writes the `rows` rows of a table in ascending order, and digests what was written."""
@@ -146,8 +164,9 @@ def draft(out: Path, *, fresh: bool = False) -> Iterator[DirectoryDraft]:
         try:
             yield directory_draft
         except WardenError as error:
-            # The same input would be refused again; a cluster that went away comes back.
-            if not isinstance(error, Unavailable):
+            # The same input would be refused again; a cluster that went away comes back, and
+            # what was not accepted may be.
+            if not isinstance(error, (Unavailable, NotAccepted)):
                 _sweep(directory_draft)
             raise
         _sweep(directory_draft)

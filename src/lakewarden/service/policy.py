@@ -128,7 +128,7 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
             if name in lookups:
                 raise BadInput(f"lookup table `{name}` is declared twice", where=where)
             lookups[name] = read_lookup(inner)
-        for key in _SECTIONS:
+        for key in SECTIONS:
             tables = _tables(section, key)
             for statement in read_statements(
                 tables, system.model, system.spelling, where, section=key
@@ -142,7 +142,7 @@ def read_policy(parts: Iterable[Part], about: PolicyContext) -> Policy:
     return Policy(statements, frozenset(roles), frozenset(members), lookups)
 
 
-_SECTIONS: Final = ("statement", "filter", "mask")
+SECTIONS: Final = ("statement", "filter", "mask")
 """The lists of a policy file that state something; the last two are named after their effect."""
 
 

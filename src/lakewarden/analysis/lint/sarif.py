@@ -36,18 +36,28 @@ def sarif(
     path of the file that holds it, where there is one, with `/` between its parts.
     """
     numbers = {rule.id: number for number, rule in enumerate(rules)}
-    driver: Json = {
-        "name": "lakewarden",
-        "semanticVersion": version,
-        "rules": [_rule(rule) for rule in rules],
-    }
     results = [_result(finding, numbers[finding.rule.id], files or {}) for finding in findings]
+    return log(version, [_rule(rule) for rule in rules], results)
+
+
+def log(version: str, rules: Sequence[Json], results: Sequence[Json]) -> Json:
+    """A log of one run; `rules` are reporting descriptors, `version` is lakewarden's."""
     run: Json = {
-        "tool": {"driver": driver},
+        "tool": {"driver": {"name": "lakewarden", "semanticVersion": version, "rules": rules}},
         "columnKind": "unicodeCodePoints",
         "results": results,
     }
     return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
+
+
+def physical(file: str) -> Json:
+    """The part of a location that names a file, by a path with `/` between its parts."""
+    return {"physicalLocation": {"artifactLocation": {"uri": quote(file)}}}
+
+
+def fingerprint(parts: Iterable[str]) -> str:
+    """By what a result is known again in the next run."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _rule(rule: Rule) -> Json:
@@ -74,7 +84,7 @@ def _result(finding: Finding, number: int, files: Mapping[str, str]) -> Json:
         ]
     }
     if finding.realm in files:
-        location["physicalLocation"] = {"artifactLocation": {"uri": quote(files[finding.realm])}}
+        location |= physical(files[finding.realm])
     return {
         "ruleId": finding.rule.id,
         "ruleIndex": number,
@@ -82,7 +92,7 @@ def _result(finding: Finding, number: int, files: Mapping[str, str]) -> Json:
         "message": {"text": _sentence(f"{place} {finding.says}") + f" {_sentence(finding.fix)}"},
         "locations": [location],
         "partialFingerprints": {
-            FINGERPRINT: _digest((finding.realm, finding.rule.id, *place)),
+            FINGERPRINT: fingerprint((finding.realm, finding.rule.id, *place)),
         },
         "properties": {"fix": finding.fix, "realm": finding.realm},
     }
@@ -95,7 +105,3 @@ def _sentence(text: str) -> str:
     'is held by nobody.'
     """
     return text if text.endswith((".", "?")) else f"{text}."
-
-
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from cyclopts import Parameter
 
+from lakewarden import __version__
 from lakewarden.cli import policy_file
-from lakewarden.cli.formatting import entity_text, some
-from lakewarden.cli.outcome import NO, YES
+from lakewarden.cli.outcome import NO, YES, show_json
+from lakewarden.cli.pipeline import diff_summary
 from lakewarden.cli.pipeline.ingest_sources import LOCAL, Spark
 from lakewarden.cli.pipeline.product import show_product
 from lakewarden.cli.pipeline.progress import running
-from lakewarden.cli.question import As
-from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
+
+if TYPE_CHECKING:
+    from lakewarden.pipeline.job import Result
 
 FailOn = Literal["any", "gained", "lost", "nothing"]
 
-PARTS_SHOWN: Final = 20
-NAMES_SHOWN: Final = 4
-_KINDS: Final = ("privilege", "operation")
-_SHOWN: Final = (
-    "gained",
-    "kind",
-    "name",
-    "type",
-    "principals",
-    "statements",
-    "n_users",
-    "others",
-    "entities",
-    "example",
-    "pairs",
-)
+Shown = Literal["table", "json", "markdown", "sarif"]
 
 
 @Parameter("*")
@@ -76,7 +63,9 @@ def diffing(
     files: Files = NO_FILES,
     fail_on: Annotated[FailOn, Parameter(help="Exit with 1 for these changes.")] = "any",
     spark: Spark = LOCAL,
-    format: As = "table",
+    format: Annotated[
+        Shown, Parameter("--format", help="Output format; the last two are for pull requests.")
+    ] = "table",
 ) -> int:
     """Compares two policies, or two points in time: who gains and loses access.
 
@@ -89,6 +78,9 @@ def diffing(
         lakewarden pipeline diff lake-index --statements policy.toml --out lake-diff
 
         lakewarden pipeline diff monday-index friday-index --out week --fail-on gained
+
+        lakewarden pipeline diff lake-index --statements policy.toml --out lake-diff
+            --format markdown
     """
     from lakewarden.pipeline.diff.run import (
         STAGES_OF_TIMES,
@@ -113,8 +105,24 @@ def diffing(
             )
         else:
             product = difference_of_times(index, later, out, spark=session, progress=progress)
-    show_product(out, product, format, *_lines(out, product.report))
+    _show(out, product, format, parts)
     return _code(product.report["changes"], fail_on)
+
+
+def _show(out: Path, product: Result, format: Shown, files: Sequence[tuple[str, object]]) -> None:
+    if format == "json":
+        show_product(out, product, format)
+        return
+    changes, version = product.report["changes"], str(product.report["version"])
+    most = diff_summary.RESULTS if format == "sarif" else diff_summary.ROWS
+    parts, count = diff_summary.parts_of(out / "versions" / version / "parts", most)
+    if format == "markdown":
+        print(diff_summary.markdown(changes, parts, count))
+    elif format == "sarif":
+        realm, places = str(product.manifest.facts["realm"]), diff_summary.files_of(files)
+        show_json(diff_summary.sarif(parts, realm, __version__, places))
+    else:
+        show_product(out, product, format, *_lines(changes, parts, count))
 
 
 def _code(changes: Mapping[str, Any], fail_on: FailOn) -> int:
@@ -126,51 +134,21 @@ def _code(changes: Mapping[str, Any], fail_on: FailOn) -> int:
     [1, 0, 1, 0]
     """
     signs = {"any": ("gained", "lost"), "nothing": ()}.get(fail_on, (fail_on,))
-    return NO if any(changes[kind][sign]["parts"] for kind in _KINDS for sign in signs) else YES
+    return (
+        NO
+        if any(changes[kind][sign]["parts"] for kind in diff_summary.KINDS for sign in signs)
+        else YES
+    )
 
 
-def _lines(out: Path, report: Mapping[str, Any]) -> Iterator[str]:
-    changes = report["changes"]
-    yield ""
-    if _code(changes, "any") == YES:
-        yield "nobody gains or loses anything"
-        return
-    for kind in _KINDS:
+def _lines(changes: Mapping[str, Any], parts: Sequence[diff_summary.Part], count: int) -> list[str]:
+    if diff_summary.is_empty(changes):
+        return ["", diff_summary.NOTHING]
+    lines = [""]
+    for kind in diff_summary.KINDS:
         gained, lost = (changes[kind][sign] for sign in ("gained", "lost"))
-        yield f"{kind}s: {gained['pairs']:,} gained and {lost['pairs']:,} lost"
-    others = ", and whoever is not stored" if changes["others"] else ""
-    yield f"by {changes['users']:,} users{others}, on {changes['entities']:,} entities"
-    yield from _largest(out / "versions" / str(report["version"]) / "parts")
-
-
-def _largest(folder: Path) -> Iterator[str]:
-    """The parts with the most pairs, of privileges."""
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    rows = pq.read_table(folder, columns=list(_SHOWN), filters=pc.field("kind") == _KINDS[0])
-    order = [(name, "ascending") for name in ("gained", "name", "type", "example")]
-    largest = rows.sort_by([("pairs", "descending"), *order]).slice(0, PARTS_SHOWN).to_pylist()
-    for row in largest:
-        yield f"  {_part(row)}"
-    if rows.num_rows > len(largest):
-        yield f"  and {rows.num_rows - len(largest):,} parts more in the table `parts`"
-
-
-def _part(row: Mapping[str, Any]) -> str:
-    """One part in words.
-
-    >>> _part({"gained": True, "name": "READ", "type": "dataset", "n_users": 1, "others": True,
-    ...        "entities": 2, "example": "s.t", "principals": ["role:x"], "statements": ["a"]})
-    '+ 1 user, whoever is not stored gain READ on 2 × dataset, such as dataset:s.t (role:x by a)'
-    """
-    count = row["n_users"]
-    who = [f"{count:,} user{'' if count == 1 else 's'}"] if count else []
-    who += ["whoever is not stored"] * bool(row["others"])
-    such = "" if row["entities"] == 1 else f"{row['entities']:,} × {row['type']}, such as "
-    on = f"{such}{entity_text(Entity(row['type'], row['example']))}"
-    by = some(row["statements"], NAMES_SHOWN) if row["statements"] else ""
-    through = some(row["principals"], NAMES_SHOWN) if row["principals"] else "owners"
-    reason = f"{through} by {by}" if by else "by owners, members or places"
-    sign, verb = ("+", "gain") if row["gained"] else ("-", "lose")
-    return f"{sign} {', '.join(who)} {verb} {row['name']} on {on} ({reason})"
+        lines.append(f"{kind}s: {gained['pairs']:,} gained and {lost['pairs']:,} lost")
+    lines += [diff_summary.totals(changes), *(f"  {one}" for one in parts)]
+    if count > len(parts):
+        lines.append(f"  and {count - len(parts):,} parts more in the table `parts`")
+    return lines

@@ -1,0 +1,198 @@
+"""The differences that a run of `lakewarden pipeline diff` found, for a pull request.
+
+As Markdown for its conversation, and as SARIF for code scanning: a result for each part, at the
+policy file that has the statement, where one has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lakewarden.analysis.lint.sarif import FINGERPRINT, Json, fingerprint, log, physical
+from lakewarden.cli.formatting import entity_text, some
+from lakewarden.kernel.entity import Entity
+from lakewarden.names.canonical import escaped
+from lakewarden.service.policy import SECTIONS
+
+PRIVILEGE, OPERATION = "privilege", "operation"
+KINDS: Final = (PRIVILEGE, OPERATION)
+
+COLUMNS: Final = (
+    "gained",
+    "kind",
+    "name",
+    "type",
+    "principals",
+    "statements",
+    "n_users",
+    "others",
+    "entities",
+    "example",
+    "pairs",
+)
+"""What is read of the table `parts`."""
+
+ROWS: Final = 20
+"""How many parts are shown to people."""
+
+RESULTS: Final = 5_000
+"""How many parts a SARIF log has: code scanning shows no more."""
+
+NAMES: Final = 4
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
+
+GAINED, LOST = "access-gained", "access-lost"
+_RULES: Final[Sequence[Json]] = (
+    {
+        "id": GAINED,
+        "shortDescription": {"text": "Somebody gains access."},
+        "defaultConfiguration": {"level": "warning"},
+    },
+    {
+        "id": LOST,
+        "shortDescription": {"text": "Somebody loses access."},
+        "defaultConfiguration": {"level": "note"},
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The same access that the same people gain or lose in the same way.
+
+    `on` is the entity, or one of `entities`; `by` says through whom and by which statements.
+    """
+
+    gained: bool
+    name: str
+    who: str
+    on: str
+    by: str
+    statements: tuple[str, ...]
+    cells: str
+
+    def __str__(self) -> str:
+        """One line."""
+        sign, verb = ("+", "gain") if self.gained else ("-", "lose")
+        return f"{sign} {self.who} {verb} {self.name} on {self.on} ({self.by})"
+
+
+def part(row: Mapping[str, Any]) -> Part:
+    """One row of the table `parts` in words.
+
+    >>> str(part({"gained": True, "name": "READ", "type": "dataset", "n_users": 1, "others": True,
+    ...     "entities": 2, "example": "s.t", "principals": ["role:x"], "statements": ["a"]}))
+    '+ 1 user, whoever is not stored gain READ on 2 × dataset, such as dataset:s.t (role:x by a)'
+    """
+    count = row["n_users"]
+    who = [f"{count:,} user{'' if count == 1 else 's'}"] if count else []
+    who += ["whoever is not stored"] * bool(row["others"])
+    such = "" if row["entities"] == 1 else f"{row['entities']:,} × {row['type']}, such as "
+    statements = some(row["statements"], NAMES) if row["statements"] else ""
+    through = some(row["principals"], NAMES) if row["principals"] else "owners"
+    return Part(
+        gained=bool(row["gained"]),
+        name=str(row["name"]),
+        who=", ".join(who),
+        on=f"{such}{entity_text(Entity(row['type'], row['example']))}",
+        by=f"{through} by {statements}" if statements else "by owners, members or places",
+        statements=tuple(row["statements"] or ()),
+        cells=json.dumps({key: row[key] for key in sorted(row)}, ensure_ascii=False),
+    )
+
+
+def parts_of(folder: Path, most: int) -> tuple[list[Part], int]:
+    """The parts with the most pairs, of privileges, and how many there are in all."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(folder, columns=list(COLUMNS), filters=pc.field("kind") == PRIVILEGE)
+    order = [(name, "ascending") for name in ("gained", "name", "type", "example")]
+    largest = rows.sort_by([("pairs", "descending"), *order]).slice(0, most).to_pylist()
+    return [part(row) for row in largest], rows.num_rows
+
+
+def totals(changes: Mapping[str, Any]) -> str:
+    """Whom the changes concern, and where."""
+    others = ", and whoever is not stored" if changes["others"] else ""
+    return f"by {changes['users']:,} users{others}, on {changes['entities']:,} entities"
+
+
+def is_empty(changes: Mapping[str, Any]) -> bool:
+    """Whether nobody gains or loses anything."""
+    return not any(changes[kind][sign]["parts"] for kind in KINDS for sign in ("gained", "lost"))
+
+
+NOTHING: Final = "nobody gains or loses anything"
+
+
+def markdown(changes: Mapping[str, Any], parts: Sequence[Part], count: int) -> str:
+    """The changes as a comment for a pull request; names are text in it, never markup."""
+    if is_empty(changes):
+        return f"**Access:** {NOTHING}."
+    lines = ["**Access changes**", "", "| | Gained | Lost |", "|---|---:|---:|"]
+    for kind in KINDS:
+        gained, lost = (changes[kind][sign]["pairs"] for sign in ("gained", "lost"))
+        lines.append(f"| {kind}s | {gained:,} | {lost:,} |")
+    lines += ["", f"Pairs of a user and an entity, {totals(changes)}.", ""]
+    if parts:
+        lines += ["| | Who | Privilege | On | Through |", "|---|---|---|---|---|"]
+        lines += [_row(one) for one in parts]
+    if count > len(parts):
+        lines += ["", f"And {count - len(parts):,} parts more, in the table `parts`."]
+    return "\n".join(lines)
+
+
+def _row(one: Part) -> str:
+    cells = ("gains" if one.gained else "**loses**", one.who, one.name, one.on, one.by)
+    first, *others = cells
+    return f"| {first} | {' | '.join(map(_text, others))} |"
+
+
+def _text(words: str) -> str:
+    r"""Words that Markdown shows as they are.
+
+    >>> print(_text("a|b <i>"))
+    a\|b \<i\>
+    """
+    return _MARKUP.sub(r"\\\1", escaped(words))
+
+
+def sarif(parts: Sequence[Part], realm: str, version: str, files: Mapping[str, str]) -> Json:
+    """The parts as a log; `files` has the policy file of each statement that came from one."""
+    return log(version, _RULES, [_result(one, realm, files) for one in parts])
+
+
+def _result(one: Part, realm: str, files: Mapping[str, str]) -> Json:
+    name = f"{realm}/{one.on}"
+    location: Json = {"logicalLocations": [{"name": one.on, "fullyQualifiedName": name}]}
+    file = next((files[id] for id in one.statements if id in files), None)
+    if file is not None:
+        location |= physical(file)
+    return {
+        "ruleId": GAINED if one.gained else LOST,
+        "ruleIndex": 0 if one.gained else 1,
+        "level": "warning" if one.gained else "note",
+        "message": {"text": f"{str(one)[2:]}."},
+        "locations": [location],
+        "partialFingerprints": {FINGERPRINT: fingerprint((realm, one.cells))},
+        "properties": {"realm": realm, "statements": list(one.statements)},
+    }
+
+
+def files_of(parsed: Sequence[tuple[str, object]]) -> dict[str, str]:
+    """The file of each statement, of files that were parsed."""
+    return {id: Path(name).as_posix() for name, data in parsed for id in _ids(data)}
+
+
+def _ids(data: object) -> Iterator[str]:
+    for section in SECTIONS if isinstance(data, Mapping) else ():
+        entries = data.get(section)
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, Mapping) and isinstance(entry.get("id"), str):
+                yield entry["id"]

@@ -191,7 +191,9 @@ def files_of(parsed: Sequence[tuple[str, object]]) -> dict[str, str]:
 
 
 def _ids(data: object) -> Iterator[str]:
-    for section in SECTIONS if isinstance(data, Mapping) else ():
+    if not isinstance(data, Mapping):
+        return
+    for section in SECTIONS:
         entries = data.get(section)
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, Mapping) and isinstance(entry.get("id"), str):

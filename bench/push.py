@@ -1,6 +1,6 @@
 """What a push to PostgreSQL costs, beside a naive grant for each user and table.
 
-    python -m bench.push [--tables N]
+    python -m bench.push [--tables N] [--quick] [--save [FILE]]
 
 1,000 users with five of 300 roles each; each role reads, changes or adds rows of some schemas and
 tables. Prints seconds of the first plan, of applying it, of a second plan and of drift, and the
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import psycopg
 import sqlalchemy as sa
 
-from bench.result import machine, rounded
+from bench.result import kept, machine, rounded
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
@@ -41,6 +41,8 @@ SETTINGS = {"postgresql": "on"}
 SCHEMAS, ROLES, USERS, ROLES_OF_A_USER, GRANTS_OF_A_ROLE = 100, 300, 1_000, 5, 10
 PRIVILEGES = ("SELECT_TABLE", "SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS")
 SEED = 7
+QUICK = 500
+"""Tables of a first impression."""
 
 
 def estate(count: int) -> RealmState:
@@ -140,8 +142,13 @@ def main() -> int:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", type=int, default=10_000)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} tables")
+    parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
-    print(json.dumps(rounded({**machine(), **measured(given.tables)}), indent=2))
+    result = rounded({**machine(), **measured(QUICK if given.quick else given.tables)})
+    print(json.dumps(result, indent=2))
+    if given.save is not None:
+        kept(result, "push", given.save)
     return 0
 
 

@@ -117,6 +117,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
             "plan": "lakewarden.cli.push:plan",
             "apply": "lakewarden.cli.push:apply",
             "drift": "lakewarden.cli.push:drift",
+            "adopt": "lakewarden.cli.push:adopt",
             "reset": "lakewarden.cli.push:reset",
             "doctor": "lakewarden.cli.push:doctor",
         },

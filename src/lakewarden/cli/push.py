@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -29,6 +29,12 @@ ADDRESS = "LAKEWARDEN_TARGET_URL"
 SHOWN = 20
 
 Target = Annotated[str, Parameter(help="Name of the target.")]
+Adopt = Annotated[
+    bool,
+    Parameter(
+        "--adopt", negative=(), help="Revoke grants of others whose place the push takes, too."
+    ),
+]
 
 
 def add(
@@ -114,6 +120,7 @@ def plan(
     /,
     *,
     out: Annotated[Path | None, Parameter(help="File for the plan.")] = None,
+    adopt: Adopt = False,
     database: Url = None,
     format: As = "table",
 ) -> int:
@@ -126,7 +133,7 @@ def plan(
         lakewarden push plan pg --out push.json --database sqlite:///estate.db
     """
     with _work(database, name) as (pushing, target):
-        made = done(pushing.plan(target.realm, name))
+        made = done(pushing.plan(target.realm, name, adopts=adopt))
     if out is not None:
         out.write_text(json.dumps(made.table(), indent=2) + "\n", "utf-8")
     _show_plan(made, format)
@@ -137,6 +144,7 @@ def apply(
     file: Annotated[Path, Parameter(help="The plan that `lakewarden push plan --out` wrote.")],
     /,
     *,
+    adopt: Adopt = False,
     database: Url = None,
     format: As = "table",
 ) -> int:
@@ -150,8 +158,14 @@ def apply(
         lakewarden push apply push.json --database sqlite:///estate.db
     """
     agreed = _read(file)
+    adopts = bool(agreed.get("adopted"))
+    if adopts and not adopt:
+        raise BadInput(
+            "the plan revokes grants of others; give --adopt to have that", where=str(file)
+        )
     with _work(database, agreed["target"]) as (pushing, target):
-        made, statements = done(pushing.apply(target.realm, target.name, agreed["digest"]))
+        answer = pushing.apply(target.realm, target.name, agreed["digest"], adopts=adopts)
+        made, statements = done(answer)
     if format == "json":
         show_json({**made.table(), "statements": statements})
     else:
@@ -187,6 +201,38 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
         if not (found.differences or found.foreign):
             show(f"`{name}` is as it was pushed")
     return NO if found.differences or found.foreign else YES
+
+
+def adopt(
+    name: Target,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(help="File for the proposal.")] = None,
+    database: Url = None,
+    format: As = "table",
+) -> int:
+    """Proposes statements of the realm for the grants that users of it hold by others.
+
+    Writes a policy file for `lakewarden plan` and `apply`, and changes nothing itself. Lists the
+    grants that the realm cannot say. After the file is applied and pushed, `lakewarden push plan
+    --adopt` revokes the grants of others. Exits with 1 where something is left out.
+
+    For example:
+
+        lakewarden push adopt pg --out adopted.toml --database sqlite:///estate.db
+    """
+    from lakewarden.service.policy_text import written
+
+    with _work(database, name) as (pushing, target):
+        proposal = done(pushing.adoption(target.realm, name))
+    table = proposal.table()
+    if out is not None:
+        out.write_text(written(table["policy"], "toml"), "utf-8")
+    if format == "json":
+        show_json(table)
+    else:
+        _show_adoption(name, table)
+    return NO if table["left"] else YES
 
 
 def reset(name: Target, /, *, database: Url = None) -> int:
@@ -245,7 +291,7 @@ def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget
             yield pushing, target
 
 
-def _read(file: Path) -> dict[str, str]:
+def _read(file: Path) -> dict[str, Any]:
     from lakewarden.pushdown.push import FORMAT
 
     try:
@@ -254,7 +300,9 @@ def _read(file: Path) -> dict[str, str]:
         data = None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise BadInput("expected a plan that `lakewarden push plan --out` wrote", where=str(file))
-    return {name: str(data[name]) for name in ("target", "digest")}
+    if not all(isinstance(data.get(name), str) for name in ("target", "digest")):
+        raise BadInput("the plan names no target or no digest; plan again", where=str(file))
+    return data
 
 
 # --- how it is shown ---
@@ -286,6 +334,24 @@ def _show_residue(made: PushPlan) -> None:
     for residue in list(made.residues)[:SHOWN]:
         about = " ".join(filter(None, (residue.access, residue.entity, residue.principal)))
         show(f"  {residue.why}: {about}")
+
+
+def _show_adoption(name: str, table: dict[str, Any]) -> None:
+    statements = table["policy"]["statement"]
+    if not (statements or table["left"]):
+        show(f"nobody of the realm holds in `{name}` what the realm does not allow")
+    for one in statements:
+        show(f"{' '.join(one['privileges'])} on {one['on']} to {' '.join(one['to'])}")
+    for one in table["gained"][:SHOWN]:
+        show(f"  + {_some(one['users'])}: {one['privilege']} on"
+             f" {'.'.join(one['path']) or 'the database'}, which they do not hold now")  # fmt: skip
+    for one in table["left"][:SHOWN]:
+        where = ".".join(one["grant"]["path"]) or "the database"
+        show(
+            f"not adopted: {one['grant']['privilege']} on {where} of {one['grantee']}: {one['why']}"
+        )
+    if len(table["left"]) > SHOWN:
+        show(f"and {len(table['left']) - SHOWN} more; --format json has all")
 
 
 def _difference(one: Difference) -> str:

@@ -78,15 +78,17 @@ class Holdings:
 
     def users_of(self, grantee: str, users: frozenset[str]) -> frozenset[str]:
         """Those of the users who have what is granted to somebody."""
-        if grantee == self.everyone:
-            return users
+        return users if grantee == self.everyone else users & self.reached(grantee)
+
+    def reached(self, grantee: str) -> frozenset[str]:
+        """The grantee, and whoever is a member of it, directly or by others."""
         reached, todo = {grantee}, [grantee]
         while todo:
             for member in self.members.get(todo.pop(), ()):
                 if member not in reached:
                     reached.add(member)
                     todo.append(member)
-        return users & reached
+        return frozenset(reached)
 
 
 def foreign(

@@ -34,6 +34,7 @@ class Act(StrEnum):
     ADD_POLICY = "add policy"
     ADD_MEMBER = "add member"
     GRANT = "grant"
+    REVOKE_FOREIGN = "revoke grant of others"
 
 
 @dataclass(frozen=True, slots=True)

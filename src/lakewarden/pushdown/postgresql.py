@@ -343,9 +343,9 @@ class Database:
             case Step(act=Act.REVOKE_MEMBER):
                 for one in alike:
                     yield from self._revoke_membership(step.role, one.member)
-            case Step(act=Act.GRANT | Act.REVOKE as act):
+            case Step(act=Act.GRANT | Act.REVOKE | Act.REVOKE_FOREIGN as act):
                 grants = [one.grant for one in alike if one.grant is not None]
-                yield from self._grant(grants, step.role, revoke=act is Act.REVOKE)
+                yield from self._grant(grants, step.role, revoke=act is not Act.GRANT)
             case Step(act=Act.ADD_POLICY, policy=RowPolicy() as policy):
                 yield from self._add_policy(policy, step.role)
             case Step(act=Act.DROP_POLICY, policy=RowPolicy() as policy):

@@ -13,12 +13,14 @@ import msgspec
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.errors import Conflict
 from lakewarden.pushdown import postgresql
+from lakewarden.pushdown.adopt import Adoption, adoption, redundant, with_gains
 from lakewarden.pushdown.drift import Difference, ForeignGrant, differences, foreign
-from lakewarden.pushdown.grants import Roles, as_data, from_data
-from lakewarden.pushdown.plan import AccessChange, Step, access_changes, by_act, named, steps
+from lakewarden.pushdown.grants import Grant, Roles, as_data, from_data
+from lakewarden.pushdown.plan import AccessChange, Act, Step, access_changes, by_act, named, steps
 from lakewarden.pushdown.postgresql import Address, Database
 from lakewarden.pushdown.style import style_of
 from lakewarden.pushdown.wanted import Scope, wanted
+from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState
@@ -33,7 +35,8 @@ CONNECT: Final[Mapping[str, Callable[[Address], AbstractContextManager[Database]
 class PushPlan:
     """What a target holds, what it should hold, and the steps between.
 
-    `digest` is the same only for the same steps from the same holdings.
+    `adopted` are grants of others that are revoked, since ours take their place. `digest` is the
+    same only for the same steps from the same holdings.
     """
 
     target: PushTarget
@@ -41,16 +44,18 @@ class PushPlan:
     wanted: Roles
     residues: Residues
     revision: int
+    adopted: tuple[tuple[str, Grant], ...] = ()
 
     @property
     def steps(self) -> Sequence[Step]:
         """What is to be done, in order."""
-        return list(steps(self.held, self.wanted))
+        revoked = (Step(Act.REVOKE_FOREIGN, role, grant=grant) for role, grant in self.adopted)
+        return [*steps(self.held, self.wanted), *revoked]
 
     @property
     def is_pending(self) -> bool:
         """Whether there is anything to do."""
-        return self.held != self.wanted
+        return bool(self.adopted) or self.held != self.wanted
 
     @property
     def access(self) -> Sequence[AccessChange]:
@@ -60,7 +65,8 @@ class PushPlan:
     @property
     def digest(self) -> str:
         """Tells this plan from every other one."""
-        parts = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
+        own = [self.target.realm, self.target.name, as_data(self.held), as_data(self.wanted)]
+        parts = [*own, self.adopted] if self.adopted else own
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def done(self) -> PushTarget:
@@ -76,6 +82,10 @@ class PushPlan:
             "revision": self.revision,
             "digest": self.digest,
             "steps": by_act(self.steps),
+            "adopted": [
+                {"grantee": grantee, "path": list(grant.path), "privilege": grant.privilege}
+                for grantee, grant in self.adopted
+            ],
             "access": [msgspec.to_builtins(change) for change in self.access],
             "residue": {
                 "count": self.residues.count,
@@ -101,6 +111,14 @@ def plan(database: Database, realm: RealmState, target: PushTarget, now: float) 
     return PushPlan(target, held, whole, wish.residues, realm.matrix.revision)
 
 
+def adopting(database: Database, made: PushPlan) -> PushPlan:
+    """The plan, and revoking the grants of others whose place it takes."""
+    holdings, allowed = database.holdings(), made.wanted.holders()
+    names = frozenset(user for users in allowed.values() for user in users)
+    others = foreign(holdings, names, allowed, ())
+    return replace(made, adopted=tuple(sorted({*redundant(holdings, others, allowed)})))
+
+
 def reset_plan(database: Database, target: PushTarget) -> PushPlan:
     """What takes everything back that is ours."""
     return PushPlan(target, database.held(), Roles(), Residues(), 0)
@@ -112,7 +130,8 @@ def apply(database: Database, agreed: PushPlan) -> int:
     Raises `Conflict` where the target did not come to what was planned: then nothing is kept.
     """
     count = database.apply(agreed.steps)
-    if database.held() != agreed.wanted:
+    left = {*database.holdings().grants} & {*agreed.adopted} if agreed.adopted else set()
+    if left or database.held() != agreed.wanted:
         message = "the target did not come to what was planned; nothing was changed"
         raise Conflict(f"{message}; see `lakewarden push doctor {agreed.target.name}`")
     return count
@@ -149,6 +168,17 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
     )
 
 
+def proposal(database: Database, realm: RealmState, target: PushTarget, now: float) -> Adoption:
+    """What the realm would have to store for the grants of others, and what that would give."""
+    found, before = drift(database, realm, target, now), plan(database, realm, target, now)
+    mapping, everyone = of_model(realm.realm.model)[target.kind], database.holdings().everyone
+    scope = Scope(target.metalake, target.catalog)
+    made = adoption(realm, mapping, scope, target.name, found.foreign, everyone, now)
+    after = replace(realm, matrix=matrix_with_draft(realm, made.draft, now))
+    allowed = plan(database, after, target, now).wanted.holders()
+    return with_gains(made, before.wanted.holders(), allowed, found.foreign)
+
+
 class Session:
     """A target that is connected and locked, for the use cases of `service.push`."""
 
@@ -158,6 +188,14 @@ class Session:
     def plan(self, realm: RealmState, now: float) -> PushPlan:
         """What a push would do now."""
         return plan(self._database, realm, self._target, now)
+
+    def adopting(self, made: PushPlan) -> PushPlan:
+        """The plan, and revoking the grants of others whose place it takes."""
+        return adopting(self._database, made)
+
+    def adoption(self, realm: RealmState, now: float) -> Adoption:
+        """The grants of others as statements of the realm."""
+        return proposal(self._database, realm, self._target, now)
 
     def reset_plan(self) -> PushPlan:
         """What takes everything back that is ours."""

@@ -79,10 +79,28 @@ class PushDrift(Protocol):
 P = TypeVar("P", bound=PushPlan)
 
 
+class PushAdoption(Protocol):
+    """Grants of others as statements of the realm."""
+
+    def policy(self) -> dict[str, object]:
+        """The contents of a policy file."""
+        ...
+
+    def table(self) -> dict[str, Any]:
+        """What is proposed and left out, as JSON values."""
+        ...
+
+
 class TargetSession(Protocol[P]):
     """A target that is connected and locked: what is done is kept unless the block raises."""
 
     def plan(self, realm: RealmState, now: float) -> P: ...
+
+    def adopting(self, made: P) -> P:
+        """The plan, and revoking the grants of others whose place it takes."""
+        ...
+
+    def adoption(self, realm: RealmState, now: float) -> PushAdoption: ...
 
     def reset_plan(self) -> P: ...
 
@@ -179,17 +197,22 @@ class Pushing:
 
         return self._on("push_target.remove", realm, work)
 
-    def plan(self, realm: str, name: str) -> PushPlan | Denied:
-        """What a push would do now."""
+    def plan(self, realm: str, name: str, *, adopts: bool = False) -> PushPlan | Denied:
+        """What a push would do now; `adopts`: with grants of others revoked that it replaces."""
 
         def work() -> PushPlan:
             with self._connected(realm, name) as session:
-                made: PushPlan = session.plan(self._realm(realm), self.service.clock())
-                return made
+                return self._planned(session, realm, adopts)
 
         return self._on(READ, realm, work)
 
-    def apply(self, realm: str, name: str, digest: str) -> tuple[PushPlan, int] | Denied:
+    def _planned(self, session: TargetSession[Any], realm: str, adopts: bool) -> PushPlan:
+        made: PushPlan = session.plan(self._realm(realm), self.service.clock())
+        return session.adopting(made) if adopts else made
+
+    def apply(
+        self, realm: str, name: str, digest: str, *, adopts: bool = False
+    ) -> tuple[PushPlan, int] | Denied:
         """Does the plan of that digest, and how many statements that took.
 
         Raises `Conflict` where the realm or the target moved on since: then nothing is changed.
@@ -197,7 +220,7 @@ class Pushing:
 
         def work() -> tuple[PushPlan, int]:
             with self._connected(realm, name) as session:
-                made = session.plan(self._realm(realm), self.service.clock())
+                made = self._planned(session, realm, adopts)
                 if made.digest != digest:
                     raise Conflict("the realm or the target changed since the plan; plan again")
                 count = session.apply(made)
@@ -224,6 +247,15 @@ class Pushing:
         def work() -> PushDrift:
             with self._connected(realm, name) as session:
                 return session.drift(self._realm(realm), self.service.clock())
+
+        return self._on(READ, realm, work)
+
+    def adoption(self, realm: str, name: str) -> PushAdoption | Denied:
+        """The grants of others as statements of the realm; nothing is changed."""
+
+        def work() -> PushAdoption:
+            with self._connected(realm, name) as session:
+                return session.adoption(self._realm(realm), self.service.clock())
 
         return self._on(READ, realm, work)
 

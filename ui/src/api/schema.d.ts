@@ -1204,6 +1204,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/realms/{realm}/targets/{target}/adopt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** propose statements for what users hold by others in a target */
+        post: operations["post_realms_by_realm_targets_by_target_adopt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/realms/{realm}/targets/{target}/reset": {
         parameters: {
             query?: never;
@@ -1433,6 +1450,40 @@ export interface components {
         NextPage: {
             /** @default  */
             next_token?: string;
+        };
+        /**
+         * AdoptionResponse
+         * @description Grants of others as statements of the realm: `text` is a policy file in TOML.
+         *
+         *         `left` are grants that it does not have, at most 1,000 of `left_count`; `gained` is what it
+         *         would give beyond what is held.
+         */
+        AdoptionResponse: {
+            text: string;
+            statements: number;
+            left: components["schemas"]["NotAdoptedResponse"][];
+            left_count: number;
+            gained: components["schemas"]["GainedResponse"][];
+        };
+        /**
+         * NotAdoptedResponse
+         * @description A grant of others that the proposal does not have, and why.
+         */
+        NotAdoptedResponse: {
+            grantee: string;
+            path: string[];
+            privilege: string;
+            why: string;
+        };
+        /**
+         * GainedResponse
+         * @description What users would be granted by the proposal beyond what they hold.
+         */
+        GainedResponse: {
+            path: string[];
+            privilege: string;
+            users: string[];
+            user_count: number;
         };
         /**
          * Answer
@@ -3201,7 +3252,8 @@ export interface components {
          * PushPlanResponse
          * @description What a push would do: the numbers of steps by kind, and whose access changes.
          *
-         *         `access` and `residue` have at most 1,000 rows of `access_count` and `residue_count`.
+         *         `adopted` are grants of others that it would revoke. `access` and `residue` have at most 1,000
+         *         rows of `access_count` and `residue_count`.
          */
         PushPlanResponse: {
             target: string;
@@ -3211,10 +3263,20 @@ export interface components {
             steps: {
                 [key: string]: number;
             };
+            adopted: components["schemas"]["HeldGrant"][];
             access: components["schemas"]["AccessChangeResponse"][];
             access_count: number;
             residue: components["schemas"]["ResidueResponse"][];
             residue_count: number;
+        };
+        /**
+         * HeldGrant
+         * @description A privilege that somebody holds by others.
+         */
+        HeldGrant: {
+            grantee: string;
+            path: string[];
+            privilege: string;
         };
         /**
          * AccessChangeResponse
@@ -3242,10 +3304,12 @@ export interface components {
         };
         /**
          * PushRequest
-         * @description The plan to apply, by its digest.
+         * @description The plan to apply, by its digest; `adopt` as the plan was made with.
          */
         PushRequest: {
             digest: string;
+            /** @default false */
+            adopt?: boolean;
         };
         /**
          * PushResponse
@@ -7359,7 +7423,10 @@ export interface operations {
     };
     post_realms_by_realm_targets_by_target_plan: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description revoke grants of others whose place the push takes */
+                adopt?: "true" | "false";
+            };
             header?: never;
             path: {
                 realm: string;
@@ -7444,6 +7511,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DriftResponse"];
+                };
+            };
+            /** @description the request failed */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_realms_by_realm_targets_by_target_adopt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                realm: string;
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdoptionResponse"];
                 };
             };
             /** @description the request failed */

@@ -9,12 +9,13 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody
-from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, moment_or_none
+from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, moment_or_none
 from lakewarden.http.admin.field_types import READABLE, described
 from lakewarden.http.exchange import BULK, Exchange
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.service import push_target
 from lakewarden.service.control import Denied
+from lakewarden.service.policy_text import written
 from lakewarden.service.push import Pushing, PushPlan
 from lakewarden.service.push_target import MAX_ADDRESS, PushTarget
 
@@ -83,10 +84,19 @@ class ResidueResponse(ResponseBody, kw_only=True):
     access: str
 
 
+class HeldGrant(ResponseBody, kw_only=True):
+    """A privilege that somebody holds by others."""
+
+    grantee: str
+    path: list[str]
+    privilege: str
+
+
 class PushPlanResponse(ResponseBody, kw_only=True):
     """What a push would do: the numbers of steps by kind, and whose access changes.
 
-    `access` and `residue` have at most 1,000 rows of `access_count` and `residue_count`.
+    `adopted` are grants of others that it would revoke. `access` and `residue` have at most 1,000
+    rows of `access_count` and `residue_count`.
     """
 
     target: str
@@ -94,6 +104,7 @@ class PushPlanResponse(ResponseBody, kw_only=True):
     revision: int
     digest: str
     steps: dict[str, int]
+    adopted: list[HeldGrant]
     access: list[AccessChangeResponse]
     access_count: int
     residue: list[ResidueResponse]
@@ -101,9 +112,10 @@ class PushPlanResponse(ResponseBody, kw_only=True):
 
 
 class PushRequest(RequestBody, kw_only=True):
-    """The plan to apply, by its digest."""
+    """The plan to apply, by its digest; `adopt` as the plan was made with."""
 
     digest: Annotated[str, described(pattern=_DIGEST)]
+    adopt: bool = False
 
 
 class PushResponse(ResponseBody, kw_only=True):
@@ -164,6 +176,38 @@ class DriftResponse(ResponseBody, kw_only=True):
     pending: dict[str, int]
 
 
+class NotAdoptedResponse(ResponseBody, kw_only=True):
+    """A grant of others that the proposal does not have, and why."""
+
+    grantee: str
+    path: list[str]
+    privilege: str
+    why: str
+
+
+class GainedResponse(ResponseBody, kw_only=True):
+    """What users would be granted by the proposal beyond what they hold."""
+
+    path: list[str]
+    privilege: str
+    users: list[str]
+    user_count: int
+
+
+class AdoptionResponse(ResponseBody, kw_only=True):
+    """Grants of others as statements of the realm: `text` is a policy file in TOML.
+
+    `left` are grants that it does not have, at most 1,000 of `left_count`; `gained` is what it
+    would give beyond what is held.
+    """
+
+    text: str
+    statements: int
+    left: list[NotAdoptedResponse]
+    left_count: int
+    gained: list[GainedResponse]
+
+
 class TargetDoctorResponse(ResponseBody, kw_only=True):
     """What the account that pushes lacks, each with the statement that gives it."""
 
@@ -204,13 +248,14 @@ def remove(exchange: Exchange) -> HandlerResult:
 
 def plan(exchange: Exchange) -> HandlerResult:
     """What a push would do now."""
-    made = pushing(exchange).plan(*_place(exchange))
+    adopts = exchange.one("adopt") == "true"
+    made = pushing(exchange).plan(*_place(exchange), adopts=adopts)
     return made if isinstance(made, Denied) else _plan(made)
 
 
 def apply(exchange: Exchange, body: PushRequest) -> HandlerResult:
     """Does the plan of that digest."""
-    done = pushing(exchange).apply(*_place(exchange), body.digest)
+    done = pushing(exchange).apply(*_place(exchange), body.digest, adopts=body.adopt)
     if isinstance(done, Denied):
         return done
     made, statements = done
@@ -235,6 +280,37 @@ def drift(exchange: Exchange) -> HandlerResult:
         foreign=[_foreign(one) for one in table["foreign"][:SHOWN]],
         foreign_count=len(table["foreign"]),
         pending=table["pending"],
+    )
+
+
+def adopt(exchange: Exchange) -> HandlerResult:
+    """The grants of others as statements of the realm."""
+    proposal = pushing(exchange).adoption(*_place(exchange))
+    if isinstance(proposal, Denied):
+        return proposal
+    table = proposal.table()
+    return AdoptionResponse(
+        text=written(table["policy"], "toml"),
+        statements=len(table["policy"]["statement"]),
+        left=[
+            NotAdoptedResponse(
+                grantee=one["grantee"],
+                path=list(one["grant"]["path"]),
+                privilege=one["grant"]["privilege"],
+                why=one["why"],
+            )
+            for one in table["left"][:SHOWN]
+        ],
+        left_count=len(table["left"]),
+        gained=[
+            GainedResponse(
+                path=one["path"],
+                privilege=one["privilege"],
+                users=_some(one["users"]),
+                user_count=len(one["users"]),
+            )
+            for one in table["gained"][:SHOWN]
+        ],
     )
 
 
@@ -276,6 +352,7 @@ def _plan(made: PushPlan) -> PushPlanResponse:
         revision=made.revision,
         digest=made.digest,
         steps=table["steps"],
+        adopted=[HeldGrant(**one) for one in table["adopted"][:SHOWN]],
         access=[_change(one) for one in table["access"][:SHOWN]],
         access_count=len(table["access"]),
         residue=[
@@ -330,6 +407,9 @@ def _some(names: Sequence[str]) -> list[str]:
     return list(names[:NAMES])
 
 
+_ADOPT: Final = Parameter(
+    "adopt", "revoke grants of others whose place the push takes", choices=("true", "false")
+)
 _TARGETS: Final = "/realms/{realm}/targets"
 _TARGET: Final = _TARGETS + "/{target}"
 
@@ -359,6 +439,7 @@ ENDPOINTS = (
         plan,
         "plan a push",
         response=PushPlanResponse,
+        query=(_ADOPT,),
         rate_class=BULK,
     ),
     Endpoint(
@@ -378,6 +459,15 @@ ENDPOINTS = (
         drift,
         "list what others changed in a target since the last push",
         response=DriftResponse,
+        rate_class=BULK,
+    ),
+    Endpoint(
+        "POST",
+        _TARGET + "/adopt",
+        "push.plan",
+        adopt,
+        "propose statements for what users hold by others in a target",
+        response=AdoptionResponse,
         rate_class=BULK,
     ),
     Endpoint(

@@ -1,0 +1,285 @@
+"""Grants of others as statements of the realm: what would have to be stored so that it allows them.
+
+The reverse of a push needs no second mapping: whoever holds a privilege and is denied it by the
+realm is explained what would turn the denial, and that is the statement. A way that would allow
+more on the object than is held there is not taken. Nothing is changed: it is a proposal, as a
+policy file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import msgspec
+
+from lakewarden.engines.mapping import EngineMapping
+from lakewarden.kernel.advice import Need, Way
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.explain import explain
+from lakewarden.kernel.model import NONE, Operation
+from lakewarden.kernel.principal import ROLE, Principal, members_of
+from lakewarden.kernel.relations import MembershipRow
+from lakewarden.kernel.request import Request
+from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.names.canonical import check_text
+from lakewarden.pushdown.drift import OWNER, ForeignGrant, Holdings
+from lakewarden.pushdown.grants import Grant, Path
+from lakewarden.pushdown.wanted import Scope
+from lakewarden.service.policy import Policy, written
+from lakewarden.service.preview import Draft
+from lakewarden.service.state import RealmState
+
+MOST: Final = 2_000
+"""So many grants are looked at in one proposal; those beyond are listed."""
+
+_NO_PRIVILEGE: Final = "nothing in the realm's model says it"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NotAdopted:
+    """A grant of others that the proposal does not have, and why."""
+
+    grantee: str
+    grant: Grant
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A proposal: statements, roles with their members, and what is left out of it.
+
+    `gained` is what users would be granted by it beyond what they hold, by grant.
+    """
+
+    realm: str
+    statements: Mapping[str, Statement]
+    members: frozenset[MembershipRow]
+    left: Sequence[NotAdopted]
+    gained: Mapping[Grant, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def draft(self) -> Draft:
+        """What is to be tried of it."""
+        return Draft(put=tuple(self.statements.values()), joined=sorted(self.members))
+
+    def policy(self) -> dict[str, object]:
+        """The contents of a policy file that `lakewarden plan` and `apply` take."""
+        roles = frozenset(row.of for row in self.members)
+        return written(Policy(self.statements, roles, self.members), self.realm)
+
+    def table(self) -> dict[str, Any]:
+        """What is proposed and left out, as JSON values."""
+        return {
+            "policy": self.policy(),
+            "left": [msgspec.to_builtins(one) for one in self.left],
+            "gained": [
+                {"path": list(grant.path), "privilege": grant.privilege, "users": sorted(users)}
+                for grant, users in sorted(self.gained.items())
+            ],
+        }
+
+
+def adoption(
+    realm: RealmState,
+    mapping: EngineMapping,
+    scope: Scope,
+    target: str,
+    foreign: Sequence[ForeignGrant],
+    everyone: str,
+    now: float,
+) -> Adoption:
+    """The proposal for grants that the realm denies to some who hold them."""
+    return _Proposal(realm, mapping, scope, target, foreign, everyone, now).made()
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """What would turn a denial, and the acts on the object that it allows and nobody holds."""
+
+    way: Way
+    beyond: set[str]
+
+    @property
+    def fits(self) -> bool:
+        return bool(self.way.needs) and not (self.way.lifted or self.way.joins or self.beyond)
+
+
+def _why(ways: Sequence[_Opening]) -> str:
+    """Why none of the ways fits."""
+    given = [one for one in ways if one.way.needs and not one.way.lifted]
+    if given:
+        beyond = min((sorted(one.beyond) for one in given), key=len)
+        return f"whatever says it in the realm also gives {', '.join(beyond)}"
+    lifted = sorted({id for one in ways for id in one.way.lifted})
+    if lifted:
+        return f"the realm denies it: {', '.join(lifted)}"
+    return "no grant of the realm gives it"
+
+
+class _Proposal:
+    """Collects the statements for each grantee."""
+
+    def __init__(
+        self,
+        realm: RealmState,
+        mapping: EngineMapping,
+        scope: Scope,
+        target: str,
+        foreign: Sequence[ForeignGrant],
+        everyone: str,
+        now: float,
+    ) -> None:
+        self._realm, self._mapping, self._scope, self._now = realm, mapping, scope, now
+        self._target, self._everyone = target, everyone
+        self._foreign = foreign
+        self._left: list[NotAdopted] = []
+        self._entities = self._placed()
+
+    def made(self) -> Adoption:
+        statements: dict[str, Statement] = {}
+        members: set[MembershipRow] = set()
+        for grantee, grants in self._by_grantee().items():
+            needs: dict[Entity, set[str]] = {}
+            for one in grants:
+                for need in self._needs(one, grants):
+                    needs.setdefault(need.entity, set()).add(need.privilege)
+            if not needs:
+                continue
+            try:
+                to, joined = self._holder(grantee, grants)
+            except BadInput as error:
+                self._left += [NotAdopted(grantee, one.grant, error.message) for one in grants]
+                continue
+            members.update(joined)
+            for entity in sorted(needs):
+                id = f"{self._target}-{grantee}-{entity.type}-{entity.name}"
+                statements[id] = Statement(
+                    id, Effect.ALLOW, frozenset(needs[entity]), On(entity), frozenset({to})
+                )
+        return Adoption(
+            self._realm.realm.name, statements, frozenset(members), sorted(set(self._left))
+        )
+
+    def _by_grantee(self) -> Mapping[str, list[ForeignGrant]]:
+        found: dict[str, list[ForeignGrant]] = {}
+        denied = [one for one in self._foreign if one.denied]
+        for one in denied[:MOST]:
+            found.setdefault(one.grantee, []).append(one)
+        for one in denied[MOST:]:
+            self._leave_out(one, f"only the first {MOST:,} grants are looked at")
+        return dict(sorted(found.items()))
+
+    def _holder(
+        self, grantee: str, grants: Iterable[ForeignGrant]
+    ) -> tuple[Principal, list[MembershipRow]]:
+        """Who is given it in the realm: all members for everyone, else a role with its users."""
+        if grantee == self._everyone:
+            return members_of(self._scope.metalake), []
+        name = f"{self._scope.metalake}:{self._target}-{grantee}"
+        check_text(name, "role")
+        role = Principal(ROLE, name)
+        users = sorted({user for one in grants for user in one.users})
+        return role, [MembershipRow(self._user(user), role) for user in users]
+
+    def _user(self, name: str) -> Principal:
+        return self._realm.system.identities.user(name)
+
+    def _needs(self, one: ForeignGrant, beside: Sequence[ForeignGrant]) -> frozenset[Need]:
+        """What has to be allowed for the grant; nothing where it cannot be said."""
+        act = one.grant.privilege
+        if act == OWNER:
+            return self._nothing(one, "it is owned there; owners of the realm are set in the realm")
+        if act not in self._mapping.engine.acts:
+            return self._nothing(one, _NO_PRIVILEGE)
+        operation = self._realm.matrix.operation(self._mapping.operation(act))
+        entities = [
+            entity
+            for entity in self._entities.get(one.grant.path, ())
+            if entity.type in operation.rules
+        ]
+        if NONE in operation.rules:
+            return self._nothing(one, _NO_PRIVILEGE)
+        if len(entities) != 1:
+            return self._nothing(one, "the realm has nothing of that name")
+        held = {each.grant.privilege for each in beside if each.grant.path == one.grant.path}
+        alike = self._alike(operation, entities[0].type) - held
+        needs: set[Need] = set()
+        for user in one.denied:
+            request = Request(self._user(user), operation.name, entities[0], self._now)
+            ways = [
+                _Opening(way, alike | self._opened(way) - held)
+                for way in explain(self._realm.matrix, request).ways
+            ]
+            fitting = next((each.way for each in ways if each.fits), None)
+            if fitting is None:
+                return self._nothing(one, _why(ways))
+            needs.update(fitting.needs)
+        return frozenset(needs)
+
+    def _alike(self, operation: Operation, type: str) -> set[str]:
+        """The acts that have the same rule: whatever allows one of them allows all."""
+        rule, matrix = operation.rule_or_none(type), self._realm.matrix
+        return {
+            act
+            for act in self._mapping.engine.acts
+            if matrix.operation(self._mapping.operation(act)).rule_or_none(type) == rule
+        }
+
+    def _opened(self, way: Way) -> set[str]:
+        acts = self._mapping.engine.acts
+        return {act for act in acts if self._mapping.operation(act) in way.opens}
+
+    def _nothing(self, one: ForeignGrant, why: str) -> frozenset[Need]:
+        self._leave_out(one, why)
+        return frozenset()
+
+    def _leave_out(self, one: ForeignGrant, why: str) -> None:
+        self._left.append(NotAdopted(one.grantee, one.grant, why))
+
+    def _placed(self) -> Mapping[Path, list[Entity]]:
+        """The stored entities of the database, by their names in it."""
+        tree, parts = self._realm.matrix.snapshot.coded.tree, self._realm.system.spelling.parts
+        top = self._scope.metalake, self._scope.catalog
+        paths = {one.grant.path for one in self._foreign if one.denied}
+        found: dict[Path, list[Entity]] = {}
+        for id in tree.stored:
+            entity = tree.entity(id)
+            names = tuple(parts(entity))
+            if names[:2] == top and names[2:] in paths:
+                found.setdefault(names[2:], []).append(entity)
+        return found
+
+
+def with_gains(
+    proposal: Adoption,
+    before: Mapping[Grant, frozenset[str]],
+    after: Mapping[Grant, frozenset[str]],
+    foreign: Iterable[ForeignGrant],
+) -> Adoption:
+    """The proposal, and what users would be granted by it beyond what they hold."""
+    held: dict[Grant, set[str]] = {}
+    for one in foreign:
+        held.setdefault(one.grant, set()).update(one.users)
+    gained = {
+        grant: users - before.get(grant, frozenset()) - held.get(grant, set())
+        for grant, users in after.items()
+    }
+    return replace(proposal, gained={grant: users for grant, users in gained.items() if users})
+
+
+def redundant(
+    holdings: Holdings, foreign: Iterable[ForeignGrant], allowed: Mapping[Grant, frozenset[str]]
+) -> Iterator[tuple[str, Grant]]:
+    """Grants of others that nobody needs any more: all who have them are given them by us.
+
+    So those are not among them that somebody has whom the realm does not know, that everyone has,
+    and those of owners.
+    """
+    for one in foreign:
+        reached = holdings.reached(one.grantee) - {*holdings.members}
+        has_others = one.grantee == holdings.everyone or not reached <= {*one.users}
+        if not has_others and {*one.users} <= allowed.get(one.grant, frozenset()):
+            yield one.grantee, one.grant

@@ -153,10 +153,14 @@ def test_what_others_change_is_told_and_repaired(
     ).fetchall()
     target.execute(f'REVOKE SELECT ON sales.orders FROM "{role}"')
     target.execute("GRANT DELETE ON sales.orders TO ana")
+    change(PrincipalChanged(Principal(USER, "cy"), True))
+    target.execute("CREATE ROLE cy LOGIN; GRANT SELECT ON sales.orders TO cy")
     code, out, _ = pushed("drift pg")
     assert code == 1
     assert f"missing: SELECT on sales.orders of {role}" in out
     assert "DELETE on sales.orders to ana, for ana, which the realm denies ana" in out
+    assert "SELECT on sales.orders to cy, for cy, which the realm denies cy" in out
+    target.execute("DROP OWNED BY cy; DROP ROLE cy")
     pushed("plan pg --out again.json")
     assert pushed("apply again.json")[0] == 1  # the administrator has no account there
     assert seen(target, "bo") == [1]

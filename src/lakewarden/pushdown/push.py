@@ -12,6 +12,7 @@ import msgspec
 
 from lakewarden.engines.mapping import of_model
 from lakewarden.kernel.errors import Conflict
+from lakewarden.kernel.principal import USER
 from lakewarden.pushdown import postgresql
 from lakewarden.pushdown.adopt import Adoption, adoption, redundant, with_gains
 from lakewarden.pushdown.drift import Difference, ForeignGrant, differences, foreign
@@ -19,7 +20,7 @@ from lakewarden.pushdown.grants import Grant, Roles, as_data, from_data
 from lakewarden.pushdown.plan import AccessChange, Act, Step, access_changes, by_act, named, steps
 from lakewarden.pushdown.postgresql import Address, Database
 from lakewarden.pushdown.style import style_of
-from lakewarden.pushdown.wanted import Scope, wanted
+from lakewarden.pushdown.wanted import Scope, TargetObjects, wanted
 from lakewarden.service.preview import matrix_with_draft
 from lakewarden.service.push_target import PushTarget
 from lakewarden.service.residue import Residues
@@ -99,9 +100,14 @@ FORMAT: Final = "lakewarden push plan 1"
 
 def plan(database: Database, realm: RealmState, target: PushTarget, now: float) -> PushPlan:
     """What a push would do now. Raises `StaleSnapshot` as `wanted` does."""
+    return _plan(database, realm, target, now, database.objects())
+
+
+def _plan(
+    database: Database, realm: RealmState, target: PushTarget, now: float, objects: TargetObjects
+) -> PushPlan:
     mapping = of_model(realm.realm.model)[target.kind]
     scope = Scope(target.metalake, target.catalog)
-    objects = database.objects()
     wish = wanted(realm, mapping, scope, objects, now)
     style = style_of(realm.realm.model, target.kind, target.style)
     if style is not None:
@@ -154,13 +160,21 @@ class Drift:
         return data
 
 
+def users_of(realm: RealmState) -> frozenset[str]:
+    """The names of the stored users, whatever they may do."""
+    memberships, identities = realm.matrix.snapshot.coded.memberships, realm.system.identities
+    stored = (memberships.principals[id] for id in memberships.stored)
+    return frozenset(identities.person(one) for one in stored if one.kind == USER)
+
+
 def drift(database: Database, realm: RealmState, target: PushTarget, now: float) -> Drift:
     """Three ways: what was pushed last, what is found, and what is wanted now."""
-    current = plan(database, realm, target, now)
+    objects = database.objects()
+    current = _plan(database, realm, target, now, objects)
     pushed = from_data(target.pushed)
-    names = {member for role in current.wanted.roles.values() for member in role.members}
+    users = objects.users & users_of(realm)
     acts = of_model(realm.realm.model)[target.kind].engine.acts
-    others = foreign(database.holdings(), frozenset(names), current.wanted.holders(), acts)
+    others = foreign(database.holdings(), users, current.wanted.holders(), acts)
     return Drift(
         differences=list(differences(pushed, current.held)),
         foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),

@@ -325,7 +325,7 @@ def _ingested(
 
     files_source = source_of(_extractor(system).files, str(export), model)
     load_system(files_source.model, settings)
-    with running("import", spark, title=system) as (session, progress):
+    with running("import", spark, reads=[export], out=out, title=system) as (session, progress):
         return ingest(
             files_source, out, spark=session, realm=realm, settings=settings, progress=progress
         )

@@ -98,7 +98,9 @@ def diffing(
         raise BadInput("needs --statements FILES", where="--now")
     policy_files = policy_file.find(paths) if paths else []
     parts = [(str(file), policy_file.read(file)) for file in policy_files]
-    with running("diff", spark, names_of(STAGES_OF_TIMES)) as (session, progress):
+    reads = [index, *policy_files, *([] if later is None else [later])]
+    stages = names_of(STAGES_OF_TIMES)
+    with running("diff", spark, stages, reads=reads, out=out) as (session, progress):
         if later is None:
             product = difference_of_policies(
                 index, parts, out, spark=session, only=files.only, now=files.now, progress=progress

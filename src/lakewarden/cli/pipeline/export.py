@@ -51,7 +51,7 @@ def tables(
     from lakewarden.pipeline.export.run import STAGES, make_export
     from lakewarden.pipeline.job import names_of
 
-    with running("export", spark, names_of(STAGES)) as (session, progress):
+    with running("export", spark, names_of(STAGES), reads=[index], out=out) as (session, progress):
         product = make_export(
             index,
             out,

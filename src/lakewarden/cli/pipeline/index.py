@@ -41,6 +41,9 @@ def indexing(
     from lakewarden.pipeline.index.run import STAGES, make_index
     from lakewarden.pipeline.job import names_of
 
-    with running("index", spark, names_of(STAGES)) as (session, progress):
+    with running("index", spark, names_of(STAGES), reads=[directory], out=out) as (
+        session,
+        progress,
+    ):
         product = make_index(directory, out, now=now, progress=progress, spark=session)
     return show_product(out, product, format)

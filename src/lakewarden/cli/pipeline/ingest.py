@@ -130,7 +130,8 @@ def ingest(  # noqa: PLR0913 — each is an option
         chosen = source_of(source, path_or_url, model, database)
     system_of(chosen, settings)
     chosen = _with_inventories(chosen, inventory)
-    with running("ingest", spark, title=source) as (session, progress):
+    reads: list[str | Path] = [path_or_url, *(_inventory(text)[0] for text in inventory)]
+    with running("ingest", spark, reads=reads, out=out, title=source) as (session, progress):
         result = run_ingest(
             chosen,
             out,
@@ -152,14 +153,23 @@ def _with_inventories(source: Source | Distant, texts: Texts) -> Source | Distan
 
     inventories = []
     for text in texts:
-        path, equals, listed = text.rpartition("=")
-        parts = listed.split(",") if equals else []
+        path, parts = _inventory(text)
         wrong = sorted(set(parts) - set(PARTS))
         if wrong:
             known = ", ".join(f"`{part}`" for part in PARTS)
             raise BadInput(f"unknown part `{wrong[0]}`; there are: {known}", where="--inventory")
-        inventories.append(Inventory(Path(path if equals else text), frozenset(parts)))
+        inventories.append(Inventory(path, frozenset(parts)))
     return with_inventories(source, inventories)
+
+
+def _inventory(text: str) -> tuple[Path, list[str]]:
+    """The folder of an inventory, and the parts that are named.
+
+    >>> _inventory("lake=owners,people"), _inventory("lake")
+    ((PosixPath('lake'), ['owners', 'people']), (PosixPath('lake'), []))
+    """
+    path, equals, listed = text.rpartition("=")
+    return Path(path if equals else text), listed.split(",") if equals else []
 
 
 def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None:

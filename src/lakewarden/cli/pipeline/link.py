@@ -60,7 +60,8 @@ def linking(
     unused = sorted(set(realms) - set(link_rules.read(rules).realms))
     if unused:
         raise BadInput(f"no rule names realm `{unused[0]}`", where="--from")
-    with running("link", spark, title="links") as (session, progress):
+    reads = [rules, *realms.values()]
+    with running("link", spark, reads=reads, out=out, title="links") as (session, progress):
         result = link(rules, realms, out, progress=progress, spark=session)
     if format == "json":
         product = {"directory": str(out), "new": result.is_new, "version": result.manifest.version}

@@ -43,7 +43,7 @@ def linting(
     from lakewarden.pipeline.lint.run import STAGES, lint_index, read_findings
 
     rules = which.rules
-    with running("lint", spark, names_of(STAGES)) as (session, progress):
+    with running("lint", spark, names_of(STAGES), reads=[index], out=out) as (session, progress):
         made = lint_index(index, out, rules=rules, origin=from_, progress=progress, spark=session)
     linted = LintedRealm(
         made.manifest.facts["realm"], read_findings(out, made.manifest), (out / MANIFEST).as_posix()

@@ -46,7 +46,7 @@ def ownership(
     """
     from lakewarden.pipeline.ingest.owners import own
 
-    with running("ownership", spark) as (session, progress):
+    with running("ownership", spark, reads=[directory, rules], out=out) as (session, progress):
         result = own(
             directory,
             rules,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lakewarden.cli.outcome import complain
 from lakewarden.cli.pipeline.ingest_sources import Spark
 from lakewarden.cli.status_line import bars, is_quiet
 from lakewarden.names.canonical import escaped
 from lakewarden.pipeline.ingest.source import STAGES, Progress, silent
+from lakewarden.pipeline.lineage import recorded
 from lakewarden.pipeline.session import session
 
 if TYPE_CHECKING:
@@ -21,10 +24,20 @@ _STAGE_TITLES = {"read": "reading", "check": "checking", "own": "owners", "write
 
 @contextmanager
 def running(
-    verb: str, spark: Spark, stages: Sequence[str] = STAGES, *, title: str = ""
+    verb: str,
+    spark: Spark,
+    stages: Sequence[str] = STAGES,
+    *,
+    reads: Sequence[str | Path],
+    out: Path,
+    title: str = "",
 ) -> Iterator[tuple[Session, Progress]]:
-    """A session for a job of `lakewarden pipeline VERB`, and what shows its `stages`."""
+    """A session for a job of `lakewarden pipeline VERB`, and what shows its `stages`.
+
+    Whoever follows lineage is told that it reads from the places `reads` and writes to `out`.
+    """
     with (
+        recorded(verb, reads, out, warn=complain),
         session(f"lakewarden {verb}", spark.master, spark.remote) as running_session,
         shown(title or verb, stages) as progress,
     ):

@@ -65,7 +65,7 @@ def reviewing(  # noqa: PLR0913 — a parameter for each option
     from lakewarden.pipeline.job import names_of
     from lakewarden.pipeline.review.run import STAGES, make_review
 
-    with running("review", spark, names_of(STAGES)) as (session, progress):
+    with running("review", spark, names_of(STAGES), reads=[index], out=out) as (session, progress):
         product = make_review(
             index,
             out,

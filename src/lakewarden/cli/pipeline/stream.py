@@ -90,7 +90,8 @@ def streaming(  # noqa: PLR0913 — each is an option
     if keep is not None and keep < 1:
         raise BadInput("expected at least one version", where="--keep")
     options = dict(pair(text, "--option") for text in option)
-    with running("stream", spark, ("read", "plan", *names_of(STAGES))) as (session, progress):
+    stages, reads = ("read", "plan", *names_of(STAGES)), [index] if events is None else [events]
+    with running("stream", spark, stages, reads=reads, out=index) as (session, progress):
         feed = Feed(source, events, options)
         product = follow(
             feed,

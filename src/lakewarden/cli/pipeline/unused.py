@@ -74,9 +74,10 @@ def unused(  # noqa: PLR0913 — a parameter for each option
 
     criteria = UnusedCriteria(days, pieces, share, now)
     criteria.since()
+    reads: list[str | Path] = [index, *(text.partition(":")[2] for text in log)]
     with (
         _logs(index, log) as logs,
-        running("unused", spark, names_of(STAGES)) as (session, progress),
+        running("unused", spark, names_of(STAGES), reads=reads, out=out) as (session, progress),
     ):
         product = find_unused(
             index, logs, out, criteria, mapping=mapping, progress=progress, spark=session

@@ -1,0 +1,193 @@
+"""OpenLineage events of jobs: what each read, what it made, and how it ended.
+
+The client takes its transport from its own variables and file (`OPENLINEAGE_URL`,
+`OPENLINEAGE_CONFIG`, `OPENLINEAGE__TRANSPORT__…`, `openlineage.yml`); without any of them nothing
+is sent, and the client is not loaded. An event that cannot be sent is told and stops no job.
+Addresses of databases and systems are named without credentials.
+
+Source: OpenLineage, specification 2-0-2, and its naming of datasets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from lakewarden import __version__
+from lakewarden.pipeline.version_folder import MANIFEST
+
+if TYPE_CHECKING:
+    from openlineage.client import OpenLineageClient
+    from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent
+    from openlineage.client.facet_v2 import DatasetFacet
+
+NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
+"""The variable that names the namespace of jobs, as for other producers."""
+
+PRODUCER: Final = f"urn:lakewarden:{__version__}"
+_VARIABLE: Final = "OPENLINEAGE_"
+_FILES: Final = ("openlineage.yml", "~/.openlineage/openlineage.yml")
+_FILE: Final = "file"
+
+Warn = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """What a job reads or makes: where it is, its name there; of a folder of ours its content."""
+
+    namespace: str
+    name: str
+    version: str = ""
+    rows: int | None = None
+
+
+def dataset(place: str | Path) -> Dataset:
+    """The dataset at a path, or at an address, whose credentials and query are left out.
+
+    >>> dataset("postgresql+psycopg://ana:secret@db:5432/estate?sslmode=require")
+    Dataset(namespace='postgresql+psycopg://db:5432', name='estate', version='', rows=None)
+    >>> dataset("env:SOURCE_URL")
+    Dataset(namespace='env', name='SOURCE_URL', version='', rows=None)
+    """
+    text = str(place)
+    parts = urlsplit(text)
+    if "://" in text:
+        port = f":{parts.port}" if parts.port else ""
+        return Dataset(f"{parts.scheme}://{parts.hostname or ''}{port}", parts.path.strip("/"))
+    if text.startswith("env:"):
+        return Dataset("env", text.removeprefix("env:"))
+    path = Path(text).resolve()
+    version, rows = _content(path)
+    return Dataset(_FILE, path.as_posix(), version, rows)
+
+
+def _content(path: Path) -> tuple[str, int | None]:
+    """The version of a folder of ours, and how many rows its tables have."""
+    try:
+        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
+        return str(manifest["version"]), sum(t["rows"] for t in manifest["tables"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "", None
+
+
+@contextmanager
+def recorded(
+    job: str, reads: Sequence[str | Path], out: Path, *, warn: Warn = lambda _: None
+) -> Iterator[None]:
+    """Tells of a run of the job: that it starts, then that it is complete or failed, and why."""
+    client = _client(warn)
+    if client is None:
+        yield
+        return
+    from openlineage.client.uuid import generate_new_uuid
+
+    name, id = f"{job}.{out.name}", str(generate_new_uuid())
+    run = _Run(client, name, id, tuple(map(dataset, reads)), out, warn)
+    run.tell("START")
+    try:
+        yield
+    except BaseException as error:
+        run.tell("FAIL", str(error) or type(error).__name__)
+        raise
+    run.tell("COMPLETE")
+
+
+def is_configured(variables: Mapping[str, str] = os.environ) -> bool:
+    """Whether the client was told where events go."""
+    told = any(name.startswith(_VARIABLE) and name != NAMESPACE for name in variables)
+    return told or any(Path(file).expanduser().is_file() for file in _FILES)
+
+
+def _client(warn: Warn) -> OpenLineageClient | None:
+    return _loaded(warn) if is_configured() else None
+
+
+def _loaded(warn: Warn) -> OpenLineageClient | None:
+    try:
+        from openlineage.client import OpenLineageClient
+    except ImportError:
+        warn("no lineage is sent: pip install 'lakewarden[lineage]'")
+        return None
+    try:
+        return OpenLineageClient()
+    except Exception as error:  # noqa: BLE001 — its settings are checked by the client, in its ways
+        warn(f"no lineage is sent: {error}")
+        return None
+
+
+@dataclass
+class _Run:
+    """One run of a job."""
+
+    client: OpenLineageClient
+    job: str
+    id: str
+    reads: Sequence[Dataset]
+    out: Path
+    warn: Warn
+
+    def tell(self, state: str, error: str = "") -> None:
+        """Sends an event."""
+        try:
+            self.client.emit(self._event(state, error))
+        except Exception as failure:  # noqa: BLE001 — each transport fails in its own ways
+            self.warn(f"lineage was not sent: {failure}")
+
+    def _event(self, state: str, error: str) -> RunEvent:
+        from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+        from openlineage.client.facet_v2 import error_message_run, processing_engine_run
+
+        facets: dict[str, Any] = {
+            "processing_engine": processing_engine_run.ProcessingEngineRunFacet(
+                version=__version__, name="lakewarden"
+            )
+        }
+        if error:
+            facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(
+                message=error, programmingLanguage="python"
+            )
+        return RunEvent(
+            eventType=RunState[state],
+            eventTime=datetime.now(UTC).isoformat(),
+            run=Run(self.id, facets),
+            job=Job(os.environ.get(NAMESPACE, "lakewarden"), self.job),
+            producer=PRODUCER,
+            inputs=[_input(one) for one in self.reads],
+            outputs=[_output(dataset(self.out), is_made=state == "COMPLETE")],
+        )
+
+
+def _input(of: Dataset) -> InputDataset:
+    from openlineage.client.event_v2 import InputDataset
+
+    return InputDataset(of.namespace, of.name, facets=_versioned(of))
+
+
+def _output(of: Dataset, *, is_made: bool) -> OutputDataset:
+    """What is made; before it is, the folder still has the content of the version before."""
+    from openlineage.client.event_v2 import OutputDataset
+    from openlineage.client.facet_v2 import output_statistics_output_dataset as statistics
+
+    if not is_made:
+        return OutputDataset(of.namespace, of.name)
+    made = OutputDataset(of.namespace, of.name, facets=_versioned(of))
+    if of.rows is not None:
+        rows = statistics.OutputStatisticsOutputDatasetFacet(rowCount=of.rows)
+        made.outputFacets = {"outputStatistics": rows}
+    return made
+
+
+def _versioned(of: Dataset) -> dict[str, DatasetFacet]:
+    from openlineage.client.facet_v2 import dataset_version_dataset
+
+    if not of.version:
+        return {}
+    return {"version": dataset_version_dataset.DatasetVersionDatasetFacet(of.version)}

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
@@ -282,10 +283,17 @@ def test_every_kind_of_source_gives_the_same(estate: Estate, tmp_path: Path) -> 
         pa.dataset.dataset(path),
         connection.from_arrow(ROWS),
         pd.DataFrame(ROWS.to_pandas()),
+        pl.DataFrame(ROWS),
+        pl.LazyFrame(ROWS),
     ]
+    seen = [(1, "eu", "****7890", "x"), (3, "eu", "****7892", "7")]
     for source in sources:
         with estate.guard("open", {ORDERS: source}) as guard:
-            assert [row[0] for row in rows(guard.table(ORDERS, user="ana").arrow())] == [1, 3]
+            found = guard.table(ORDERS, user="ana")
+            assert found.polars().sort("id").rows() == seen
+            assert found.pandas().sort_values("id").to_records(index=False).tolist() == seen
+            assert sorted(rows(found.arrow())) == seen
+            assert sorted(found.duckdb().fetchall()) == seen
 
 
 def test_sources_that_cannot_be_read_are_refused(estate: Estate) -> None:

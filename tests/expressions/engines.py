@@ -98,7 +98,8 @@ Evaluate = Callable[[Sequence[str]], list[tuple[Any, ...]]]
 """From expressions to rows of their values, in order of `id`."""
 
 
-def _query(expressions: Sequence[str]) -> str:
+def query(expressions: Sequence[str]) -> str:
+    """A query of the values of expressions."""
     values = ", ".join(f"({text}) AS e{place}" for place, text in enumerate(expressions))
     return f"SELECT {values} FROM {NAME} ORDER BY id"
 
@@ -112,7 +113,7 @@ def duckdb_engine() -> Evaluate:
         " f DOUBLE, b BOOLEAN, d DATE, ts TIMESTAMP, z TIMESTAMPTZ)"
     )
     connection.executemany(f"INSERT INTO {NAME} VALUES ({', '.join('?' * 11)})", rows())
-    return lambda expressions: connection.execute(_query(expressions)).fetchall()
+    return lambda expressions: connection.execute(query(expressions)).fetchall()
 
 
 def sql_engine(url: str, columns: str, lacks: int = 0) -> Iterator[Evaluate]:
@@ -126,7 +127,7 @@ def sql_engine(url: str, columns: str, lacks: int = 0) -> Iterator[Evaluate]:
         connection.exec_driver_sql(f"INSERT INTO {NAME} VALUES ({places})", given)
 
         def evaluate(expressions: Sequence[str]) -> list[tuple[Any, ...]]:
-            text = _query(expressions).replace("%", "%%")
+            text = query(expressions).replace("%", "%%")
             return [tuple(row) for row in connection.exec_driver_sql(text)]
 
         yield evaluate
@@ -151,7 +152,7 @@ def spark_engine(spark: SparkSession) -> Evaluate:
         " d date, ts timestamp_ntz, z timestamp"
     )
     spark.createDataFrame(rows(), schema).coalesce(1).createOrReplaceTempView(NAME)
-    return lambda expressions: [tuple(row) for row in spark.sql(_query(expressions)).collect()]
+    return lambda expressions: [tuple(row) for row in spark.sql(query(expressions)).collect()]
 
 
 AT_ONCE: Final = 25
@@ -172,7 +173,7 @@ def trino_engine(trino: TrinoServer) -> Evaluate:
 
     def evaluate(expressions: Sequence[str]) -> list[tuple[Any, ...]]:
         chunks = [expressions[at : at + AT_ONCE] for at in range(0, len(expressions), AT_ONCE)]
-        parts = [trino.rows("test", _query(chunk).replace(NAME, name)) for chunk in chunks]
+        parts = [trino.rows("test", query(chunk).replace(NAME, name)) for chunk in chunks]
         return [tuple(cell for part in row for cell in part) for row in zip(*parts, strict=True)]
 
     return evaluate

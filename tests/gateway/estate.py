@@ -48,6 +48,8 @@ GRANTS: Final = (
     ("DELETE_ROWS", f"table:{SALES}.notes", "writer"),
     ("CREATE_TABLE", f"schema:{SALES}", "writer"),
     ("INSERT_ROWS", f"table:{SALES}.scratch", "limited"),
+    ("DELETE_ROWS", f"table:{SALES}.scratch", "limited"),
+    ("MODIFY_TABLE", f"table:{SALES}.orders", "limited"),
     ("MODIFY_TABLE", f"table:{SALES}.customers", "limited"),
     ("CREATE_VIEW", f"schema:{SALES}", "limited"),
 )
@@ -91,7 +93,7 @@ def _facts() -> Facts:
     memberships += [MembershipRow(users["bo"], roles[name]) for name in ("reader", "writer")]
     grants = [
         {
-            "id": privilege if role != "limited" else f"{privilege}-{role}",
+            "id": privilege if role != "limited" else f"{privilege}-{on.rpartition('.')[2]}",
             "privileges": [privilege],
             "on": on,
             "to": [f"role:lk:{role}"],

@@ -37,6 +37,12 @@ class Running:
         made: SparkSession = SparkSession.builder.remote(url).create()
         return made
 
+    def end_sessions(self) -> None:
+        """Users get new ones: Spark's look for the files that were there before an overwrite."""
+        for session in self.sessions.values():
+            session.stop()
+        self.sessions.clear()
+
     @contextmanager
     def stub(self) -> Iterator[stubs.SparkConnectServiceStub]:
         """Calls as they are on the wire."""
@@ -55,6 +61,5 @@ def served(estate: Estate, spark_port: int) -> Iterator[Running]:
     try:
         yield running
     finally:
-        for session in running.sessions.values():
-            session.stop()
+        running.end_sessions()
         server.stop()

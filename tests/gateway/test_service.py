@@ -189,6 +189,7 @@ def test_tables_are_written_by_who_may(gateway: Running) -> None:
         row.write.mode("overwrite").saveAsTable("sales.fresh")
     with pytest.raises(PySparkException, match="not allowed: add rows to a table"):
         gateway.session("ana").table("notes").write.insertInto("notes")
+    gateway.end_sessions()
 
 
 def test_the_command_serves_by_a_database(estate: Estate, spark_port: int, tmp_path: Path) -> None:

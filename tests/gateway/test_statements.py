@@ -15,7 +15,7 @@ from pyspark.sql.connect.proto import relations_pb2 as relations
 from lakewarden.gateway.errors import Denied
 from lakewarden.gateway.plans import Plans
 from lakewarden.gateway.session import Session
-from tests.gateway import attacks
+from tests.gateway import write_attacks
 from tests.gateway.estate import Estate, new_session
 from tests.gateway.running import Running
 
@@ -101,13 +101,13 @@ def test_what_a_statement_reads_is_limited(estate: Estate) -> None:
     assert limited.project.expressions[2].alias.expr.expression_string.expression.count("****")
 
 
-@pytest.mark.parametrize("text", attacks.WRITES)
+@pytest.mark.parametrize("text", write_attacks.WRITES)
 def test_a_writer_gets_at_nothing_else(estate: Estate, text: str) -> None:
     with pytest.raises(Denied):
         asked(estate, "bo", text)
 
 
-@pytest.mark.parametrize("text", attacks.LIMITED_WRITES)
+@pytest.mark.parametrize("text", write_attacks.LIMITED_WRITES)
 def test_whom_a_filter_or_mask_binds_changes_nothing(estate: Estate, text: str) -> None:
     with pytest.raises(Denied, match="without a row filter or column mask on it"):
         asked(estate, "ana", text)

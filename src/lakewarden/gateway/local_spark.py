@@ -12,9 +12,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Final, cast
 
 from lakewarden.gateway import permitted
@@ -42,15 +43,31 @@ _END_SECONDS: Final = 60.0
 
 
 @contextmanager
-def running(folder: Path, token: str, statements: Sequence[str], **settings: str) -> Iterator[int]:
-    """A server that keeps its tables in the folder; its port. Raises `Unavailable`."""
+def running(
+    folder: Path,
+    token: str,
+    statements: Sequence[str],
+    settings: Mapping[str, str] = MappingProxyType({}),
+    interpreter: str = "",
+) -> Iterator[int]:
+    """A server that keeps its tables in the folder; its port. Raises `Unavailable`.
+
+    `interpreter` is the Python of another environment, whose Spark is to serve.
+    """
     arguments = [f"{name}={value}" for name, value in settings.items()]
     log = folder / "spark.log"
-    path = os.pathsep.join(sys.path)
+    package = str(Path(__file__).parents[2])
+    path = package if interpreter else os.pathsep.join(sys.path)
     with (
         log.open("w") as errors,
         subprocess.Popen(  # noqa: S603 — this very program
-            [sys.executable, "-m", "lakewarden.gateway.local_spark", str(folder), *arguments],
+            [
+                interpreter or sys.executable,
+                "-m",
+                "lakewarden.gateway.local_spark",
+                str(folder),
+                *arguments,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,

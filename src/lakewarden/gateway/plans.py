@@ -22,7 +22,7 @@ from lakewarden.gateway.resolver import Resolver, renumbered
 from lakewarden.gateway.session import NewView, Session
 from lakewarden.gateway.sql import nothing, used_database
 from lakewarden.gateway.statements import Statements, read
-from lakewarden.gateway.writes import check_write
+from lakewarden.gateway.writes import check_merge, check_write
 
 _SHOWS_PLANS = ("explain", "tree_string")
 
@@ -92,6 +92,8 @@ class Plans:
             case "write_operation" | "write_operation_v2":
                 check_write(command, self._session, self._access)
                 self._limit(command)
+            case "merge_into_table_command":
+                self._merge(command.merge_into_table_command)
             case "create_dataframe_view":
                 self._create_view(command.create_dataframe_view)
             case "ml_command":
@@ -137,6 +139,11 @@ class Plans:
         self.new_view = statements.new_view
         if self.new_view is not None:
             self.answer = nothing()
+
+    def _merge(self, merge: commands.MergeIntoTableCommand) -> None:
+        for part in check_merge(merge, self._session, self._access):
+            self._resolver.resolve(part)
+        self._governor.govern(merge)
 
     def _query(self, command: commands.SqlCommand) -> None:
         self.answer = relations.Relation()

@@ -6,6 +6,7 @@ Spark reads. Functions are checked here, because they read nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
@@ -24,8 +25,8 @@ from lakewarden.gateway.sql import PlanOf, checked_expression, checked_query
 _FIRST_PLAN_ID: Final = 1 << 40
 """Of plans in views: a client counts its own from 0."""
 
-FILES: Final = "_metadata"
-"""Spark's hidden column of tables that are files."""
+_FILES: Final = re.compile(r"_metadata|(?<!\w)_file(?!\w)", re.IGNORECASE)
+"""Hidden columns that tell of the files of a table, Spark's and Iceberg's."""
 
 _plan_ids = count(_FIRST_PLAN_ID)
 
@@ -131,6 +132,8 @@ class Resolver:
                 string = plan.expression_string
                 check_column(string.expression)
                 string.expression = checked_expression(string.expression)
+            case "merge_action":
+                raise Denied("only a merge has clauses of one")
             case None:
                 raise Denied("an expression of no kind is not permitted")
 
@@ -150,7 +153,7 @@ def check_function(name: str) -> None:
 
 def check_column(text: str, *, hidden: bool = False) -> None:
     """Raises `Denied` for the column that tells about the files of a table."""
-    if hidden or FILES in text.lower():
+    if hidden or _FILES.search(text):
         raise Denied("columns about files are not permitted")
 
 

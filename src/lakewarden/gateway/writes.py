@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from google.protobuf.message import Message
 from pyspark.sql.connect.proto import commands_pb2 as commands
+from pyspark.sql.connect.proto import expressions_pb2 as expressions
 
 from lakewarden.gateway import identifiers, permitted
 from lakewarden.gateway.access import Access, Name
@@ -43,6 +45,23 @@ _BY_MODE: Final[Mapping[int, tuple[str, ...]]] = {
 }
 """Of `WriteOperationV2`. An overwrite with a condition is not permitted, so none is here."""
 
+_DO: Final = expressions.MergeAction
+_CHANGES: Final[Mapping[int, str]] = {
+    _DO.ACTION_TYPE_DELETE: "DeleteFromTable",
+    _DO.ACTION_TYPE_UPDATE: "UpdateTable",
+    _DO.ACTION_TYPE_UPDATE_STAR: "UpdateTable",
+}
+_ADDITIONS: Final[Mapping[int, str]] = {
+    _DO.ACTION_TYPE_INSERT: "InsertIntoTable",
+    _DO.ACTION_TYPE_INSERT_STAR: "InsertIntoTable",
+}
+_BY_CLAUSE: Final[Mapping[str, Mapping[int, str]]] = {
+    "match_actions": _CHANGES,
+    "not_matched_actions": _ADDITIONS,
+    "not_matched_by_source_actions": _CHANGES,
+}
+"""Of `MergeIntoTableCommand`, by the clause and what it does."""
+
 
 def check_write(command: commands.Command, session: Session, access: Access) -> None:
     """Completes the name of the table; raises `Denied` unless the user may write it so."""
@@ -63,6 +82,33 @@ def check_write(command: commands.Command, session: Session, access: Access) -> 
         name = session.qualified(identifiers.split(second.table_name))
         second.table_name = identifiers.join(name)
     _check_acts(acts, name, access)
+
+
+def check_merge(
+    merge: commands.MergeIntoTableCommand, session: Session, access: Access
+) -> Iterator[Message]:
+    """Completes the name of the table; raises `Denied` unless the user may change it so.
+
+    Yields what the merge reads, by which it decides and what it writes: its source, conditions
+    and values, which are still to be resolved.
+    """
+    if not merge.HasField("source_table_plan") or not merge.HasField("merge_condition"):
+        raise Denied("a merge has a source and a condition")
+    name = session.qualified(identifiers.split(merge.target_table_name))
+    actions = [
+        (known.get(each.merge_action.action_type), each.merge_action)
+        for clause, known in _BY_CLAUSE.items()
+        for each in getattr(merge, clause)
+    ]
+    acts = {act for act, _ in actions}
+    if not acts or None in acts:
+        raise Denied("a merge has clauses, each with what it may do there")
+    _check_acts(("SelectFromTable", *sorted(act for act in acts if act)), name, access)
+    merge.target_table_name = identifiers.join(name)
+    yield merge.source_table_plan
+    yield merge.merge_condition
+    for _, action in actions:
+        yield action
 
 
 def check_format(format: str) -> None:

@@ -122,7 +122,7 @@ def mariadb() -> Iterator[str]:
             "GRANT ALL PRIVILEGES ON *.* TO lakewarden@'127.0.0.1' WITH GRANT OPTION;\n",
             encoding="utf-8",
         )
-        port = _free_port()
+        port = free_port()
         command = [
             *(server, "--no-defaults", data, *user),
             *(f"--socket={place}/socket", f"--pid-file={place}/pid"),
@@ -139,7 +139,8 @@ def mariadb() -> Iterator[str]:
                 process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

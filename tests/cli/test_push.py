@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -26,7 +30,8 @@ from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
 from lakewarden.kernel.relations import MembershipRow
 from lakewarden.kernel.statement import Effect, On, Statement
 from lakewarden.service.actor import SYSTEM
-from tests.servers import fresh_database
+from lakewarden.service.push_target import drift_notes
+from tests.servers import free_port, fresh_database
 from tests.test_readme import DOCS, blocks
 
 STORE = "sqlite:///estate.db"
@@ -232,6 +237,59 @@ def may(target: Any, user: str, *privileges: str) -> list[bool]:
     """Whether the user has the privileges on the table."""
     query = "SELECT has_table_privilege(%s, 'sales.orders', %s)"
     return [target.execute(query, [user, one]).fetchone()[0] for one in privileges]
+
+
+def test_a_watch_tells_drift_once_and_records_it(
+    target: Any, pushed: Callable[..., tuple[int, str, str]]
+) -> None:
+    target.execute("REVOKE USAGE ON SCHEMA public FROM PUBLIC")
+    code, out, _ = pushed("watch --once")
+    assert (code, out) == (0, "pg: it is as it was pushed\n")
+    target.execute("GRANT DELETE ON sales.orders TO ana")
+    for _ in range(2):
+        code, out, _ = pushed("watch pg --once --format json")
+        found = json.loads(out)
+        assert (code, found["drift"]["denied"], found["error"]) == (1, 1, "")
+    with opened_service(STORE) as service, service.reading() as reading:
+        events = [json.loads(row.body) for row in reading.audit(0, 1_000)]
+        rows = [one["details"] for one in events if one["operation"] == "push.drift"]
+        # First the page's own watch found what everybody has of the schema `public`.
+        assert [row["denied"] for row in rows] == [1, 0, 1]
+        (note,) = drift_notes(reading, ("lake",)).values()
+    assert note.counts["denied"] == 1
+    target.execute("REVOKE DELETE ON sales.orders FROM ana")
+    assert pushed("watch --once")[0] == 0
+    with opened_service(STORE) as service, service.reading() as reading:
+        assert not drift_notes(reading, ("lake",))
+    assert (
+        pushed("target add gone --realm lake --catalog q.c --url postgresql://h@127.0.0.1:1/d")[0]
+        == 0
+    )
+    code, out, error = pushed("watch --once")
+    assert code == 3
+    assert "gone" in error
+    assert "pg: it is as it was pushed" in out
+    assert pushed("watch --every 0s")[0] == 2
+
+
+def test_a_watch_goes_on_until_it_is_stopped(
+    target: Any, pushed: Callable[..., tuple[int, str, str]]
+) -> None:
+    target.execute("GRANT DELETE ON sales.orders TO ana")
+    port = free_port()
+    words = f"push watch --every 1s --metrics 127.0.0.1:{port} --database {STORE}"
+    command = [sys.executable, "-m", "lakewarden.cli", *words.split()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        try:
+            assert "2 denied" in running.stdout.readline()
+            page = httpx.get(f"http://127.0.0.1:{port}/metrics").text
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(30) == 0
+        finally:
+            running.kill()
+    assert 'lakewarden_push_drift{kind="denied",realm="lake",target="pg"} 2.0' in page
+    assert 'lakewarden_push_failures_total{realm="lake",target="pg"} 0.0' in page
 
 
 def test_a_reset_takes_back_what_is_ours(

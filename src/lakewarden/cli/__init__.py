@@ -118,6 +118,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
             "apply": "lakewarden.cli.push:apply",
             "drift": "lakewarden.cli.push:drift",
             "adopt": "lakewarden.cli.push:adopt",
+            "watch": "lakewarden.cli.push_watch:watch",
             "reset": "lakewarden.cli.push:reset",
             "doctor": "lakewarden.cli.push:doctor",
         },

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter
 
+from lakewarden.cli.metrics_listener import host_and_port, show_figures
 from lakewarden.cli.outcome import YES, show
 from lakewarden.cli.serve import UNSAID, Config, Database
 from lakewarden.kernel.errors import BadInput
@@ -81,7 +82,7 @@ def gateway(
         names = settings.spark.get(realm, SparkRealm())
         calls = Gateway(opened.service, authenticator, spark, realm, names)
         calls.check()
-        _show_figures(listening.metrics)
+        show_figures(listening.metrics)
         _run(calls, listening)
     finally:
         opened.close()
@@ -91,7 +92,7 @@ def gateway(
 def _run(calls: Gateway, listening: Listening) -> None:
     from lakewarden.gateway import server
 
-    host, port = _host_and_port(listening.listen, "--listen")
+    host, port = host_and_port(listening.listen, "--listen")
     address = server.Listening(host, port, listening.tls_cert, listening.tls_key)
     running = server.Server(calls, address)
     show(f"lakewarden listens on sc://{host}:{running.port}")
@@ -104,7 +105,7 @@ def _run(calls: Gateway, listening: Listening) -> None:
 
 
 def _check_secrecy(listening: Listening) -> None:
-    host, _ = _host_and_port(listening.listen, "--listen")
+    host, _ = host_and_port(listening.listen, "--listen")
     if listening.tls_cert is None and not _is_loopback(host):
         raise BadInput(
             "tokens could be read on the network: give `--tls-cert`, or an address of this machine",
@@ -119,21 +120,6 @@ def _token() -> str:
     if not token:
         raise BadInput("the token of the Spark Connect server is missing", where=TOKEN)
     return token
-
-
-def _show_figures(address: str) -> None:
-    if address:
-        from prometheus_client import start_http_server
-
-        host, port = _host_and_port(address, "--metrics")
-        start_http_server(port, host)
-
-
-def _host_and_port(text: str, option: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise BadInput(f"expected `HOST:PORT`: `{text}`", where=option)
-    return host.strip("[]"), int(port)
 
 
 def _is_loopback(host: str) -> bool:

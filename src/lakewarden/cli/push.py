@@ -68,7 +68,7 @@ def add(
     if not address:
         raise BadInput(f"give --url, or set {ADDRESS}")
     new = declared(name, realm, catalog, address, style)
-    with _pushing(database) as pushing:
+    with opened_pushing(database) as pushing:
         done(pushing.add(new, address))
     show(f"the target `{name}` is catalog `{catalog}` of `{realm}`; nothing was pushed yet")
     return YES
@@ -81,7 +81,7 @@ def remove(name: Target, /, *, database: Url = None) -> int:
 
         lakewarden push target remove pg --database sqlite:///estate.db
     """
-    with _pushing(database) as pushing:
+    with opened_pushing(database) as pushing:
         done(pushing.remove(pushing.target(name).realm, name))
     return YES
 
@@ -93,7 +93,7 @@ def targets(*, database: Url = None, format: As = "table") -> int:
 
         lakewarden push targets --database sqlite:///estate.db
     """
-    with _pushing(database) as pushing:
+    with opened_pushing(database) as pushing:
         found = pushing.targets()
     rows = [
         {
@@ -268,7 +268,7 @@ def doctor(name: Target, /, *, database: Url = None, format: As = "table") -> in
 
 
 @contextmanager
-def _pushing(database: str | None) -> Iterator[Pushing]:
+def opened_pushing(database: str | None) -> Iterator[Pushing]:
     """The use cases, in the name of whoever can open the database."""
     from lakewarden.app.keys import keys_of
     from lakewarden.app.push_connection import connect_target
@@ -285,7 +285,7 @@ def _pushing(database: str | None) -> Iterator[Pushing]:
 @contextmanager
 def _work(database: str | None, name: str) -> Iterator[tuple[Pushing, PushTarget]]:
     """The use cases and a target of that name; meanwhile it is said what is being done."""
-    with _pushing(database) as pushing:
+    with opened_pushing(database) as pushing:
         target = pushing.target(name)
         with working("push", (f"ask {target.kind}",)):
             yield pushing, target

@@ -147,12 +147,14 @@ def apply(database: Database, agreed: PushPlan) -> int:
 class Drift:
     """What others changed since the last push, and what users of the realm hold beside it.
 
-    `pending` are the steps that the realm's own changes since then ask for.
+    `pending` are the steps that the realm's own changes since then ask for, `residue` counts what
+    is left out.
     """
 
     differences: Sequence[Difference]
     foreign: Sequence[ForeignGrant]
     pending: Mapping[str, int]
+    residue: int = 0
 
     def table(self) -> dict[str, Any]:
         """The drift as JSON values."""
@@ -179,6 +181,7 @@ def drift(database: Database, realm: RealmState, target: PushTarget, now: float)
         differences=list(differences(pushed, current.held)),
         foreign=sorted(others, key=lambda one: (not one.denied, one.grantee, one.grant)),
         pending=by_act(steps(pushed, current.wanted)),
+        residue=current.residues.count,
     )
 
 

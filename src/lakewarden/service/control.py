@@ -59,6 +59,7 @@ _READS = frozenset(
         "lookup.list",
         "membership.list",
         "person.list",
+        "push.drift",
         "push.plan",
         "push_target.list",
         "realm.export",

@@ -6,7 +6,7 @@ is a port. Rights are asked for before a target is reached, and a denied change 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -16,7 +16,7 @@ from lakewarden.service import cancellation, control, push_target
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
-from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_target import DriftNote, PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState
@@ -24,7 +24,8 @@ from lakewarden.service.write_transaction import WriteTransaction
 
 T = TypeVar("T")
 
-READ = "push.plan"
+PLAN = "push.plan"
+DRIFT = "push.drift"
 APPLY = "push.apply"
 
 
@@ -70,6 +71,9 @@ class PushDrift(Protocol):
 
     @property
     def pending(self) -> Mapping[str, int]: ...
+
+    @property
+    def residue(self) -> int: ...
 
     def table(self) -> dict[str, Any]:
         """The drift as JSON values."""
@@ -154,6 +158,11 @@ class Pushing:
         with self.service.reading() as reading:
             return list(push_target.targets(reading, seen))
 
+    def drift_notes(self, realms: Iterable[str]) -> Mapping[str, DriftNote]:
+        """What a watch found in the targets of realms that the actor may see."""
+        with self.service.reading() as reading:
+            return push_target.drift_notes(reading, realms)
+
     def target(self, name: str, realm: str | None = None) -> PushTarget:
         """The target of that name, of a realm if one is given; raises `Unknown`."""
         realms = self.service.state.realms if realm is None else (realm,)
@@ -204,7 +213,7 @@ class Pushing:
             with self._connected(realm, name) as session:
                 return self._planned(session, realm, adopts)
 
-        return self._on(READ, realm, work)
+        return self._on(PLAN, realm, work)
 
     def _planned(self, session: TargetSession[Any], realm: str, adopts: bool) -> PushPlan:
         made: PushPlan = session.plan(self._realm(realm), self.service.clock())
@@ -248,7 +257,7 @@ class Pushing:
             with self._connected(realm, name) as session:
                 return session.drift(self._realm(realm), self.service.clock())
 
-        return self._on(READ, realm, work)
+        return self._on(DRIFT, realm, work)
 
     def adoption(self, realm: str, name: str) -> PushAdoption | Denied:
         """The grants of others as statements of the realm; nothing is changed."""
@@ -257,7 +266,7 @@ class Pushing:
             with self._connected(realm, name) as session:
                 return session.adoption(self._realm(realm), self.service.clock())
 
-        return self._on(READ, realm, work)
+        return self._on(DRIFT, realm, work)
 
     def missing_rights(self, realm: str, name: str) -> list[str] | Denied:
         """What the account of a target lacks for a push."""
@@ -266,7 +275,7 @@ class Pushing:
             with self._connected(realm, name) as session:
                 return session.missing_rights()
 
-        return self._on(READ, realm, work)
+        return self._on(PLAN, realm, work)
 
     # --- the rights, the store and the target ---
 
@@ -278,7 +287,7 @@ class Pushing:
                 return work()
             except _Refused as refused:
                 return refused.denied
-        if operation != READ:
+        if operation not in (PLAN, DRIFT):
             self._write(lambda transaction: control.refused_in(transaction, operation, realm))
         return denied
 

@@ -27,6 +27,7 @@ KINDS: Final = ("postgresql",)
 """The engines that can be told, each by the name of its mapping."""
 
 _TYPE: Final = "push-target"
+_DRIFT: Final = "push-drift"
 _URL: Final = "url"
 NAME: Final = r"[a-z][a-z0-9]{0,15}"
 """What a target may be called."""
@@ -72,6 +73,24 @@ def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
     for realm in sorted(realms):
         for _, document in reading.documents_of(realm, _TYPE):
             yield PushTarget(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class DriftNote:
+    """What the last look of a watch found in a target: numbers by kind, and since when."""
+
+    counts: Mapping[str, int]
+    digest: str
+    since: float
+
+
+def drift_notes(reading: Reading, realms: Iterable[str]) -> Mapping[str, DriftNote]:
+    """What was found in targets that are not as they were pushed, by their names."""
+    return {
+        entity.name: DriftNote(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+        for realm in sorted(realms)
+        for entity, document in reading.documents_of(realm, _DRIFT)
+    }
 
 
 def target(reading: Reading, realms: Iterable[str], name: str) -> PushTarget:
@@ -154,7 +173,10 @@ def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
     if refused is None:
         entity = _entity(old.name)
         transaction.change(
-            old.realm, DocumentChanged(entity, None), SecretChanged(entity, _URL, None)
+            old.realm,
+            DocumentChanged(entity, None),
+            SecretChanged(entity, _URL, None),
+            DocumentChanged(Entity(_DRIFT, old.name), None),
         )
     return refused
 
@@ -164,7 +186,22 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
         told = replace(done, pushed_at=transaction.now)
-        transaction.change(done.realm, DocumentChanged(_entity(done.name), asdict(told)))
+        transaction.change(
+            done.realm,
+            DocumentChanged(_entity(done.name), asdict(told)),
+            DocumentChanged(Entity(_DRIFT, done.name), None),
+        )
+    return refused
+
+
+def note_drift(
+    transaction: WriteTransaction, of: PushTarget, counts: Mapping[str, int], digest: str
+) -> Denied | None:
+    """Stores what a watch found, and that it did; without a `digest` it found nothing any more."""
+    refused = _refused(transaction, "push.drift", of, **counts)
+    if refused is None:
+        note = asdict(DriftNote(dict(counts), digest, transaction.now)) if digest else None
+        transaction.change(of.realm, DocumentChanged(Entity(_DRIFT, of.name), note))
     return refused
 
 

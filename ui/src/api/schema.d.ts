@@ -3868,6 +3868,8 @@ export interface components {
         /**
          * TargetResponse
          * @description A target and the state of the last push: 0 roles at revision 0 before the first one.
+         *
+         *         `drift` is what a watch found last; null: nothing, or nobody watches.
          */
         TargetResponse: {
             name: string;
@@ -3878,6 +3880,18 @@ export interface components {
             revision: number;
             roles: number;
             pushed_at: string | null;
+            drift: components["schemas"]["TargetDrift"] | null;
+        };
+        /**
+         * TargetDrift
+         * @description What `lakewarden push watch` found in a target, and since when it is so.
+         */
+        TargetDrift: {
+            missing: number;
+            added: number;
+            foreign: number;
+            denied: number;
+            since: string;
         };
         /**
          * TargetsResponse

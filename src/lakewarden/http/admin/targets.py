@@ -9,7 +9,13 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from lakewarden.http.admin.bodies import RequestBody, ResponseBody
-from lakewarden.http.admin.endpoint import Endpoint, HandlerResult, Parameter, moment_or_none
+from lakewarden.http.admin.endpoint import (
+    Endpoint,
+    HandlerResult,
+    Parameter,
+    moment,
+    moment_or_none,
+)
 from lakewarden.http.admin.field_types import READABLE, described
 from lakewarden.http.exchange import BULK, Exchange
 from lakewarden.kernel.errors import Unavailable
@@ -17,7 +23,7 @@ from lakewarden.service import push_target
 from lakewarden.service.control import Denied
 from lakewarden.service.policy_text import written
 from lakewarden.service.push import Pushing, PushPlan
-from lakewarden.service.push_target import MAX_ADDRESS, PushTarget
+from lakewarden.service.push_target import MAX_ADDRESS, DriftNote, PushTarget
 
 SHOWN: Final = 1_000
 """Rows of one kind in an answer; all of them are counted."""
@@ -42,8 +48,21 @@ class TargetRequest(RequestBody, kw_only=True):
     style: Annotated[str, described(pattern=_STYLE)] = ""
 
 
+class TargetDrift(ResponseBody, kw_only=True):
+    """What `lakewarden push watch` found in a target, and since when it is so."""
+
+    missing: int
+    added: int
+    foreign: int
+    denied: int
+    since: datetime
+
+
 class TargetResponse(ResponseBody, kw_only=True):
-    """A target and the state of the last push: 0 roles at revision 0 before the first one."""
+    """A target and the state of the last push: 0 roles at revision 0 before the first one.
+
+    `drift` is what a watch found last; null: nothing, or nobody watches.
+    """
 
     name: str
     realm: str
@@ -53,6 +72,7 @@ class TargetResponse(ResponseBody, kw_only=True):
     revision: int
     roles: int
     pushed_at: datetime | None
+    drift: TargetDrift | None
 
 
 class TargetsResponse(ResponseBody, kw_only=True):
@@ -226,10 +246,12 @@ def pushing(exchange: Exchange) -> Pushing:
 
 def listed(exchange: Exchange) -> HandlerResult:
     """The targets of a realm."""
-    found = pushing(exchange).listed(exchange.params["realm"])
+    use_cases = pushing(exchange)
+    found = use_cases.listed(exchange.params["realm"])
     if isinstance(found, Denied):
         return found
-    return TargetsResponse(targets=[_target(one) for one in found])
+    notes = use_cases.drift_notes((exchange.params["realm"],))
+    return TargetsResponse(targets=[_target(one, notes.get(one.name)) for one in found])
 
 
 def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
@@ -330,7 +352,7 @@ def _place(exchange: Exchange) -> tuple[str, str]:
     return exchange.params["realm"], exchange.params["target"]
 
 
-def _target(of: PushTarget) -> TargetResponse:
+def _target(of: PushTarget, note: DriftNote | None = None) -> TargetResponse:
     return TargetResponse(
         name=of.name,
         realm=of.realm,
@@ -340,6 +362,7 @@ def _target(of: PushTarget) -> TargetResponse:
         revision=of.revision,
         roles=len(of.pushed),
         pushed_at=moment_or_none(of.pushed_at or None),
+        drift=None if note is None else TargetDrift(**note.counts, since=moment(note.since)),
     )
 
 
@@ -455,7 +478,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         _TARGET + "/drift",
-        "push.plan",
+        "push.drift",
         drift,
         "list what others changed in a target since the last push",
         response=DriftResponse,
@@ -464,7 +487,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         _TARGET + "/adopt",
-        "push.plan",
+        "push.drift",
         adopt,
         "propose statements for what users hold by others in a target",
         response=AdoptionResponse,

@@ -1,0 +1,38 @@
+"""Figures of `lakewarden push watch` for Prometheus, by realm and name of the target."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge
+
+from lakewarden.service.push_watch import KINDS, Look
+
+_TARGET = ["realm", "target"]
+
+DRIFT = Gauge("lakewarden_push_drift", "What is not as it was pushed", [*_TARGET, "kind"])
+PENDING = Gauge("lakewarden_push_pending_steps", "Steps that the realm's changes ask for", _TARGET)
+RESIDUE = Gauge("lakewarden_push_residue", "What the realm allows and is left out", _TARGET)
+PUSHED = Gauge(
+    "lakewarden_push_pushed_timestamp_seconds",
+    "When the target was pushed to last, in seconds since the epoch; 0: never",
+    _TARGET,
+)
+LOOKED = Gauge(
+    "lakewarden_push_looked_timestamp_seconds",
+    "When the target was looked at last, in seconds since the epoch",
+    _TARGET,
+)
+FAILURES = Counter("lakewarden_push_failures", "Looks at a target that failed", _TARGET)
+
+
+def count(look: Look, now: float) -> None:
+    """One look. What was found before stays as it was while the target is away."""
+    labels = look.target.realm, look.target.name
+    PUSHED.labels(*labels).set(look.target.pushed_at)
+    FAILURES.labels(*labels).inc(bool(look.error))
+    if look.drift is None:
+        return
+    for kind in KINDS:
+        DRIFT.labels(*labels, kind).set(look.counts[kind])
+    PENDING.labels(*labels).set(sum(look.drift.pending.values()))
+    RESIDUE.labels(*labels).set(look.drift.residue)
+    LOOKED.labels(*labels).set(now)

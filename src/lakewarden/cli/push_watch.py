@@ -1,0 +1,120 @@
+"""`lakewarden push watch`: drift of targets on a schedule."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.duration import seconds
+from lakewarden.cli.metrics_listener import show_figures
+from lakewarden.cli.outcome import COULD_NOT_TELL, NO, YES, note, show
+from lakewarden.cli.push import Target, opened_pushing
+from lakewarden.cli.question import As
+from lakewarden.cli.question_target import Url
+from lakewarden.kernel.errors import BadInput, Unavailable
+
+if TYPE_CHECKING:
+    from lakewarden.service.push_watch import Look, PushWatch
+
+_SHORTEST_SECONDS = 1.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def watch(
+    *names: Target,
+    every: Annotated[str, Parameter(help="Time between two looks, such as `30s` or `5m`.")] = "5m",
+    once: Annotated[bool, Parameter(negative=(), help="Look once, and end.")] = False,
+    metrics: Annotated[
+        str, Parameter(help="`HOST:PORT` for metrics of Prometheus; default: none.")
+    ] = "",
+    database: Url = None,
+    format: As = "table",
+) -> int:
+    """Looks for drift in the targets again and again, until it is stopped; without names in all.
+
+    Prints a line when something changed, and records it in the audit trail. A target that is away
+    is tried less often, up to once an hour. With `--once`, exits with 1 where there is drift, and
+    with 3 where a target could not be looked at.
+
+    For example:
+
+        lakewarden push watch pg --once --database sqlite:///estate.db
+    """
+    from lakewarden.service.push_watch import PushWatch
+
+    interval = seconds(every, "--every")
+    if interval <= 0:
+        raise BadInput("expected more than no time", where="--every")
+    show_figures(metrics)
+    with opened_pushing(database) as pushing, _stopped() as stop:
+        watching, clock = PushWatch(pushing, interval, names), pushing.service.clock
+        while not stop.is_set():
+            looks: list[Look] = []
+            try:
+                for look in _round(watching, stop, clock()):
+                    looks.append(look)
+                    if once or look.is_new:
+                        _told(look, format)
+            except Unavailable as error:  # our own store is away
+                if once:
+                    raise
+                note(str(error))
+            if once:
+                return _outcome(looks)
+            stop.wait(max(watching.seconds_until_due(clock()), _SHORTEST_SECONDS))
+    return YES
+
+
+@contextmanager
+def _stopped() -> Iterator[threading.Event]:
+    """An event that is set when the process is told to end."""
+    stop = threading.Event()
+    before = {one: signal.signal(one, lambda *_: stop.set()) for one in _SIGNALS}
+    try:
+        yield stop
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _round(watching: PushWatch, stop: threading.Event, now: float) -> Iterator[Look]:
+    """The looks at the targets that are due, counted."""
+    from lakewarden.app.push_figures import count
+
+    for look in watching.looks(now):
+        count(look, now)
+        yield look
+        if stop.is_set():
+            return
+
+
+def _told(look: Look, format: str) -> None:
+    """One line about a look."""
+    if format == "json":
+        found = dict(look.counts)
+        pending = dict(look.drift.pending) if look.drift else {}
+        about = {"realm": look.target.realm, "target": look.target.name, "error": look.error}
+        print(json.dumps({**about, "drift": found, "pending": pending}))
+    elif look.error:
+        note(f"{look.target.name}: {look.error}")
+    elif look.drift is None:
+        show(f"{look.target.name}: it is being pushed to")
+    elif any(look.counts.values()):
+        parts = ", ".join(f"{count} {kind}" for kind, count in look.counts.items() if count)
+        show(f"{look.target.name}: {parts}; see `lakewarden push drift {look.target.name}`")
+    else:
+        show(f"{look.target.name}: it is as it was pushed")
+    sys.stdout.flush()
+
+
+def _outcome(looks: list[Look]) -> int:
+    if any(look.error for look in looks):
+        return COULD_NOT_TELL
+    return NO if any(any(look.counts.values()) for look in looks) else YES

@@ -1,0 +1,131 @@
+"""Drift on a schedule: targets are looked at again and again, and what changed there is recorded.
+
+What a look finds is written to the store when it differs from what the last one found, with an
+audit row; a target that is as it was costs no revision. A target that is away is tried less often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+
+from lakewarden.kernel.errors import Conflict, Unknown, WardenError
+from lakewarden.service import push_target
+from lakewarden.service.control import Denied
+from lakewarden.service.push import PushDrift, Pushing
+from lakewarden.service.push_target import PushTarget
+
+MISSING: Final = "missing"
+ADDED: Final = "added"
+FOREIGN: Final = "foreign"
+DENIED: Final = "denied"
+KINDS: Final = (MISSING, ADDED, FOREIGN, DENIED)
+"""What is counted: ours that is not there, added to ours, grants of others, and those of them by
+which somebody holds what the realm denies."""
+
+_DOUBLINGS: Final = 5
+_LONGEST_SECONDS: Final = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a target found: the drift, or why there is none."""
+
+    target: PushTarget
+    drift: PushDrift | None = None
+    error: str = ""
+    is_new: bool = False
+    """Whether it differs from what the last look found."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The numbers of what was found, by kind."""
+        if self.drift is None:
+            return {}
+        kinds = [one.kind for one in self.drift.differences]
+        return {
+            MISSING: kinds.count(MISSING),
+            ADDED: kinds.count(ADDED),
+            FOREIGN: len(self.drift.foreign),
+            DENIED: sum(bool(one.denied) for one in self.drift.foreign),
+        }
+
+
+@dataclass(slots=True)
+class _Schedule:
+    due: float = 0.0
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class PushWatch:
+    """Looks at the targets of these names, or at all, every so many seconds."""
+
+    pushing: Pushing
+    every_seconds: float
+    names: Collection[str] = ()
+    _schedules: dict[str, _Schedule] = field(default_factory=dict)
+
+    def looks(self, now: float) -> Iterator[Look]:
+        """Looks at every target that is due. Raises `Unknown` for a name that no target has."""
+        self.pushing.service.catch_up()
+        targets = {one.name: one for one in self.pushing.targets()}
+        for name in self.names:
+            if name not in targets:
+                raise Unknown("target", name, "`lakewarden push targets` lists them")
+        for name in sorted(self.names or targets):
+            schedule = self._schedules.setdefault(name, _Schedule())
+            if schedule.due <= now:
+                yield self._look(targets[name], schedule, now)
+
+    def seconds_until_due(self, now: float) -> float:
+        """How long nothing is due; at most as long as it takes for a new target to be seen."""
+        due = min((one.due for one in self._schedules.values()), default=now + self.every_seconds)
+        return min(max(due - now, 0.0), self.every_seconds)
+
+    def _look(self, target: PushTarget, schedule: _Schedule, now: float) -> Look:
+        try:
+            found = self.pushing.drift(target.realm, target.name)
+            look = (
+                Look(target, error="denied") if isinstance(found, Denied) else Look(target, found)
+            )
+            if look.drift is not None:
+                look = self._recorded(look)
+            if schedule.failures and not look.error:
+                look = replace(look, is_new=True)
+        except Conflict:  # while it is pushed there is no drift; the next look is in time
+            schedule.due = now + self.every_seconds
+            return Look(target)
+        except WardenError as error:
+            look = Look(target, error=str(error), is_new=not schedule.failures)
+        schedule.failures = schedule.failures + 1 if look.error else 0
+        doublings = min(max(schedule.failures - 1, 0), _DOUBLINGS)
+        longest = max(self.every_seconds, _LONGEST_SECONDS)
+        schedule.due = now + min(self.every_seconds * 2**doublings, longest)
+        return look
+
+    def _recorded(self, look: Look) -> Look:
+        """The look, after it was written to the store where it found something else."""
+        digest = _digest(look)
+        with self.pushing.service.reading() as reading:
+            noted = push_target.drift_notes(reading, (look.target.realm,)).get(look.target.name)
+        if digest == (noted.digest if noted else ""):
+            return look
+        note = partial(push_target.note_drift, of=look.target, counts=look.counts, digest=digest)
+        denied = self.pushing.write(note)
+        error = "denied" if isinstance(denied, Denied) else ""
+        return Look(look.target, look.drift, error, is_new=True)
+
+
+def _digest(look: Look) -> str:
+    """The same for the same findings; empty where there are none."""
+    if look.drift is None or not any(look.counts.values()):
+        return ""
+    table = look.drift.table()
+    found = [table["differences"], table["foreign"]]
+    return sha256(msgspec.json.encode(found)).hexdigest()[:16]

@@ -1,0 +1,64 @@
+"""When a watch looks at targets again: less often while one is away, and never beside a push."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lakewarden.kernel.errors import Conflict, Unavailable, Unknown
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.push_watch import PushWatch
+
+
+class Away:
+    """Targets that cannot be looked at."""
+
+    def __init__(self, *names: str) -> None:
+        self.service = SimpleNamespace(catch_up=lambda: None)
+        self.names, self.error = names, Unavailable("the target is away")
+        self.asked: list[str] = []
+
+    def targets(self) -> list[PushTarget]:
+        return [PushTarget(name, "lake", "postgresql", "m", "c") for name in self.names]
+
+    def drift(self, realm: str, name: str) -> Any:
+        self.asked.append(name)
+        raise self.error
+
+
+def looks(watch: PushWatch, now: float) -> list[tuple[str, str, bool]]:
+    return [(one.target.name, one.error, one.is_new) for one in watch.looks(now)]
+
+
+def test_a_target_that_is_away_is_tried_less_often() -> None:
+    away = Away("pg")
+    watch = PushWatch(away, 300.0)  # type: ignore[arg-type]  # as much of it as is asked
+    assert looks(watch, 0.0) == [("pg", "the target is away", True)]
+    times, now = [], 0.0
+    for _ in range(7):
+        now += watch.seconds_until_due(now)
+        while not (found := looks(watch, now)):
+            now += watch.seconds_until_due(now)
+        assert found == [("pg", "the target is away", False)]
+        times.append(now)
+    waits = [later - earlier for earlier, later in zip([0.0, *times], times, strict=False)]
+    assert waits == [300.0, 600.0, 1_200.0, 2_400.0, 3_600.0, 3_600.0, 3_600.0]
+
+
+def test_a_push_under_way_is_no_failure() -> None:
+    away = Away("pg")
+    away.error = Conflict("another push to the target `pg` is under way")  # type: ignore[assignment]
+    watch = PushWatch(away, 60.0)  # type: ignore[arg-type]
+    assert looks(watch, 0.0) == [("pg", "", False)]
+    assert watch.seconds_until_due(0.0) == 60.0
+    assert looks(watch, 60.0) == [("pg", "", False)]
+
+
+def test_only_what_is_named_is_looked_at() -> None:
+    away = Away("one", "two")
+    assert looks(PushWatch(away, 60.0, ("two",)), 0.0)  # type: ignore[arg-type]
+    assert away.asked == ["two"]
+    with pytest.raises(Unknown, match="three"):
+        looks(PushWatch(away, 60.0, ("three",)), 0.0)  # type: ignore[arg-type]

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.kernel.change import AttributeChanged, EntityAdded
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded
+from lakewarden.kernel.relations import COLUMN_TYPE
 from lakewarden.service import realms, statements
+from lakewarden.service.actor import SYSTEM
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.effect import Effect
 from lakewarden.service.realm import CONTROL, Realm
 from lakewarden.testing.world_draft import NOW
 from tests.service.opened_services import ADMIN, EVE, LAKE, furnish, opened
@@ -137,3 +142,27 @@ def test_who_has_no_right_reads_and_writes_nothing(service: DecisionService) -> 
         assert isinstance(service.write(EVE, putting), Denied)
         removing = partial(statements.remove, realm=realm, id="x")
         assert isinstance(service.write(EVE, removing), Denied)
+
+
+def test_types_that_columns_carry_are_checked(service: DecisionService) -> None:
+    table = Entity("table", "lk:c.s.t")
+    columns = {"region": ("varchar(20)",), "day": ("date",), "odd": ("date", "int"), "bare": ()}
+    effects: list[Effect] = []
+    for name, types in columns.items():
+        column = Entity("column", f"{table.name}.{name}")
+        effects.append(EntityAdded(column, table))
+        effects.append(AttributeChanged(column, COLUMN_TYPE, types))
+    service.write(SYSTEM, lambda transaction: transaction.change(LAKE, *effects))
+
+    def limit(effect: str, on: str, expression: str) -> None:
+        put(service, {"id": expression, "effect": effect, "on": on, "expression": expression})
+
+    on = "table:lk:c.s.t"
+    limit("filter", on, "region = 'EU' and odd = bare")
+    limit("mask", f"column:{on.removeprefix('table:')}.region", "last4")
+    for effect, where, expression, why in (
+        ("filter", on, "region = 5", r"the column `region` is varchar\(20\)"),
+        ("mask", "column:lk:c.s.t.day", "hash", "`hash` does not fit a column of type date"),
+    ):
+        with pytest.raises(BadInput, match=why):
+            limit(effect, where, expression)

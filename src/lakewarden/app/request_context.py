@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Final
 
 from lakewarden.app import http_head as heads
@@ -49,6 +50,13 @@ class RequestContext:
     actor: Actor | None = None
     exchange: Exchange | None = None
     extra: dict[str, str] = field(default_factory=dict)
+    concealed: Callable[[Reply], Reply] | None = None
+
+    def shown(self, reply: Reply) -> Reply:
+        """What is sent of a reply: another one where its status would disclose a token."""
+        if self.concealed is None or reply.status == HTTPStatus.OK:
+            return reply
+        return self.concealed(reply)
 
     @property
     def path(self) -> str:

@@ -129,14 +129,16 @@ class RequestPipeline:
             context.certificate = scope["extensions"].get(tls.CERTIFICATE, ())
         try:
             reply = await self._answer(context, scope["query_string"], scope["headers"], receive)
-            head = context.head(reply)
+            shown = context.shown(reply)
+            head = context.head(shown)
         except Disconnected:
             return
         except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
             reply = self._failed(context, error)
-            head = context.head(reply)
-        await send({"type": "http.response.start", "status": reply.status, "headers": head})
-        body = b"" if context.method == "HEAD" else reply.body
+            shown = context.shown(reply)
+            head = context.head(shown)
+        await send({"type": "http.response.start", "status": shown.status, "headers": head})
+        body = b"" if context.method == "HEAD" else shown.body
         await send({"type": "http.response.body", "body": body})
         context.tell(reply.status, self._parts.proxies)
 
@@ -170,14 +172,16 @@ class RequestPipeline:
                 return None
             entered = self._entered(context, parsed, body, FreshState(state), now)
             reply = entered if isinstance(entered, Reply) else _inline(context, parsed, entered)
-            head = context.head(reply)
+            shown = context.shown(reply)
+            head = context.head(shown)
         except TakesTime:
             return None
         except Exception as error:  # noqa: BLE001 — INVARIANT: an error is never an answer but deny
             reply = self._failed(context, error)
-            head = context.head(reply)
+            shown = context.shown(reply)
+            head = context.head(shown)
         context.tell(reply.status, parts.proxies)
-        return reply.status, head, reply.body
+        return shown.status, head, shown.body
 
     async def _answer(
         self, context: RequestContext, query: bytes, headers: Sequence[Pair], receive: Receive
@@ -249,6 +253,8 @@ class RequestPipeline:
         context.operation = match.route.operation
         context.rate_class = parsed.rate_class
         context.forwarded = parsed.headers.get("x-forwarded-for")
+        if match.route.concealed is not None and "token" in parsed.query:
+            context.concealed = match.route.concealed
         if own:
             size = parsed.size + heads.size_of(own.items())
             heads.check_size(size, self._parts.limits.header_bytes)

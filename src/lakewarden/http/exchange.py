@@ -242,6 +242,8 @@ class Route:
     `session`; `unauthenticated` says 401 there in place of the dialect. `body_limit`, in bytes,
     replaces the limit of 1 MiB; an `engine` route takes tokens made for engines, also as the
     query's `token`; `accepts` are the content types of a body beside JSON ones, `*/*` for all.
+    `concealed` is sent in place of any other status than 200 where the query has a `token`, to
+    clients that would show the address to their users.
     Requests count for the limit of the `rate_class`, which follows from the rest unless it is said.
     """
 
@@ -259,6 +261,7 @@ class Route:
     unauthenticated: Callable[[str], Reply] | None = None
     rate_class: str = ""
     engine: bool = False
+    concealed: Callable[[Reply], Reply] | None = None
 
     @property
     def counts_as(self) -> str:

@@ -6,7 +6,7 @@ matrix are worked out again for the principals and privileges concerned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyroaring import BitMap
@@ -62,6 +62,7 @@ class ChangedRows:
         self.statements = dict(before.table.statements)
         self.owned_by = dict(before.owned_by)
         self.stale = Stale()
+        self._attributes: dict[int, Mapping[str, tuple[str, ...]]] | None = None
 
     def apply(self, change: Change) -> None:
         """Applies one change; raises what `incremental_compile.apply` does."""
@@ -214,13 +215,21 @@ class ChangedRows:
             kind: edges.replaced(id, ()) if edges.of(id) else edges
             for kind, edges in self.coded.relations.items()
         }
-        attributes = {k: v for k, v in self.coded.attributes.items() if k != id}
+        if id in self.coded.attributes:
+            del self._own_attributes()[id]
         self.coded = replace(
-            self.coded,
-            owners=self.coded.owners.replaced(id, ()),
-            relations=relations,
-            attributes=attributes,
+            self.coded, owners=self.coded.owners.replaced(id, ()), relations=relations
         )
+
+    def _own_attributes(self) -> dict[int, Mapping[str, tuple[str, ...]]]:
+        """All attributes, to be changed in place.
+
+        COST: columns may carry their types, so one copy is made for all changes.
+        """
+        if self._attributes is None:
+            self._attributes = dict(self.coded.attributes)
+            self.coded = replace(self.coded, attributes=self._attributes)
+        return self._attributes
 
     def _drop_statements_on(self, entities: set[Entity]) -> None:
         anchored = {
@@ -288,7 +297,7 @@ class ChangedRows:
         attributes = {k: v for k, v in self.coded.attributes.get(id, {}).items() if k != attribute}
         if values:
             attributes[attribute] = tuple(sorted(set(values)))
-        self.coded = replace(self.coded, attributes={**self.coded.attributes, id: attributes})
+        self._own_attributes()[id] = attributes
         self.stale.matches.add(id)
 
     def _change_owner(self, row: OwnerRow, present: bool) -> None:

@@ -193,7 +193,9 @@ def _attributes(facts: Facts, tree: Tree) -> dict[int, dict[str, tuple[str, ...]
     for entity, attribute, value in sorted(set(facts.attributes)):
         of_entity = values.setdefault(_id(tree, entity), {})
         of_entity[attribute] = (*of_entity.get(attribute, ()), value)
-    return values
+    # Columns carry their types, of which there are few: they share what they have.
+    alike: dict[tuple[tuple[str, tuple[str, ...]], ...], dict[str, tuple[str, ...]]] = {}
+    return {id: alike.setdefault(tuple(each.items()), each) for id, each in values.items()}
 
 
 def rows_of(coded: Coded, statements: Mapping[str, Statement]) -> Facts:

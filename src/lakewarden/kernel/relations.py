@@ -199,5 +199,15 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 """Columns of each table, in order. Statements are kept as files beside the tables."""
 
+COLUMN_TYPE: Final = "type"
+"""The attribute of a column that says its type, as its catalog has it."""
+
+READS: Final = "reads"
+"""The attribute of a view that says what its query reads.
+
+`table:NAME` a table, or a view of that name; `column:NAME` one of its columns. All columns of a
+table of which none is named.
+"""
+
 REMOVED: Final = "status.removed"
 """The attribute that marks an entity as removed, which stays stored (`true`)."""

@@ -1,13 +1,19 @@
-"""The types of stored columns, as the documents of their tables have them."""
+"""The types of stored columns, as the documents of their tables or their attributes have them.
+
+Documents come with requests. What was ingested has none: there a column carries its type.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from pyroaring import BitMap
 
 from lakewarden.expressions.types import Type, read_type
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import WardenError
+from lakewarden.kernel.relations import COLUMN_TYPE
 from lakewarden.registry import registry
 from lakewarden.service.effect import Document
 from lakewarden.service.ports import Reading
@@ -36,7 +42,16 @@ ColumnTypes = Callable[[Entity, Document], Iterable[ColumnType]]
 
 
 def column_types(reading: Reading, realm: RealmState, table: Entity) -> Sequence[ColumnType]:
-    """The columns of a table whose types are stored; none where the system keeps none."""
+    """The columns of a table whose types are stored; none where nothing says them.
+
+    What the document says of a column comes before what the column itself carries.
+    """
+    documented = tuple(_documented(reading, realm, table))
+    known = {one.name for one in documented}
+    return (*documented, *(one for one in _carried(realm, table) if one.name not in known))
+
+
+def _documented(reading: Reading, realm: RealmState, table: Entity) -> Sequence[ColumnType]:
     system = registry().shipping(realm.realm.model)
     if system is None or not system.column_types:
         return ()
@@ -49,3 +64,14 @@ def column_types(reading: Reading, realm: RealmState, table: Entity) -> Sequence
     except WardenError:
         # A document that cannot be read says nothing about types.
         return ()
+
+
+def _carried(realm: RealmState, table: Entity) -> Iterator[ColumnType]:
+    coded = realm.matrix.snapshot.coded
+    id, types = coded.tree.find(table), coded.model.types
+    below = BitMap() if id is None else coded.tree.below(BitMap([id])) & coded.tree.stored
+    for column in below:
+        entity = coded.tree.entity(column)
+        written = coded.attributes.get(column, {}).get(COLUMN_TYPE, ())
+        if types[entity.type].masked and len(written) == 1:
+            yield ColumnType(entity, coded.spelling.parts(entity)[-1], written[0])

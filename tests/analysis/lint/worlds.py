@@ -1,7 +1,8 @@
 """Small worlds for the rules of the policy advisor, and what a rule finds in them.
 
 An example is a TOML file: `model`, `now`, and what scenario files have in their `world`
-(`entities`, `placed`, `users`, `groups`, `members`, `owners`, `relations`, `statement`). A
+(`entities`, `placed`, `users`, `groups`, `members`, `owners`, `relations`, `attributes`,
+`statement`). A
 statement with `times` stands there so many times, each with a number behind its id; `set_aside`
 are rows that an ingestion set aside, `defaults` asks for the statements that are shipped,
 `lookups` are the types of the columns of each lookup table.
@@ -21,6 +22,7 @@ from lakewarden.analysis.lint.run import lint
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import ROLE, Principal
 from lakewarden.kernel.relations import (
+    AttributeRow,
     EntityRow,
     Facts,
     MembershipRow,
@@ -106,6 +108,12 @@ def facts(world: World, system: System) -> Facts:
             for kind, edges in world.get("relations", {}).items()
             for source, targets in edges.items()
             for target in targets
+        ],
+        attributes=[
+            AttributeRow(system.entity(text), name, value)
+            for text, values in world.get("attributes", {}).items()
+            for name, each in values.items()
+            for value in each
         ],
         owners=[
             OwnerRow(system.entity(text), system.principal(owner.partition("=")[0]), type)

@@ -101,6 +101,14 @@ class Trino:
         return answer
 
 
+def refusal(answer: Answer) -> tuple[int, Any]:
+    """The status and the body of a refusal that Trino is to fail on without its address."""
+    assert answer.status == 200
+    value: Any = answer.json()
+    assert value["result"] == "refused"
+    return value["error"]["status"], json.loads(value["error"]["body"])
+
+
 def table(name: str, catalog: str = "memory", **more: object) -> dict[str, object]:
     schema, _, own = name.partition(".")
     return {"catalogName": catalog, "schemaName": schema, "tableName": own, **more}
@@ -346,15 +354,43 @@ def test_a_token_for_engines_is_good_where_engines_ask_and_nowhere_else(trino: T
     assert trino.post("allow", question, "?", token=trino.plain).status == 200
     for query in ("?token=", f"?token={trino.plain}", "?token=lw_x",
                   f"?token={trino.engine}&token={trino.engine}"):  # fmt: skip
-        answer = trino.post("allow", question, query)
-        assert answer.status == 401, query
-        assert set(json.loads(answer.body)) == {"code", "message"}
-    assert trino.post("allow", question, f"?token={trino.stranger}").status == 403
+        status, body = refusal(trino.post("allow", question, query))
+        assert status == 401, query
+        assert set(body) == {"code", "message"}
+    assert refusal(trino.post("allow", question, f"?token={trino.stranger}"))[0] == 403
     for path in ("/api/v1/whoami", "/api/metalakes", "/access/v1/evaluation"):
         method = "POST" if "access" in path else "GET"
-        body: object = {} if method == "POST" else None
-        assert trino.served.ask(method, path, body, token=trino.engine).status == 401
-        assert trino.served.ask(method, f"{path}?token={trino.engine}", body).status == 401
+        sent: object = {} if method == "POST" else None
+        assert trino.served.ask(method, path, sent, token=trino.engine).status == 401
+        assert trino.served.ask(method, f"{path}?token={trino.engine}", sent).status == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["allow", "batch", "row-filters", "column-masks", "batch-column-masks"]
+)
+def test_a_refusal_has_another_status_only_where_no_token_is_in_the_address(
+    trino: Trino, path: str
+) -> None:
+    for realm, query, status in (
+        ("gravitino", trino.engine, 400),
+        ("gravitino", "lw_x", 401),
+        ("gravitino", trino.stranger, 403),
+        ("silent", trino.engine, 404),
+        ("absent", trino.engine, 401),
+    ):
+        where = f"/r/{realm}/opa/v1/{path}"
+        answer = trino.served.ask("POST", f"{where}?token={query}", {})
+        assert refusal(answer)[0] == status, realm
+        assert query not in answer.body.decode()
+        plain = trino.served.ask("POST", where, {}, token=query)
+        assert plain.status == status, realm
+    long = trino.served.ask("POST", f"/r/gravitino/opa/v1/{path}?token=x", b" " * 40_000_000)
+    assert long.status == 413 or refusal(long)[0] in (401, 413)
+
+
+def test_polaris_gets_the_status_of_a_refusal(trino: Trino) -> None:
+    where = f"/r/gravitino/opa/v1/polaris?token={trino.engine}"
+    assert trino.served.ask("POST", where, {}).status == 400
 
 
 def test_single_columns_are_read_by_themselves(trino: Trino) -> None:
@@ -390,15 +426,17 @@ def test_an_engine_of_this_machine_asks_without_credentials(trino: Trino) -> Non
     for name in ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"):
         assert status(**{name: "127.0.0.1"}) == 401, name
     assert status(Authorization="Bearer lw_x") == 401
-    assert status("/r/gravitino/opa/v1/allow?token=lw_x") == 401
+    wrong = trino.served.ask("POST", "/r/gravitino/opa/v1/allow?token=lw_x", body)
+    assert refusal(wrong)[0] == 401
     for path in ("/access/v1/evaluation", "/r/gravitino/api/metalakes", "/api/v1/tokens"):
         assert status(path) == 401, path
 
 
 def test_a_realm_that_does_not_serve_trino_says_so(trino: Trino) -> None:
     answer = trino.served.ask("POST", f"/r/silent/opa/v1/allow?token={trino.engine}", {})
-    assert answer.status == 404
-    assert "set `trino` to `on`" in answer.body.decode()
+    status, body = refusal(answer)
+    assert status == 404
+    assert "set `trino` to `on`" in body["message"]
 
 
 def asked(identity: str, action: str) -> bytes:
@@ -428,10 +466,8 @@ NO_TABLE = '{"table": {"catalogName": "memory", "schemaName": "sales"}}'
 def test_a_malformed_request_is_refused_and_names_the_member(
     trino: Trino, body: bytes, where: str
 ) -> None:
-    answer = trino.post("allow", body)
-    assert answer.status == 400
-    value = answer.json()
-    assert isinstance(value, dict)
+    status, value = refusal(trino.post("allow", body))
+    assert status == 400
     assert value["code"] == "invalid_parameter"
     assert where in value["message"]
 

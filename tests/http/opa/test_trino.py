@@ -264,6 +264,32 @@ def test_a_change_is_seen_by_the_next_statement(governed: Governed) -> None:
     assert "Cannot select from" in found
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT 1",
+        "SHOW CATALOGS",
+        "SHOW TABLES FROM memory.sales",
+        "SELECT count(*) FROM memory.sales.orders",
+    ],
+)
+def test_a_refusal_shows_no_address_and_no_token(governed: Governed, statement: str) -> None:
+    """The realm does not serve Trino for a while."""
+
+    def serves(settings: Mapping[str, str]) -> None:
+        body = {"settings": settings}
+        answer = governed.served.ask("PATCH", "/api/v1/realms/gravitino", body, token=ROOT)
+        assert answer.status == 200, answer.body
+
+    serves({})
+    found = outcome(governed.trino, "olga", statement)
+    serves({"trino": "on"})
+    assert isinstance(found, str)
+    assert "Failed to deserialize OPA policy response" in found
+    assert [word for word in ("token", "lw_", "opa/v1", "127.0.0.1") if word in found] == []
+    assert not isinstance(outcome(governed.trino, "olga", statement), str)
+
+
 def test_without_the_server_trino_denies(governed: Governed) -> None:
     governed.served.stop()
     found = outcome(governed.trino, "olga", "SELECT count(*) FROM memory.sales.orders")

@@ -188,6 +188,20 @@ def test_an_adapter_without_databases_is_one_catalog(tmp_path: Path) -> None:
     assert dbt("sales.t") in {row.cells[1] for row in meant(tmp_path, found)}
 
 
+def test_columns_have_types_and_views_say_what_they_read(tmp_path: Path) -> None:
+    typed = node("model", "t", columns={"a": {"name": "a", "data_type": "date"}, "b": {}})
+    view = node("model", "v", config={"materialized": "view"})
+    view["compiled_code"] = 'select a from "shop"."sales"."t"'
+    rows = meant(
+        tmp_path, manifest(nodes={"t": typed, "v": view}), model="gravitino", metalake="lk"
+    )
+    assert sorted(row.cells[1:] for row in rows if row.table == "attributes") == [
+        ("lk:Prod.sales.t.a", "type", "date"),
+        ("lk:Prod.sales.v", "reads", "column:lk:shop.sales.t.a"),
+        ("lk:Prod.sales.v", "reads", "table:lk:shop.sales.t"),
+    ]
+
+
 @pytest.mark.parametrize("version", [10, 11, 12])
 def test_three_versions_are_read(tmp_path: Path, version: int) -> None:
     assert meant(tmp_path, manifest(version, nodes={"m": node("seed", "a")}))

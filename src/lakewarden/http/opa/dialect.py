@@ -81,7 +81,7 @@ class Opa(EngineDialect):
             self._route(
                 "batch-column-masks", lambda evaluator: evaluator.column_masks(), large=True
             ),
-            _route(POLARIS, self._answer_polaris),
+            _route(POLARIS, self._answer_polaris, shows_address=False),
         )
 
     def _route(
@@ -207,7 +207,14 @@ def _counted_as(evaluator: JoinedEvaluator) -> str:
     return UNKNOWN if act is None else act.name
 
 
-def _route(name: str, handler: Handler, *, large: bool = False, inline: bool = False) -> Route:
+def _route(
+    name: str,
+    handler: Handler,
+    *,
+    large: bool = False,
+    inline: bool = False,
+    shows_address: bool = True,
+) -> Route:
     return Route(
         "POST",
         f"{PATH}/{name}",
@@ -217,7 +224,18 @@ def _route(name: str, handler: Handler, *, large: bool = False, inline: bool = F
         engine=True,
         body_limit=BATCH_BYTES if large else None,
         rate_class=BULK if large else READS,
+        concealed=_unreadable if shows_address else None,
     )
+
+
+def _unreadable(reply: Reply) -> Reply:
+    """A refusal as an answer that Trino cannot read, so that its statement fails.
+
+    Of another status Trino shows its user the address, and the token in it. No text is a boolean, a
+    list or a mask. SOURCE: trinodb/trino, OpaHttpClient and OpaQueryException@09c4efdd27b2.
+    """
+    error = {"status": int(reply.status), "body": reply.body.decode("utf-8", "replace")}
+    return json_reply(HTTPStatus.OK, {"result": "refused", "error": error})
 
 
 def _mapping(exchange: Exchange, engine: str, realm: str) -> EngineMapping:

@@ -42,15 +42,19 @@ class Owner(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A documented column."""
+    """A documented column; `type` is empty where the project does not say it."""
 
     name: str
     tags: tuple[str, ...]
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One relation. `name` is what dbt calls it, `identifier` what the database does."""
+    """One relation. `name` is what dbt calls it, `identifier` what the database does.
+
+    `query` is the SQL that dbt compiled, where the manifest has it.
+    """
 
     id: str
     database: str
@@ -63,6 +67,7 @@ class Node:
     columns: tuple[Column, ...] = ()
     owners: tuple[Owner, ...] = ()
     grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    query: str = ""
     where: str = ""
 
 
@@ -170,6 +175,7 @@ def _node(
         columns=tuple(_columns(section)),
         owners=tuple(owners),
         grants=_grants(config),
+        query=section.text("compiled_code", ""),
         where=section.where,
     )
 
@@ -182,7 +188,8 @@ def _tags(section: Section, config: Section | None = None) -> tuple[str, ...]:
 def _columns(section: Section) -> Iterator[Column]:
     for key, column in section.named("columns").items():
         config = Section(column.take("config") or {}, column.at("config"))
-        yield Column(column.text("name", "") or key, _tags(column, config))
+        name = column.text("name", "") or key
+        yield Column(name, _tags(column, config), column.text("data_type", ""))
 
 
 def _owners(id: str, section: Section, key: str, project: Dbt) -> Iterator[Owner]:

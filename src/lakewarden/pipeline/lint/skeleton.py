@@ -22,10 +22,18 @@ from lakewarden.kernel.edges import Edges
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.facts import Coded
+from lakewarden.kernel.relations import READS
 from lakewarden.kernel.snapshot import Snapshot, decisions
 from lakewarden.kernel.tree import Tree
 from lakewarden.pipeline import parquet_output
-from lakewarden.pipeline.index.block import EDGE, ENTITY, OWNER, edges_of
+from lakewarden.pipeline.index.block import (
+    ATTRIBUTE,
+    EDGE,
+    ENTITY,
+    OWNER,
+    attributes_of,
+    edges_of,
+)
 from lakewarden.pipeline.index.index import MATCHES, Index, scopes_digest
 from lakewarden.pipeline.index.matching import MATCHES as COLUMNS
 from lakewarden.pipeline.index.task_context import NO_REVISION, blocks_of, prepared, task_context_of
@@ -84,7 +92,7 @@ def skeleton(index: Index, spark: SparkSession) -> Skeleton:
         relations=_relations(own, index, context.count),
         owners=_owners(own, index, context.count),
         ownerships=index.ownerships,
-        attributes={},
+        attributes=_attributes(own),
     )
     snapshot = Snapshot(
         coded=coded,
@@ -137,6 +145,13 @@ def _owners(own: DataFrame, index: Index, count: int) -> Edges:
     label = F.array_position(labels, F.col("s")) - 1
     rows = own.where(F.col("what") == OWNER).select("id", "a", label.cast("int"))
     return edges_of(count, *_columns(rows))
+
+
+def _attributes(own: DataFrame) -> dict[int, dict[str, tuple[str, ...]]]:
+    """What rules look at: what views read."""
+    rows = own.where((F.col("what") == ATTRIBUTE) & (F.col("s") == READS))
+    ids, names, values = (c.to_pylist() for c in rows.select("id", "s", "t").toArrow().columns)
+    return attributes_of(zip(ids, names, values, strict=True))
 
 
 def _bitmaps(index: Index, spark: SparkSession, count: int) -> tuple[BitMap, ...]:

@@ -100,6 +100,37 @@ def test_a_table_brings_its_columns() -> None:
     ]
 
 
+def test_columns_carry_their_types_where_they_are_plain() -> None:
+    columns = [
+        {"name": "a", "type": "varchar(20)"},
+        {"name": "b", "type": {"type": "list", "elementType": "string"}},
+        {"name": "c.d", "type": "date"},
+    ]
+    table = {"name": "t", "columns": columns}
+    found = said("api/metalakes/lk/catalogs/c/schemas/s/tables/t", {"table": table})
+    assert cells(found, "attributes") == [("column", "lk:c.s.t.a", "type", "varchar(20)")]
+
+
+def test_a_view_says_what_it_reads() -> None:
+    sql = 'select o.iban, n from orders o join "Odd.Name" on true join x.y.z using (n)'
+    view = {
+        "name": "v",
+        "columns": [{"name": "iban", "type": "string"}],
+        "representations": [{"type": "sql", "dialect": "trino", "sql": sql}, {}, 5],
+        "defaultSchema": "d",
+    }
+    found = said("api/metalakes/lk/catalogs/c/schemas/s/views/v", {"view": view})
+    assert cells(found, "entities") == [("view", "lk:c.s.v")]
+    read = sorted(value for *_, value in cells(found, "attributes"))
+    assert read == [
+        "column:lk:c.d.orders.iban",
+        "column:lk:c.d.orders.n",
+        "column:lk:x.y.z.n",
+        "table:lk:c.d.orders",
+        "table:lk:x.y.z",
+    ]
+
+
 @pytest.mark.parametrize(
     "body", [{"users": [{"name": "ana", "roles": ["readers"]}]}, {"names": ["ana"]}]
 )

@@ -86,7 +86,8 @@ def test_any_engine_gives_schemas_tables_columns_and_views(
     url = f"sqlite:///{tmp_path}/shop.db"
     server = Server(sa.make_url(url))
     server.run(
-        "create table orders (id integer, total text)", "create view totals as select 1 as one"
+        "create table orders (id integer, total varchar(20) collate nocase, odd frob)",
+        "create view totals as select total from orders",
     )
     server.close()
     source = Sql(url, "lk", "lite")
@@ -98,7 +99,15 @@ def test_any_engine_gives_schemas_tables_columns_and_views(
         "table:lk:lite.main.orders",
         "column:lk:lite.main.orders.id",
         "column:lk:lite.main.orders.total",
+        "column:lk:lite.main.orders.odd",
         "view:lk:lite.main.totals",
+    }
+    assert {(row.entity.name, row.attribute, row.value) for row in facts.attributes} == {
+        ("lk:lite.main.orders.id", "type", "integer"),
+        ("lk:lite.main.orders.total", "type", "varchar(20)"),
+        ("lk:lite.main.orders.odd", "type", "numeric"),
+        ("lk:lite.main.totals", "reads", "table:lk:lite.main.orders"),
+        ("lk:lite.main.totals", "reads", "column:lk:lite.main.orders.total"),
     }
     assert result.report.not_read == ["roles and grants of sqlite"]
     assert result.manifest.options == {"metalake": "lk", "catalog": "lite"}

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from lakewarden.http.exchange import Exchange
+from lakewarden.kernel.change import AttributeChanged
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.relations import READS
 from lakewarden.names.canonical import lower_word, quoted
+from lakewarden.service.state import RealmState
+from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino.http.bodies import Body, Json, present, read
 from lakewarden.systems.gravitino.http.errors import illegal
 from lakewarden.systems.gravitino.http.kinds import (
@@ -30,6 +35,7 @@ from lakewarden.systems.gravitino.http.updates import (
     Update,
     apply_shared,
 )
+from lakewarden.systems.gravitino.use_cases.view_reads import view_reads
 
 
 class Representation(Body):
@@ -111,6 +117,29 @@ def _apply(draft: Draft, update: Any) -> None:
     draft.body.update(_query(update))
 
 
+def _reads_added(
+    exchange: Exchange, transaction: WriteTransaction, view: Entity, body: Json
+) -> None:
+    """What the view reads is kept beside it, for lint."""
+    reads = view_reads(view, body)
+    if reads:
+        transaction.change(exchange.realm, AttributeChanged(view, READS, reads))
+
+
+def _reads_altered(
+    exchange: Exchange, transaction: WriteTransaction, view: Entity, draft: Draft
+) -> None:
+    reads = view_reads(view, draft.body)
+    if set(reads) != set(_stored_reads(transaction.realm(exchange.realm), view)):
+        transaction.change(exchange.realm, AttributeChanged(view, READS, reads))
+
+
+def _stored_reads(state: RealmState, view: Entity) -> Sequence[str]:
+    coded = state.matrix.snapshot.coded
+    id = coded.tree.find(view)
+    return () if id is None else coded.attributes.get(id, {}).get(READS, ())
+
+
 VIEWS: Final = Kind(
     type="view",
     within="schema",
@@ -120,6 +149,8 @@ VIEWS: Final = Kind(
     updates=Rename | SetProperty | RemoveProperty | Replace,
     apply=_apply,
     family="relational",
+    added=_reads_added,
+    altered=_reads_altered,
 )
 
 ROUTES: Final = routes_of(VIEWS)

@@ -17,12 +17,14 @@ from typing import Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.kernel.relations import COLUMN_TYPE, READS
 from lakewarden.kernel.statement_file import principal_text
 from lakewarden.pipeline.ingest.dbt_file import DbtReader
 from lakewarden.pipeline.ingest.dbt_manifest import Dbt, Node
 from lakewarden.service.source_row import (
     BAD_NAME,
     Row,
+    attribute_row,
     membership_row,
     note_row,
     principal_row,
@@ -31,6 +33,7 @@ from lakewarden.service.source_row import (
 )
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest.grants import stored
+from lakewarden.systems.gravitino.use_cases.view_reads import query_reads
 
 _READING: Final = frozenset({"select", "roles/bigquery.dataviewer"})
 """Grants that mean reading a table or view, and nothing less."""
@@ -68,8 +71,16 @@ class InGravitino:
                 inner = Entity("column", f"{entity.name}.{column.name}")
                 yield from stored(inner, node.where, inside=entity)
                 yield from self._tag_rows(inner, column.tags, node)
+                if column.type:
+                    yield _with_note(
+                        attribute_row(inner, COLUMN_TYPE, column.type, node.where), inner
+                    )
             elif column.tags:
                 yield note_row(node.id, f"tags of the column {column.name} of a view")
+        if node.is_view and node.query:
+            default, dialect = (catalog, node.schema), self.manifest.adapter
+            for read in sorted({*query_reads(lake, default, node.query, dialect)}):
+                yield _with_note(attribute_row(entity, READS, read, node.where), entity)
         for owner in node.owners:
             yield note_row(
                 node.id, f"the owner {owner.name}: answers for it, does not own it there"
@@ -120,7 +131,7 @@ class InGravitino:
 
 
 def _with_note(row: Row, entity: Entity) -> Row:
-    """The row of a statement, rejected when Gravitino could not have what it is about."""
+    """A row, rejected when Gravitino could not have what it is about."""
     try:
         gravitino.parse(*entity)
     except BadInput as error:

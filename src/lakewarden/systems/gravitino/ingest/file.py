@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unknown
 from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
+from lakewarden.kernel.relations import COLUMN_TYPE, READS
 from lakewarden.kernel.statement import Effect
 from lakewarden.kernel.statement_file import principal_text, read_statements
 from lakewarden.kernel.toml_section import Section
@@ -45,6 +46,7 @@ from lakewarden.service.source_row import (
 )
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.use_cases.view_reads import view_reads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,6 +63,9 @@ _LEAVES: Final = {
     "functions": "function",
 }
 """What a schema holds: path word → type."""
+
+_OF_QUERY: Final = ("representations", "defaultCatalog", "defaultSchema")
+"""The members of a view's reply that say what it reads."""
 
 _WHOLE: Final = {"tags": "tag", "policies": "policy"}
 
@@ -212,14 +217,28 @@ def _catalogs(
         case (catalog, "schemas", schema, segment, name) if segment in _LEAVES:
             type = _LEAVES[segment]
             item = _object_named(reply, type, name)
-            yield from _one(lake, type, f"{catalog}.{schema}.{name}")
-            for column in item.tables("columns"):
-                full_name = f"{catalog}.{schema}.{name}.{column.text('name')}"
-                yield from _one(lake, "column", full_name)
+            yield from _leaf(lake, type, f"{catalog}.{schema}.{name}", item)
         case _ if _MEANINGLESS & set(inside[-2:]):
             yield _ignored_kind(next(segment for segment in inside[-2:] if segment in _MEANINGLESS))
         case _:
             raise exchanges.unknown(exchange)
+
+
+def _leaf(lake: str, type: str, full_name: str, item: Section) -> Iterator[Row]:
+    """What a schema holds: a table with its columns, a view with what it reads."""
+    for row in _one(lake, type, full_name):
+        yield row
+        if type == "view" and row.table == "entities" and not row.reason:
+            view = Entity(type, row.cells[1])
+            for text in view_reads(view, {key: item.take(key) for key in _OF_QUERY}):
+                yield attribute_row(view, READS, text, "")
+    for column in item.tables("columns") if type == "table" else ():
+        name, written = column.text("name"), column.take("type")
+        for row in _one(lake, "column", f"{full_name}.{name}"):
+            yield row
+            # Lists and structures have no plain type.
+            if row.table == "entities" and not row.reason and isinstance(written, str):
+                yield attribute_row(Entity("column", row.cells[1]), COLUMN_TYPE, written, "")
 
 
 def _catalog(lake: str, name: str, item: Section) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,23 +26,28 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
+from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.kernel.relations import COLUMN_TYPE, READS
 from lakewarden.pipeline.directory_manifest import Input
 from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
-from lakewarden.service.source_row import Row
+from lakewarden.service.source_row import Row, attribute_row
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
 from lakewarden.systems.gravitino.ingest import mysql_catalog, postgres_catalog
 from lakewarden.systems.gravitino.ingest import mysql_grants as mysql
 from lakewarden.systems.gravitino.ingest import postgres_grants as postgres
 from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, stored
+from lakewarden.systems.gravitino.use_cases.view_reads import query_reads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _POSTGRES = "postgresql"
 _MYSQL = ("mysql", "mariadb")
+_COLLATED = re.compile(r" (character set|collate) .*")
+"""What stands behind a type and is none of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +166,11 @@ class _Reader:
         tables = [*inspector.get_table_names(schema), *_optional(inspector, "foreign", schema)]
         for view in views:
             self._leaves[schema, view] = "view"
-            yield from stored(self._catalog.leaf("view", schema, view), self._name)
+            leaf = self._catalog.leaf("view", schema, view)
+            rows = list(stored(leaf, self._name))
+            yield from rows
+            if not rows[0].reason:
+                yield from self._read_rows(inspector, leaf, schema, view)
         with warnings.catch_warnings():
             # Columns of types that SQLAlchemy does not know are columns all the same.
             warnings.simplefilter("ignore", SAWarning)
@@ -171,7 +181,34 @@ class _Reader:
             yield from stored(leaf, self._name)
             for column in columns.get((schema, table), ()):
                 entity = self._catalog.column(schema, table, column["name"])
-                yield from stored(entity, self._name, inside=leaf)
+                rows = list(stored(entity, self._name, inside=leaf))
+                yield from rows
+                written = self._written(column["type"])
+                if written and not rows[0].reason:
+                    yield attribute_row(entity, COLUMN_TYPE, written, self._name)
+
+    def _read_rows(
+        self, inspector: sa.Inspector, leaf: Entity, schema: str, view: str
+    ) -> Iterator[Row]:
+        """What the view reads, as far as the database shows its text."""
+        try:
+            text = inspector.get_view_definition(view, schema) or ""
+        except (SQLAlchemyError, NotImplementedError):
+            text = ""
+        dialect = self._connection.dialect.name
+        default = (self._catalog.name, schema)
+        for read in sorted({*query_reads(self._catalog.metalake, default, text, dialect)}):
+            yield attribute_row(leaf, READS, read, self._name)
+
+    def _written(self, type: sa.types.TypeEngine[Any]) -> str:
+        """The type as the database writes it; "" of one that SQLAlchemy does not know."""
+        try:
+            written = str(type.compile(self._connection.dialect)).lower()
+        except (SQLAlchemyError, NotImplementedError):
+            return ""
+        if written.startswith("timestamp") and self._connection.dialect.name in _MYSQL:
+            return "timestamp_tz"
+        return _COLLATED.sub("", written)
 
     def _ask(self, question: str) -> Sequence[Mapping[str, Any]]:
         return [dict(row) for row in self._connection.execute(sa.text(question)).mappings()]

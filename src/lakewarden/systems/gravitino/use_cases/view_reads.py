@@ -1,0 +1,61 @@
+"""What a view reads, in the names of Gravitino: the values of its attribute `reads`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import WardenError
+from lakewarden.systems.gravitino import names
+
+_MAX_READS: Final = 1_000
+"""Of one view no more are kept."""
+
+
+def view_reads(view: Entity, document: Mapping[str, object]) -> tuple[str, ...]:
+    """What the representations of a view's document read, each once, in order.
+
+    A name without a catalog or schema is in the default one of the document, else in the view's.
+    What is no name of Gravitino's is left out.
+    """
+    own = names.parts(view)
+    default = (
+        _text(document.get("defaultCatalog")) or own[1],
+        _text(document.get("defaultSchema")) or own[2],
+    )
+    listed = document.get("representations")
+    read = {
+        text
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, Mapping)
+        for text in query_reads(own[0], default, _text(one.get("sql")), _text(one.get("dialect")))
+    }
+    return tuple(sorted(read)[:_MAX_READS])
+
+
+def query_reads(metalake: str, default: tuple[str, str], sql: str, dialect: str) -> Iterator[str]:
+    """What one query reads; `default` are the catalog and the schema of names without."""
+    # Here, because the library that reads SQL takes a while to load, and few processes need it.
+    from lakewarden.expressions.view_sources import view_sources
+
+    for source in view_sources(sql, dialect):
+        table = f"{source.catalog or default[0]}.{source.schema or default[1]}.{source.table}"
+        try:
+            yield _spelled(metalake, "table", table)
+        except WardenError:
+            continue
+        for column in source.columns or ():
+            try:
+                yield _spelled(metalake, "column", f"{table}.{column}")
+            except WardenError:
+                continue
+
+
+def _spelled(metalake: str, type: str, full_name: str) -> str:
+    entity = names.entity(metalake, type, full_name)
+    return f"{entity.type}:{entity.name}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -123,6 +123,7 @@ docs: setup ## Write the generated pages anew
 	$(BIN)/python -m lakewarden.testing.pages docs/models
 	$(BIN)/python -m tests.analysis.lint.pages
 	$(BIN)/python -m tests.expressions.pages
+	$(BIN)/python -m tests.systems.gravitino.source_pages
 	$(BIN)/python scripts/draw-pictures.py docs/pictures
 
 golden: docs page-pictures ## Write the golden files anew; review the difference like code

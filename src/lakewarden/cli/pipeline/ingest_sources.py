@@ -61,7 +61,7 @@ class Database:
 
     metalake: Annotated[
         str | None,
-        Parameter(help="For `sql`, `ranger-file` and `dbt-file`: the metalake of the catalog."),
+        Parameter(help="For sources of Gravitino's model: the metalake."),
     ] = None
     catalog: Annotated[
         str | None,

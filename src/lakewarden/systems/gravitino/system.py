@@ -25,6 +25,10 @@ SYSTEM: Final = SystemDefinition(
         "gravitino-file": "ingest.file:SOURCE",
         "ranger-file": "ingest.ranger_file:SOURCE",
         "sql": "ingest.sql:SOURCE",
+        "unity-catalog-file": "ingest.catalogs.source:UNITY",
+        "glue-file": "ingest.catalogs.source:GLUE",
+        "bigquery-file": "ingest.catalogs.source:BIGQUERY",
+        "snowflake-file": "ingest.catalogs.source:SNOWFLAKE",
     },
     engines={
         "hdfs": "engines/hdfs.toml",

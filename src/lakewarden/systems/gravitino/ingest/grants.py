@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.kernel.model import Model
-from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.kernel.principal import GROUP, ROLE, USER, Principal, members_of
 from lakewarden.kernel.statement_file import principal_text, read_statements
 from lakewarden.service.source_row import (
     BAD_NAME,
@@ -161,6 +161,10 @@ class Grants:
         principal = self.catalog.role(name)
         self._principal(Entity(ROLE, principal.name), principal)
 
+    def group(self, name: str) -> None:
+        """A group of the metalake; who is in it is said of its members."""
+        self._principal(Entity(GROUP, f"{self.catalog.metalake}:{name}"), Principal(GROUP, name))
+
     def _principal(self, entity: Entity, principal: Principal) -> None:
         self._rows += stored(entity, self.place)
         problem = _problem(entity)
@@ -206,6 +210,20 @@ class Grants:
             _, had, sources = self._granted.setdefault((grantee, on), (principals, set(), set()))
             had |= granted
             sources |= set(sql)
+
+    def deny(
+        self, right: str, to: Iterable[Principal], on: Entity, privileges: Iterable[str]
+    ) -> None:
+        """The principals `to` do not have privileges, whatever else they were granted."""
+        table: dict[str, object] = {
+            "id": f"{right} on {on.type}:{on.name}",
+            "effect": "deny",
+            "title": f"{right}: readers do not get everything",
+            "privileges": sorted(privileges),
+            "to": [principal_text(principal) for principal in sorted(set(to))],
+            "on": f"{on.type}:{on.name}",
+        }
+        self._rows.append(self._statement(table))
 
     def fits(self, privilege: str, on: Entity) -> bool:
         """Whether the privilege may be granted on an entity of that type."""

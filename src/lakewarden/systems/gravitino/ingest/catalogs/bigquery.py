@@ -1,0 +1,138 @@
+"""Exports of Cloud Asset Inventory about BigQuery, as JSON lines, and lists of row access policies.
+
+    //cloudresourcemanager.googleapis.com/projects/NUMBER            a project
+    //bigquery.googleapis.com/projects/ID/datasets/D                 a dataset
+    //bigquery.googleapis.com/projects/ID/datasets/D/tables/T        a table or view
+
+An asset has `resource.data` (the resource as its API writes it), `iamPolicy`, or both. Projects are
+called by number in names and by id in resources. Row access policies are in no such export: a reply
+of `rowAccessPolicies.list` has to stand in the folder, which may be empty.
+
+SOURCE: Cloud Asset Inventory documentation, Exporting assets and Asset name format; BigQuery API
+v2, Table, TableFieldSchema and RowAccessPolicy; IAM documentation, Policy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.systems.gravitino.ingest.catalogs.records import (
+    Exists,
+    Granted,
+    Grantee,
+    Limited,
+    Record,
+    Securable,
+)
+
+ROW_POLICIES: Final = "rowAccessPolicies"
+
+_PROJECT: Final = re.compile(r"//cloudresourcemanager\.googleapis\.com/projects/([^/]+)")
+_DATASET: Final = re.compile(
+    r"//bigquery\.googleapis\.com/projects/([^/]+)/datasets/([^/]+)(?:/tables/([^/]+))?"
+)
+
+
+def records(files: Sequence[File]) -> Iterator[Record]:
+    """What the assets say. Raises `BadInput` for a record that is no asset."""
+    assets: list[Section] = []
+    knows_row_policies = False
+    for file in files:
+        for record in json_records(file.path, file.name):
+            where = f"{file.name}: line {record.line}{record.path}"
+            if ROW_POLICIES in record.value or not record.value:
+                knows_row_policies = True
+                yield from _row_policies(Section(record.value, where))
+            else:
+                assets.append(Section(record.value, where))
+    if not knows_row_policies and assets:
+        message = (
+            f"has no reply with `{ROW_POLICIES}`, without which tables with row access policies"
+            f' would be read as a whole (`{{"{ROW_POLICIES}": []}}` says that there are none)'
+        )
+        raise BadInput(message, where=files[0].name)
+    yield from _Assets(assets).records()
+
+
+def _row_policies(reply: Section) -> Iterator[Record]:
+    for policy in reply.tables(ROW_POLICIES):
+        reference = policy.at("rowAccessPolicyReference")
+        of = Section(policy.take("rowAccessPolicyReference"), reference)
+        parts = (of.text("projectId"), of.text("datasetId"), of.text("tableId"))
+        yield Limited(Securable("TABLE", parts), "row_access_policy", policy.where)
+
+
+class _Assets:
+    """The assets of one export; the ids of projects are known before anything else is read."""
+
+    def __init__(self, assets: Sequence[Section]) -> None:
+        self._assets = [(one.text("name"), _data(one), one) for one in assets]
+        self._ids: dict[str, str] = {}
+        for name, data, _ in self._assets:
+            project = _PROJECT.fullmatch(name)
+            if project and isinstance(data.get("projectId"), str):
+                self._ids[project[1]] = str(data["projectId"])
+
+    def records(self) -> Iterator[Record]:
+        for name, data, asset in self._assets:
+            on = self._securable(name, data)
+            if on is None:
+                continue
+            if on.kind in ("PROJECT", "DATASET") or data:
+                yield Exists(on, asset.where)
+            if data:
+                yield from _fields(on, data, asset.where)
+            yield from _policy(on, asset)
+
+    def _securable(self, name: str, data: Mapping[str, object]) -> Securable | None:
+        """What an asset is; None for one of another service."""
+        project = _PROJECT.fullmatch(name)
+        if project:
+            return Securable("PROJECT", (self._ids.get(project[1], project[1]),))
+        found = _DATASET.fullmatch(name)
+        if not found:
+            return None
+        if not found[3]:
+            return Securable("DATASET", (found[1], found[2]))
+        kind = data.get("type")
+        return Securable(kind if isinstance(kind, str) else "TABLE", found.groups())
+
+
+def _data(asset: Section) -> Mapping[str, object]:
+    """The resource as its API writes it; empty where the asset has none."""
+    resource = Section(asset.take("resource") or {}, asset.at("resource"))
+    data = resource.take("data") or {}
+    if not isinstance(data, Mapping):
+        raise BadInput("expected an object", where=resource.at("data"))
+    return data
+
+
+def _fields(table: Securable, data: Mapping[str, object], where: str) -> Iterator[Record]:
+    """The columns of a table, also those in records, and which of them have a policy tag."""
+    schema = Section(data.get("schema") or {}, f"{where}.resource.data.schema")
+    todo: list[tuple[tuple[str, ...], Section]] = [((), field) for field in schema.tables("fields")]
+    while todo:
+        above, field = todo.pop(0)
+        path = (*above, field.text("name"))
+        on = Securable("COLUMN", (*table.parts, *path))
+        yield Exists(on, where)
+        tags = Section(field.take("policyTags") or {}, field.at("policyTags"))
+        if tags.texts("names"):
+            for length in range(1, len(path) + 1):
+                yield Limited(table, "policy_tag", where, ".".join(path[:length]))
+        todo += [(path, inner) for inner in field.tables("fields")]
+
+
+def _policy(on: Securable, asset: Section) -> Iterator[Record]:
+    policy = Section(asset.take("iamPolicy") or {}, asset.at("iamPolicy"))
+    for binding in policy.tables("bindings"):
+        role = binding.text("role")
+        limit = "condition" if binding.take("condition") else ""
+        for member in binding.texts("members"):
+            yield Granted(Grantee("", member), role, on, binding.where, limit)

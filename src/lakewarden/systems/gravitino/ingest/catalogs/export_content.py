@@ -1,0 +1,190 @@
+"""What an export says, with entities and principals of Gravitino in place of the source's names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.principal import ROLE, USER, Principal, members_of
+from lakewarden.service.source_row import Row
+from lakewarden.systems.gravitino import names as gravitino
+from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping
+from lakewarden.systems.gravitino.ingest.catalogs.records import (
+    Exists,
+    Granted,
+    GrantedColumns,
+    Grantee,
+    Left,
+    Limited,
+    MemberOf,
+    Present,
+    Record,
+    Securable,
+)
+from lakewarden.systems.gravitino.ingest.grants import stored
+
+TABLE: Final = "table"
+VIEW: Final = "view"
+COLUMN: Final = "column"
+LEAVES: Final = frozenset({TABLE, VIEW})
+
+
+@dataclass(slots=True)
+class ExportContent:
+    """The records of one source, gathered; `catalog` is the one that an option names.
+
+    `notes` are what has no counterpart, by subject. `inactive` are users who may do nothing.
+    """
+
+    mapping: SourceMapping
+    metalake: str
+    catalog: str = ""
+    places: dict[Entity, str] = field(default_factory=dict)
+    owners: list[tuple[Entity, Grantee]] = field(default_factory=list)
+    columns: dict[Entity, set[str]] = field(default_factory=lambda: defaultdict(set))
+    granted: list[Granted | GrantedColumns] = field(default_factory=list)
+    members: list[MemberOf] = field(default_factory=list)
+    limited: list[Limited] = field(default_factory=list)
+    principals: set[Principal] = field(default_factory=set)
+    inactive: set[Principal] = field(default_factory=set)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    _known: set[Entity] = field(default_factory=set)
+    _types: set[str] = field(default_factory=set)
+
+    def take(self, record: Record) -> None:
+        """Adds what one record says."""
+        match record:
+            case Exists():
+                self._exists(record)
+            case Granted() | GrantedColumns():
+                self.granted.append(record)
+            case MemberOf():
+                self.members.append(record)
+            case Limited():
+                self.limited.append(record)
+            case Present():
+                self._present(record)
+            case Left():
+                self.notes.append((record.subject, self.reason(record.feature)))
+
+    def reason(self, feature: str) -> str:
+        """Why a feature does not carry over, for the report."""
+        found = self.mapping.features[feature]
+        return f"{found.title}: {found.never}"
+
+    def know(self, entities: Iterable[Entity]) -> None:
+        """Adds what there is beside what the source says."""
+        for entity in entities:
+            self._add(entity)
+
+    def _exists(self, record: Exists) -> None:
+        entity = self._entity(record.on)
+        if entity is None:
+            reason = self.mapping.kind(record.on.kind).never
+            self.notes.append((label(record.on), f"{record.on.kind}: {reason}"))
+            return
+        self.places.setdefault(entity, record.place)
+        self._add(entity)
+        if record.owner is not None:
+            self.owners.append((entity, record.owner))
+
+    def _add(self, entity: Entity) -> None:
+        self._known.add(entity)
+        self._types.add(entity.type)
+        if entity.type == COLUMN:
+            table, name = split(entity)
+            self.columns[table].add(name)
+
+    def _present(self, record: Present) -> None:
+        principal, why = self.principal(record.principal)
+        if principal is None:
+            self.notes.append((record.principal.name, why))
+        elif not record.is_active and principal.kind == USER:
+            self.inactive.add(principal)
+
+    def _entity(self, on: Securable) -> Entity | None:
+        """The entity, or None where the kind is never here."""
+        type = self.mapping.kind(on.kind).type
+        if not type:
+            return None
+        parts = (self.catalog, *on.parts) if self.mapping.one_catalog else on.parts
+        return Entity(type, f"{self.metalake}:{'.'.join(parts)}")
+
+    def entity(self, on: Securable, place: str) -> tuple[Entity | None, str]:
+        """The entity that is meant, or why there is none.
+
+        A view that is called a table is found. What is named without being listed exists, unless
+        the source lists all of its type.
+        """
+        entity = self._entity(on)
+        if entity is None:
+            return None, f"{on.kind}: {self.mapping.kind(on.kind).never}"
+        if entity.type in LEAVES and entity not in self._known:
+            for type in LEAVES - {entity.type}:
+                if Entity(type, entity.name) in self._known:
+                    return Entity(type, entity.name), ""
+        if entity not in self._known and entity.type in self._types:
+            return None, f"there is no such {entity.type}"
+        self.places.setdefault(entity, place)
+        return entity, ""
+
+    def principal(self, grantee: Grantee) -> tuple[Principal | None, str]:
+        """The principal, or why there is none."""
+        if grantee.name in self.mapping.everybody:
+            return members_of(self.metalake), ""
+        found, name = self.mapping.principal_kind(*grantee)
+        if not found.kind:
+            return None, found.never
+        principal = Principal(found.kind, f"{self.metalake}:{name}" if found.kind == ROLE else name)
+        self.principals.add(principal)
+        return principal, ""
+
+    def rows(self, place: str) -> Iterator[Row]:
+        """All entities that exist, their containers before them."""
+        views = {entity.name for entity in self._known if entity.type == VIEW}
+        written: set[Entity] = set()
+        yield from stored(Entity("metalake", self.metalake), place)
+        for entity, at in self.places.items():
+            for one in (*reversed(list(containers(entity))), entity):
+                if one in written or (one.type == TABLE and one.name in views):
+                    continue
+                written.add(one)
+                yield from self._entity_rows(one, at, views)
+
+    def _entity_rows(self, entity: Entity, place: str, views: set[str]) -> Iterator[Row]:
+        if entity.type != COLUMN:
+            yield from stored(entity, place)
+            return
+        table, _ = split(entity)
+        if table.name not in views:
+            yield from stored(entity, place, inside=table)
+
+
+def split(column: Entity) -> tuple[Entity, str]:
+    """The table of a column, and its name there, with the record that it is in.
+
+    >>> split(Entity("column", "lk:c.s.t.a.b"))
+    (Entity(type='table', name='lk:c.s.t'), 'a.b')
+    """
+    *above, name = gravitino.parts(column)
+    return Entity(TABLE, f"{above[0]}:{'.'.join(above[1:])}"), name
+
+
+def containers(entity: Entity) -> Iterator[Entity]:
+    """What an entity is in, below the metalake, nearest first.
+
+    >>> [one.name for one in containers(Entity("table", "lk:c.s.t"))]
+    ['lk:c.s', 'lk:c']
+    """
+    above = gravitino.parent(entity)
+    while above is not None and above.type != "metalake":
+        yield above
+        above = gravitino.parent(above)
+
+
+def label(on: Securable) -> str:
+    """What the report calls an object of the source."""
+    return f"{on.kind.lower()} {'.'.join(filter(None, on.parts))}".strip()

@@ -1,0 +1,313 @@
+"""The grants of an export as statements, by the mapping of their source.
+
+A grant becomes a statement where it means at least as much as Gravitino's privilege. What means
+less, or nothing here, is noted with the reason that the mapping gives. Where readers of a table do
+not get all of it (row filters, column masks), nobody is shown to read it: everybody has a DENY on
+it, since a grant further up would reach it, and its readers have single columns that are whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.model import Model
+from lakewarden.kernel.principal import GROUP, IMPLIED, ROLE, USER, Principal, members_of
+from lakewarden.service.source_row import Row
+from lakewarden.systems.gravitino.ingest.catalogs.export_content import (
+    COLUMN,
+    TABLE,
+    VIEW,
+    ExportContent,
+    containers,
+    label,
+    split,
+)
+from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping
+from lakewarden.systems.gravitino.ingest.catalogs.records import (
+    Granted,
+    GrantedColumns,
+    Grantee,
+    Securable,
+)
+from lakewarden.systems.gravitino.ingest.grants import Catalog, Grants, closure, grantee_label
+
+Privileges = Mapping[Entity, set[str]]
+"""Privileges by entity: of the source, or of the model."""
+
+OPENS: Final = {"catalog": "USE_CATALOG", "schema": "USE_SCHEMA"}
+"""What it takes to use a container."""
+
+READS: Final = {TABLE: "SELECT_TABLE", VIEW: "SELECT_VIEW"}
+
+DENIED: Final = {
+    TABLE: ("SELECT_TABLE", "MODIFY_TABLE", "INSERT_ROWS", "UPDATE_ROWS", "DELETE_ROWS"),
+    VIEW: ("SELECT_VIEW",),
+}
+"""What nobody has where readers do not get everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What limits the readers of a table: all of them, or on `columns` alone."""
+
+    is_whole: bool
+    columns: frozenset[str]
+
+
+def rows(content: ExportContent, model: Model) -> Iterator[Row]:
+    """All rows of an export, some of them more than once."""
+    grants = Grants(Catalog(content.metalake, ""), model, content.mapping.title)
+    _Policy(content, grants).read()
+    for subject, text in content.notes:
+        grants.note(subject, text)
+    yield from content.rows(content.mapping.title)
+    yield from grants.rows()
+
+
+class _Policy:
+    """One reading: `own` is what every principal was granted, in words of the source."""
+
+    def __init__(self, content: ExportContent, grants: Grants) -> None:
+        self._content = content
+        self._mapping: SourceMapping = content.mapping
+        self._grants = grants
+        self._everybody = members_of(content.metalake)
+        self._own: dict[Principal, dict[Entity, set[str]]] = defaultdict(_privileges)
+        self._carried: dict[Principal, dict[Entity, set[str]]] = defaultdict(_privileges)
+        self._edges: dict[Principal, set[Principal]] = defaultdict(set)
+        self._limits: dict[Entity, Limit] = {}
+
+    def read(self) -> None:
+        self._read_limits()
+        self._read_members()
+        for granted in self._content.granted:
+            self._read_granted(granted)
+        for principal in self._holders():
+            self._carry(principal, self._effective(principal))
+        self._read_owners()
+        self._column_readers()
+        self._statements()
+        self._principals()
+
+    def _note(self, subject: str, text: str) -> None:
+        self._content.notes.append((subject, text))
+
+    # what the export says
+
+    def _read_limits(self) -> None:
+        for record in self._content.limited:
+            entity, why = self._content.entity(record.on, record.place)
+            title = self._mapping.features[record.feature].title
+            if entity is None and not self._mapping.kind(record.on.kind).type:
+                message = f"{title} on {label(record.on)}: nobody knows which tables it limits"
+                raise BadInput(message, where=record.place)
+            if entity is not None and entity.type not in DENIED:
+                message = f"{title} on a {entity.type}: expected a table or view"
+                raise BadInput(message, where=record.place)
+            self._note(label(record.on), why or self._content.reason(record.feature))
+            if entity is not None:
+                before = self._limits.get(entity, Limit(False, frozenset()))
+                columns = before.columns | ({record.column} if record.column else frozenset())
+                self._limits[entity] = Limit(before.is_whole or not record.column, columns)
+
+    def _read_members(self) -> None:
+        for record in self._content.members:
+            member, why = self._content.principal(record.member)
+            of, why_not = self._content.principal(record.of)
+            if member is None or of is None:
+                self._note(record.member.name, f"member of {record.of.name}: {why or why_not}")
+            elif member not in self._content.inactive:
+                self._edges[member].add(of)
+
+    def _read_granted(self, granted: Granted | GrantedColumns) -> None:
+        if isinstance(granted, GrantedColumns):
+            for one in self._columns(granted):
+                self._read_granted(one)
+            return
+        principal, why = self._content.principal(granted.grantee)
+        entity, why_not = self._content.entity(granted.on, granted.place)
+        reason = why or why_not
+        if granted.limit:
+            reason = self._content.reason(granted.limit)
+        if entity is not None and principal is not None and not reason:
+            if self._mapping.meaning(granted.privilege, entity.type) or self._is_part(
+                granted, entity
+            ):
+                if principal not in self._content.inactive:
+                    self._own[principal][entity].add(self._mapping.word(granted.privilege))
+                return
+            reason = self._meaningless(granted.privilege, entity)
+        self._left_out(granted.on, granted.privilege, granted.grantee, reason)
+
+    def _meaningless(self, word: str, entity: Entity) -> str:
+        return self._mapping.privilege(word).never or f"nothing on a {entity.type}"
+
+    def _is_part(self, granted: Granted, entity: Entity) -> bool:
+        """Whether the privilege means something there together with others."""
+        word = self._mapping.word(granted.privilege)
+        return any(
+            word in together.privileges and entity.type in together.means
+            for together in self._mapping.together
+        )
+
+    def _left_out(self, on: Securable, privilege: str, grantee: Grantee, reason: str) -> None:
+        self._note(label(on), f"{privilege} to {grantee.name}: {reason}")
+
+    def _columns(self, granted: GrantedColumns) -> Iterator[Granted]:
+        """The grants on single columns; none where nobody knows which columns others are."""
+        entity, why = self._content.entity(granted.table, granted.place)
+        known = self._content.columns.get(entity, set()) if entity is not None else set()
+        names = known - granted.columns if granted.is_excluding else granted.columns
+        if entity is None or entity.type != TABLE or not names:
+            reason = why or "single columns of a view" if known or entity is None else ""
+            reason = reason or "its columns are not known, or are those of a view"
+            self._left_out(granted.table, granted.privilege, granted.grantee, reason)
+            return
+        for name in sorted(names):
+            on = Securable("COLUMN", (*granted.table.parts, name))
+            yield Granted(granted.grantee, granted.privilege, on, granted.place)
+
+    # what it means
+
+    def _holders(self) -> list[Principal]:
+        """Everybody with grants of their own, or of a role that they inherit."""
+        if not self._mapping.single_role:
+            return sorted(self._own)
+        return sorted({*self._own, *(one for one in self._edges if one.kind == ROLE)})
+
+    def _effective(self, principal: Principal) -> Privileges:
+        if not self._mapping.single_role or principal.kind != ROLE:
+            return self._own.get(principal, {})
+        merged = _privileges()
+        for one in {principal, *closure(principal, self._edges)}:
+            for entity, words in self._own.get(one, {}).items():
+                merged[entity] |= words
+        return merged
+
+    def _carry(self, principal: Principal, effective: Privileges) -> None:
+        for entity, words in effective.items():
+            lacking = {word: self._lacking(word, entity, effective) for word in words}
+            sound = {word for word in words if not lacking[word]}
+            for word in sound:
+                self._carried[principal][entity] |= {*self._mapping.meaning(word, entity.type)}
+            said = {word for word in sound if self._mapping.meaning(word, entity.type)}
+            for together in self._mapping.together:
+                if together.privileges <= sound:
+                    self._carried[principal][entity] |= {*together.means.get(entity.type, ())}
+                    said |= together.privileges
+            for word in sorted(self._own.get(principal, {}).get(entity, set()) - said):
+                why = f"it lacks {lacking[word]}" if lacking[word] else ""
+                why = why or self._meaningless(word, entity)
+                self._note(f"{entity.type}:{entity.name}", f"{word} to {principal.name}: {why}")
+
+    def _lacking(self, word: str, entity: Entity, effective: Privileges) -> str:
+        """What the grantee would have to have as well, and has not."""
+        for needed in self._mapping.privilege(word).needs:
+            if not any(self._has((needed,), at, effective) for at in (entity, *_above(entity))):
+                return needed
+        if self._mapping.inside:
+            is_inside = entity.type in OPENS and word not in self._mapping.inside
+            for at in (*([entity] if is_inside else []), *_above(entity)):
+                if not self._has(self._mapping.inside, at, effective):
+                    return f"{self._mapping.inside[0]} on the {at.type}"
+        return ""
+
+    def _has(self, words: Sequence[str], on: Entity, effective: Privileges) -> bool:
+        everybody = self._own.get(self._everybody, {}).get(on, set())
+        having = everybody | effective.get(on, set())
+        is_all = any(self._mapping.privilege(word).is_all for word in having)
+        return is_all or not having.isdisjoint(words)
+
+    def _read_owners(self) -> None:
+        for entity, grantee in self._content.owners:
+            ownership = self._mapping.owner.get(entity.type)
+            principal, why = self._content.principal(grantee)
+            if entity in self._limits:
+                why = "readers of it do not get everything"
+            if ownership is None:
+                why = why or f"who owns a {entity.type} owns nothing in it"
+            if principal is None or ownership is None or why:
+                self._note(f"{entity.type}:{entity.name}", f"the owner {grantee.name}: {why}")
+            elif principal not in self._content.inactive:
+                is_user = principal.kind == USER
+                if ownership.is_owner and is_user:
+                    self._grants.owner(entity, principal.name)
+                self._carried[principal][entity] |= set(ownership.means)
+
+    def _column_readers(self) -> None:
+        """Who reads a table of which some columns are masked reads the others."""
+        for entity, limit in self._limits.items():
+            whole = self._content.columns.get(entity, set()) - limit.columns
+            if entity.type != TABLE or limit.is_whole or not whole:
+                continue
+            for carried in list(self._carried.values()):
+                above = (entity, *_above(entity))
+                if any(READS[TABLE] in carried.get(at, ()) for at in above):
+                    for name in whole:
+                        carried[Entity(COLUMN, f"{entity.name}.{name}")].add("SELECT_COLUMN")
+
+    # rows
+
+    def _statements(self) -> None:
+        for principal, carried in self._carried.items():
+            if self._mapping.opens:
+                self._open(carried)
+            for entity, privileges in carried.items():
+                if privileges and not self._is_masked(entity):
+                    self._state(principal, entity, privileges)
+        for entity in self._limits:
+            self._grants.deny("limited", [self._everybody], entity, DENIED[entity.type])
+
+    def _is_masked(self, column: Entity) -> bool:
+        """Whether it is a column of which readers do not get everything."""
+        if column.type != COLUMN:
+            return False
+        table, name = split(column)
+        limit = self._limits.get(table)
+        return limit is not None and (limit.is_whole or name in limit.columns)
+
+    def _state(self, principal: Principal, entity: Entity, privileges: Iterable[str]) -> None:
+        words = self._own.get(principal, {}).get(entity, set())
+        title = grantee_label(principal.kind, principal.name)
+        named = sorted(words) or sorted(privileges)
+        self._grants.grant(title, [principal], entity, privileges, named)
+
+    def _open(self, carried: dict[Entity, set[str]]) -> None:
+        """Whoever was granted something on a container, or inside it, may use it."""
+        for entity in [one for one, privileges in carried.items() if privileges]:
+            for at in (entity, *containers(entity)):
+                if at.type in OPENS:
+                    carried[at].add(OPENS[at.type])
+
+    def _principals(self) -> None:
+        everybody = {self._everybody}
+        named = {*self._content.principals, *self._edges, *self._carried} - everybody
+        for principal in sorted(named):
+            if principal.kind == ROLE:
+                self._grants.role(principal.name.partition(":")[2])
+            elif principal.kind == GROUP:
+                self._grants.group(principal.name)
+            elif principal.kind not in IMPLIED and principal not in self._content.inactive:
+                self._grants.user(principal.name, sorted(self._acting(principal) - everybody))
+        if self._content.inactive:
+            for principal in sorted(self._content.inactive):
+                self._note(principal.name, "not active: no user here")
+
+    def _acting(self, user: Principal) -> set[Principal]:
+        """The roles and groups of a user."""
+        if self._mapping.single_role:
+            return {*self._edges.get(user, ())}
+        return {*closure(user, self._edges)}
+
+
+def _privileges() -> dict[Entity, set[str]]:
+    return defaultdict(set)
+
+
+def _above(entity: Entity) -> list[Entity]:
+    return list(containers(entity))

@@ -1,0 +1,150 @@
+"""Tables of an export: files of CSV, JSON lines or Parquet, one table for each.
+
+A file is called as its table, in any case: `GRANTS_TO_ROLES.csv`, `grants_to_roles.parquet`. Names
+of columns may have any case, too; further columns are not read. A number, a time or a truth value
+is its text, null the empty text.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.names.canonical import quoted
+from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.systems.gravitino.ingest.catalogs.records import Record
+from lakewarden.systems.gravitino.ingest.catalogs.table_spec import Cells, TableSpec
+
+SUFFIXES: Final = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+
+_MAX_CELL_CHARACTERS: Final = 1024 * 1024
+
+
+def exported(
+    files: Sequence[File], specs: Mapping[str, TableSpec], where: str
+) -> list[tuple[File, list[TableSpec]]]:
+    """The files of an export, each with the tables that are read from it; `where` is their folder.
+
+    Raises `BadInput` for a file that is no table, two of one table, and for a required one that is
+    missing.
+    """
+    by_file: dict[str, list[TableSpec]] = {}
+    for spec in specs.values():
+        by_file.setdefault(spec.file, []).append(spec)
+    found: dict[str, File] = {}
+    for file in files:
+        name = file.path.stem.lower()
+        if name not in by_file:
+            expected = ", ".join(sorted(by_file))
+            raise BadInput(f"is no table of the export; expected: {expected}", where=file.name)
+        if name in found:
+            raise BadInput(f"is the table `{name}` for the second time", where=file.name)
+        found[name] = file
+    for name, of_file in by_file.items():
+        needed = next((spec.required for spec in of_file if spec.required), "")
+        if needed and name not in found:
+            raise BadInput(f"has no table `{name}`, without which {needed}", where=where)
+    return [(file, by_file[name]) for name, file in found.items()]
+
+
+def missing(files: Sequence[File], specs: Mapping[str, TableSpec]) -> list[str]:
+    """The tables that the export could have, and does not."""
+    present = {file.path.stem.lower() for file in files}
+    return [f"the table {name}" for name in sorted({s.file for s in specs.values()} - present)]
+
+
+def records(file: File, specs: Sequence[TableSpec]) -> Iterator[Record]:
+    """What a file says. Raises `BadInput` with the place of what is malformed."""
+    yield from of_rows(rows(file), specs, file.name)
+
+
+def of_rows(
+    rows: Iterable[tuple[str, Cells]], specs: Sequence[TableSpec], name: str
+) -> Iterator[Record]:
+    """What rows say that have these places. Raises `BadInput` where a column is missing."""
+    checked = False
+    for place, cells in rows:
+        if not checked:
+            _check_columns(cells, specs, name)
+            checked = True
+        for spec in specs:
+            yield from spec.records(cells, place)
+
+
+def _check_columns(cells: Cells, specs: Sequence[TableSpec], name: str) -> None:
+    for spec in specs:
+        for column in sorted(spec.columns()):
+            if column not in cells:
+                raise BadInput(f"has no column `{column}`", where=name)
+
+
+def rows(file: File) -> Iterator[tuple[str, Cells]]:
+    """The rows of a file, each with its place."""
+    readers: dict[str, Callable[[File], Iterator[tuple[str, Cells]]]] = {
+        ".csv": _csv_rows,
+        ".parquet": _parquet_rows,
+    }
+    return readers.get(file.path.suffix, _json_rows)(file)
+
+
+def _csv_rows(file: File) -> Iterator[tuple[str, Cells]]:
+    csv.field_size_limit(_MAX_CELL_CHARACTERS)
+    with file.path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, strict=True)
+        try:
+            header = [name.lower() for name in next(reader, [])]
+            if len(set(header)) != len(header):
+                raise BadInput("a column is repeated", where=f"{file.name}: line 1")
+            for fields in reader:
+                place = f"{file.name}: line {reader.line_num}"
+                if len(fields) != len(header):
+                    message = f"expected {len(header)} cells, got {len(fields)}"
+                    raise BadInput(message, where=place)
+                yield place, dict(zip(header, fields, strict=True))
+        except csv.Error as error:
+            raise BadInput(str(error), where=f"{file.name}: line {reader.line_num}") from None
+        except UnicodeDecodeError:
+            where = f"{file.name}: behind line {reader.line_num}"
+            raise BadInput("not UTF-8", where=where) from None
+
+
+def _json_rows(file: File) -> Iterator[tuple[str, Cells]]:
+    for record in json_records(file.path, file.name):
+        yield f"{file.name}: line {record.line}{record.path}", texts(record.value)
+
+
+def _parquet_rows(file: File) -> Iterator[tuple[str, Cells]]:
+    number = 0
+    try:
+        with pq.ParquetFile(file.path) as parquet:
+            for batch in parquet.iter_batches():
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"{file.name}: row {number}", texts(row)
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0].lower()
+        raise BadInput(f"cannot be read as parquet: {reason}", where=file.name) from None
+
+
+def texts(row: Mapping[str, object]) -> Cells:
+    """A row as texts by the names of columns in lower case. Raises `BadInput` for a repeated one.
+
+    >>> texts({"NAME": "a", "DELETED_ON": None, "IS_ROLE": True})
+    {'name': 'a', 'deleted_on': '', 'is_role': 'true'}
+    """
+    cells = {name.lower(): _text(value) for name, value in row.items()}
+    if len(cells) != len(row):
+        raise BadInput(f"a column is repeated, in {quoted(', '.join(row))}")
+    return cells
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

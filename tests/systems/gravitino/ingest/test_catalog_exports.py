@@ -1,0 +1,532 @@
+"""Exports of catalogs, ingested and asked: nobody is shown to have more than there.
+
+The answers are written by hand from the rules of each source.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.ingest.inventory import Inventory, with_inventories
+from lakewarden.pipeline.ingest.opener import opener_of
+from lakewarden.pipeline.ingest.run import Result, ingest
+from lakewarden.service.warden import Warden
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Export = Mapping[str, str]
+"""The texts of files by name."""
+
+
+def written(folder: Path, export: Export) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in export.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def ingested(
+    kind: str, export: Path, out: Path, spark: SparkSession, catalog: str = ""
+) -> tuple[Warden, Result]:
+    options = {"metalake": "lk"} | ({"catalog": catalog} if catalog else {})
+    source = opener_of(kind).open(str(export), "gravitino", options)
+    result = ingest(source, out, spark=spark)
+    loaded = load(out)
+    return Warden(loaded.system, loaded.facts), result
+
+
+def allowed(warden: Warden, operation: str, *entities: str) -> dict[str, set[str]]:
+    """Who may, by entity without its metalake."""
+    type = operation.partition(".")[0]
+    return {one: set(warden.who(operation, f"{type}:lk:{one}")) for one in entities}
+
+
+def notes(result: Result) -> set[str]:
+    return {f"{note.subject}: {note.what}" for note in result.report.notes}
+
+
+UNITY = {
+    "catalogs.csv": "catalog_name,catalog_owner,comment\nmain,root@corp.test,\n",
+    "schemata.csv": "catalog_name,schema_name,schema_owner\nmain,shop,sam@corp.test\n"
+    "main,information_schema,System user\n",
+    "tables.csv": "table_catalog,table_schema,table_name,table_type,table_owner\n"
+    "main,shop,orders,MANAGED,dora@corp.test\n"
+    "main,shop,people,EXTERNAL,dora@corp.test\n"
+    "main,shop,secrets,MANAGED,dora@corp.test\n"
+    "main,shop,totals,VIEW,crew\n"
+    "main,shop,odd.name,MANAGED,dora@corp.test\n",
+    "columns.csv": "table_catalog,table_schema,table_name,column_name\n"
+    "main,shop,orders,id\nmain,shop,people,name\nmain,shop,people,card\nmain,shop,totals,sum\n",
+    "row_filters.csv": "table_catalog,table_schema,table_name,filter_name\n"
+    "main,shop,secrets,own_rows\n",
+    "column_masks.csv": "table_catalog,table_schema,table_name,column_name,mask_name\n"
+    "main,shop,people,card,last_four\n",
+    "catalog_privileges.csv": "grantor,grantee,catalog_name,privilege_type,inherited_from\n"
+    "root,ana@corp.test,main,USE CATALOG,NONE\n"
+    "root,ben@corp.test,main,USE_CATALOG,NONE\n"
+    "root,dora@corp.test,main,USE_CATALOG,NONE\n"
+    "root,crew,main,ALL_PRIVILEGES,NONE\n"
+    "root,ben@corp.test,main,BROWSE,NONE\n",
+    "schema_privileges.csv": "grantor,grantee,catalog_name,schema_name,privilege_type,"
+    "inherited_from\n"
+    "root,ana@corp.test,main,shop,USE_SCHEMA,NONE\n"
+    "root,ana@corp.test,main,shop,SELECT,NONE\n"
+    "root,ben@corp.test,main,shop,USE_SCHEMA,NONE\n"
+    "root,ben@corp.test,main,shop,MODIFY,NONE\n"
+    "root,ana@corp.test,main,shop,USE_CATALOG,CATALOG\n",
+    "table_privileges.csv": "grantor,grantee,table_catalog,table_schema,table_name,"
+    "privilege_type,inherited_from\n"
+    "root,ana@corp.test,main,shop,orders,MODIFY,NONE\n"
+    "root,eve@corp.test,main,shop,orders,SELECT,NONE\n"
+    "root,ben@corp.test,main,shop,totals,SELECT,NONE\n"
+    "root,account users,main,shop,gone,SELECT,NONE\n"
+    "root,ben@corp.test,main,shop,orders,TELEPORT,NONE\n",
+}
+
+
+def test_unity_catalog(unstarted: SparkSession, tmp_path: Path) -> None:
+    export = written(tmp_path / "export", UNITY)
+    warden, result = ingested("unity-catalog-file", export, tmp_path / "out", unstarted)
+    ana, ben, dora = (f"{name}@corp.test" for name in ("ana", "ben", "dora"))
+    # dora owns orders and may use its catalog, but not its schema; sam owns the schema alone.
+    assert allowed(warden, "table.load", "main.shop.orders", "main.shop.people") == {
+        "main.shop.orders": {ana},
+        "main.shop.people": set(),
+    }
+    # MODIFY takes SELECT as well: ben has none on tables.
+    assert allowed(warden, "table.write", "main.shop.orders") == {"main.shop.orders": {ana}}
+    assert allowed(warden, "table.alter", "main.shop.orders") == {"main.shop.orders": set()}
+    assert allowed(warden, "view.load", "main.shop.totals") == {"main.shop.totals": {ana, ben}}
+    assert allowed(warden, "table.load", "main.shop.secrets") == {"main.shop.secrets": set()}
+    assert allowed(warden, "column.read", "main.shop.people.name", "main.shop.people.card") == {
+        "main.shop.people.name": {ana},
+        "main.shop.people.card": set(),
+    }
+    assert allowed(warden, "catalog.alter", "main") == {"main": set()}
+    assert allowed(warden, "catalog.load", "main") == {"main": {ana, ben, dora}}
+    assert notes(result) >= {
+        "catalog main: BROWSE to ben@corp.test: seeing metadata alone is no privilege of Gravitino",
+        "table main.shop.gone: SELECT to account users: there is no such table",
+        "table main.shop.orders: TELEPORT to ben@corp.test: unknown privilege",
+        "schema:lk:main.shop: MODIFY to ben@corp.test: it lacks SELECT",
+        "catalog:lk:main: the owner root@corp.test: who owns a catalog owns nothing in it",
+        "table:lk:main.shop.people: the owner dora@corp.test: readers of it do not get everything",
+        "table main.shop.secrets: row filter: readers do not get every row; everybody has a DENY"
+        " on the table",
+    }
+    assert result.report.quarantined["bad name"] >= 1
+    assert "the table volumes" in result.report.not_read
+    assert not ingested("unity-catalog-file", export, tmp_path / "out", unstarted)[1].is_new
+
+
+def test_members_of_a_group_have_what_it_was_granted(
+    unstarted: SparkSession, tmp_path: Path
+) -> None:
+    """A group of Unity Catalog gets its members from another part."""
+    people = {
+        "principals.csv": "kind,name\nuser,fay@corp.test\ngroup,crew\n",
+        "entities.csv": "type,name\nmetalake,lk\nuser,lk:fay@corp.test\n",
+        "memberships.csv": "member_kind,member_name,of_kind,of_name\n"
+        "user,fay@corp.test,group,crew\nuser,fay@corp.test,implied,members:lk\n",
+    }
+    from lakewarden.pipeline.ingest.tabular import Tabular
+
+    ingest(
+        Tabular(written(tmp_path / "p", people), "csv", "gravitino"),
+        tmp_path / "people",
+        spark=unstarted,
+    )
+    export = written(tmp_path / "export", UNITY)
+    source = opener_of("unity-catalog-file").open(str(export), "gravitino", {"metalake": "lk"})
+    merged = with_inventories(source, [Inventory(tmp_path / "people", frozenset({"people"}))])
+    ingest(merged, tmp_path / "out", spark=unstarted)
+    loaded = load(tmp_path / "out")
+    warden = Warden(loaded.system, loaded.facts)
+    assert warden.check("fay@corp.test", "table.load", "table:lk:main.shop.orders").allow
+    assert warden.check("fay@corp.test", "table.write", "table:lk:main.shop.orders").allow
+    assert not warden.check("fay@corp.test", "table.alter", "table:lk:main.shop.orders").allow
+    assert not warden.check("fay@corp.test", "table.load", "table:lk:main.shop.secrets").allow
+
+
+@pytest.mark.parametrize("missing", ["row_filters.csv", "column_masks.csv", "tables.csv"])
+def test_what_would_widen_access_by_being_missing_is_required(
+    unstarted: SparkSession, tmp_path: Path, missing: str
+) -> None:
+    export = written(tmp_path / "e", {n: t for n, t in UNITY.items() if n != missing})
+    with pytest.raises(BadInput, match=f"has no table `{missing[:-4]}`, without which"):
+        ingested("unity-catalog-file", export, tmp_path / "out", unstarted)
+
+
+SNOWFLAKE = {
+    "databases.csv": "DATABASE_NAME,DELETED\nSHOP,\nOLD,2024-01-01\n",
+    "schemata.csv": "CATALOG_NAME,SCHEMA_NAME,DELETED\nSHOP,RAW,\n",
+    "tables.csv": "TABLE_CATALOG,TABLE_SCHEMA,TABLE_NAME,TABLE_TYPE,DELETED\n"
+    "SHOP,RAW,ORDERS,BASE TABLE,\nSHOP,RAW,PEOPLE,BASE TABLE,\nSHOP,RAW,TOTALS,VIEW,\n"
+    "SHOP,RAW,GONE,BASE TABLE,2024-01-01\n",
+    "columns.csv": "TABLE_CATALOG,TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,DELETED\n"
+    "SHOP,RAW,PEOPLE,NAME,\nSHOP,RAW,PEOPLE,CARD,\n",
+    "users.csv": "NAME,DISABLED,DELETED_ON\nANA,false,\nBEN,false,\nCLEO,true,\nDORA,false,\n",
+    "policy_references.csv": "POLICY_NAME,POLICY_KIND,REF_DATABASE_NAME,REF_SCHEMA_NAME,"
+    "REF_ENTITY_NAME,REF_ENTITY_DOMAIN,REF_COLUMN_NAME\n"
+    "HIDE,MASKING_POLICY,SHOP,RAW,PEOPLE,TABLE,CARD\n"
+    "LONG,PASSWORD_POLICY,,,,ACCOUNT,\n",
+    "grants_to_users.csv": "CREATED_ON,DELETED_ON,ROLE,GRANTED_TO,GRANTEE_NAME,GRANTED_BY\n"
+    "2024-01-01,,READER,USER,ANA,ROOT\n"
+    "2024-01-01,,LOADER,USER,BEN,ROOT\n"
+    "2024-01-01,,USES,USER,BEN,ROOT\n"
+    "2024-01-01,,READER,USER,CLEO,ROOT\n"
+    "2024-01-01,2024-02-01,READER,USER,DORA,ROOT\n"
+    "2024-01-01,,LEAD,USER,DORA,ROOT\n",
+    "grants_to_roles.csv": "CREATED_ON,PRIVILEGE,GRANTED_ON,NAME,TABLE_CATALOG,TABLE_SCHEMA,"
+    "GRANTED_TO,GRANTEE_NAME,GRANT_OPTION,DELETED_ON\n"
+    + "".join(
+        f"2024-01-01,{line}\n"
+        for line in (
+            "USAGE,DATABASE,SHOP,SHOP,,ROLE,READER,false,",
+            "USAGE,SCHEMA,RAW,SHOP,RAW,ROLE,READER,false,",
+            "SELECT,TABLE,ORDERS,SHOP,RAW,ROLE,READER,false,",
+            "SELECT,TABLE,PEOPLE,SHOP,RAW,ROLE,READER,false,",
+            "SELECT,VIEW,TOTALS,SHOP,RAW,ROLE,READER,false,2024-02-01",
+            # LOADER has INSERT, and only another role of BEN has the way to it.
+            "INSERT,TABLE,ORDERS,SHOP,RAW,ROLE,LOADER,false,",
+            "USAGE,DATABASE,SHOP,SHOP,,ROLE,USES,false,",
+            "USAGE,SCHEMA,RAW,SHOP,RAW,ROLE,USES,false,",
+            # LEAD inherits READER and LOADER: together they write.
+            "USAGE,ROLE,READER,,,ROLE,LEAD,false,",
+            "USAGE,ROLE,LOADER,,,ROLE,LEAD,false,",
+            "OWNERSHIP,VIEW,TOTALS,SHOP,RAW,ROLE,LEAD,false,",
+            "REFERENCES,TABLE,ORDERS,SHOP,RAW,ROLE,READER,false,",
+            "OPERATE,WAREHOUSE,WH,,,ROLE,READER,false,",
+            "SELECT,TABLE,ORDERS,SHOP,RAW,DATABASE_ROLE,INNER,false,",
+        )
+    ),
+}
+
+
+def test_snowflake(unstarted: SparkSession, tmp_path: Path) -> None:
+    export = written(tmp_path / "export", SNOWFLAKE)
+    warden, result = ingested("snowflake-file", export, tmp_path / "out", unstarted)
+    assert allowed(warden, "table.load", "SHOP.RAW.ORDERS", "SHOP.RAW.PEOPLE") == {
+        "SHOP.RAW.ORDERS": {"ANA", "DORA"},
+        "SHOP.RAW.PEOPLE": set(),
+    }
+    assert allowed(warden, "table.write", "SHOP.RAW.ORDERS") == {"SHOP.RAW.ORDERS": {"DORA"}}
+    assert allowed(warden, "view.load", "SHOP.RAW.TOTALS") == {"SHOP.RAW.TOTALS": {"DORA"}}
+    assert allowed(warden, "column.read", "SHOP.RAW.PEOPLE.NAME", "SHOP.RAW.PEOPLE.CARD") == {
+        "SHOP.RAW.PEOPLE.NAME": {"ANA", "DORA"},
+        "SHOP.RAW.PEOPLE.CARD": set(),
+    }
+    assert allowed(warden, "schema.load", "SHOP.RAW") == {"SHOP.RAW": {"ANA", "BEN", "DORA"}}
+    assert notes(result) >= {
+        "table:lk:SHOP.RAW.ORDERS: INSERT to lk:LOADER: it lacks USAGE on the schema",
+        "table SHOP.RAW.ORDERS: REFERENCES to READER:"
+        " seeing the structure alone is no privilege of Gravitino",
+        "warehouse WH: OPERATE to READER: WAREHOUSE: Gravitino has no warehouses",
+        "table SHOP.RAW.ORDERS: SELECT to INNER:"
+        " the export does not name the database of a database role",
+        "CLEO: not active: no user here",
+    }
+
+
+def test_a_policy_on_a_tag_is_refused(unstarted: SparkSession, tmp_path: Path) -> None:
+    """The tables that have the tag are not named: reading them would be allowed as a whole."""
+    tagged = SNOWFLAKE["policy_references.csv"] + "HIDE,MASKING_POLICY,SHOP,RAW,PII,TAG,\n"
+    export = written(tmp_path / "e", {**SNOWFLAKE, "policy_references.csv": tagged})
+    with pytest.raises(BadInput, match="nobody knows which tables it limits"):
+        ingested("snowflake-file", export, tmp_path / "out", unstarted)
+
+
+ACCOUNT = "111122223333"
+ARN = f"arn:aws:iam::{ACCOUNT}"
+
+
+def permission(who: str, resource: Mapping[str, object], *words: str, **more: object) -> object:
+    return {
+        "Principal": {"DataLakePrincipalIdentifier": who},
+        "Resource": resource,
+        "Permissions": list(words),
+        "PermissionsWithGrantOption": [],
+        **more,
+    }
+
+
+def lake_table(name: str, **more: object) -> Mapping[str, object]:
+    return {"Table": {"CatalogId": ACCOUNT, "DatabaseName": "shop", "Name": name, **more}}
+
+
+def lake_columns(name: str, **more: object) -> Mapping[str, object]:
+    return {"TableWithColumns": {"DatabaseName": "shop", "Name": name, **more}}
+
+
+def glue_table(name: str, *columns: str, kind: str = "EXTERNAL_TABLE") -> object:
+    return {
+        "Name": name,
+        "DatabaseName": "shop",
+        "CatalogId": ACCOUNT,
+        "Owner": "hadoop",
+        "TableType": kind,
+        "PartitionKeys": [{"Name": "day", "Type": "date"}],
+        "StorageDescriptor": {"Columns": [{"Name": c, "Type": "string"} for c in columns]},
+    }
+
+
+ALL_TABLES = {"Table": {"CatalogId": ACCOUNT, "DatabaseName": "shop", "TableWildcard": {}}}
+PERMISSIONS = [
+    permission(f"{ARN}:user/ana", lake_table("orders"), "SELECT", "DESCRIBE"),
+    permission(f"{ARN}:user/ben", lake_table("orders"), "INSERT", "DELETE", "SELECT", "ALTER"),
+    permission(f"{ARN}:user/cleo", lake_columns("people", ColumnNames=["name"]), "SELECT"),
+    permission(
+        f"{ARN}:user/dora",
+        lake_columns("people", ColumnWildcard={"ExcludedColumnNames": ["card"]}),
+        "SELECT",
+    ),
+    permission(f"{ARN}:user/eve", ALL_TABLES, "ALL"),
+    permission(f"{ARN}:user/fay", {"Database": {"CatalogId": ACCOUNT, "Name": "shop"}}, "ALL"),
+    permission(
+        f"{ARN}:user/gil",
+        lake_table("orders"),
+        "SELECT",
+        Condition={"Expression": "context.user in x"},
+    ),
+    permission(f"{ARN}:user/hal", {"LFTagPolicy": {"ResourceType": "TABLE"}}, "SELECT"),
+    permission("IAM_ALLOWED_PRINCIPALS", lake_table("people"), "ALL"),
+    permission(f"{ARN}:role/etl", lake_table("totals"), "SELECT", "INSERT"),
+    permission("444455556666", lake_table("orders"), "SELECT"),
+    permission(f"{ARN}:user/ida", lake_columns("orders", ColumnWildcard={}), "SELECT"),
+    permission(
+        f"{ARN}:user/jon", {"DataCellsFilter": {"DatabaseName": "shop", "Name": "eu"}}, "SELECT"
+    ),
+]
+GLUE = {
+    "databases.json": json.dumps({"DatabaseList": [{"Name": "shop", "CatalogId": ACCOUNT}]}),
+    "tables-1.json": json.dumps(
+        {"TableList": [glue_table("orders", "id"), glue_table("people", "name", "card")]}
+    ),
+    "tables-2.json": json.dumps({"TableList": [glue_table("totals", "n", kind="VIRTUAL_VIEW")]}),
+    "permissions.json": json.dumps({"PrincipalResourcePermissions": PERMISSIONS}),
+}
+
+
+def test_glue_and_lake_formation(unstarted: SparkSession, tmp_path: Path) -> None:
+    export = written(tmp_path / "export", GLUE)
+    warden, result = ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
+
+    def users(operation: str, entity: str) -> str:
+        arns = allowed(warden, operation, f"aws.shop.{entity}")[f"aws.shop.{entity}"]
+        return " ".join(sorted(arn.rpartition("/")[2] for arn in arns))
+
+    assert users("table.load", "orders") == "ana ben eve ida"
+    assert users("table.load", "people") == "eve"
+    assert users("table.write", "orders") == "ben eve"
+    assert users("table.alter", "orders") == "ben eve"
+    assert users("table.drop", "orders") == ""
+    assert users("column.read", "people.name") == "cleo dora eve"
+    assert users("column.read", "people.card") == "eve"
+    assert users("column.read", "people.day") == "dora eve"
+    assert users("view.load", "totals") == "eve"
+    assert allowed(warden, "schema.load", "aws.shop") == {
+        "aws.shop": {
+            f"{ARN}:user/{name}" for name in ["ana", "ben", "cleo", "dora", "eve", "fay", "ida"]
+        }
+    }
+    assert notes(result) >= {
+        f"table shop.orders: SELECT to {ARN}:user/gil: condition:"
+        " the permission holds under a condition of the request",
+        "table shop.people: ALL to IAM_ALLOWED_PRINCIPALS:"
+        " policies of IAM decide, and these are not read",
+        f"lftagpolicy: SELECT to {ARN}:user/hal: LFTAGPOLICY:"
+        " what has an LF-tag is not in the export",
+        f"datacellsfilter eu: SELECT to {ARN}:user/jon: DATACELLSFILTER:"
+        " a filter permits some rows and columns",
+        f"table shop.totals: INSERT to {ARN}:role/etl: nothing on a view",
+        "table shop.orders: SELECT to 444455556666: another account decides whom it lets have this",
+        f"table shop.orders: DESCRIBE to {ARN}:user/ana: nothing on a table",
+    }
+
+
+def test_columns_that_nobody_knows_are_left_out(unstarted: SparkSession, tmp_path: Path) -> None:
+    """All columns but some are no grant where the export does not have the columns."""
+    alone = {"permissions.json": GLUE["permissions.json"]}
+    export = written(tmp_path / "export", alone)
+    warden, result = ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
+    assert not warden.who("column.read", "column:lk:aws.shop.people.day")
+    assert any("its columns are not known" in note for note in notes(result))
+
+
+GLUE_BAD = [
+    ({"x.json": '{"Databases": []}'}, "expected a page with one of: `DatabaseList`"),
+    ({"x.json": '{"DatabaseList": [{"Name": "a", "CatalogId": "9"}]}'}, "two catalogs, `1"),
+    ({"x.csv": "a\n1\n"}, "is no table of the export"),
+]
+
+
+@pytest.mark.parametrize(("files", "message"), GLUE_BAD)
+def test_pages_of_something_else_are_refused(
+    unstarted: SparkSession, tmp_path: Path, files: Export, message: str
+) -> None:
+    export = written(tmp_path / "e", {**GLUE, **files})
+    with pytest.raises(BadInput) as refused:
+        ingested("glue-file", export, tmp_path / "out", unstarted, "aws")
+    assert message in str(refused.value)
+
+
+def asset(name: str, data: object = None, **bindings: Sequence[str]) -> str:
+    bound = [
+        {"role": f"roles/bigquery.{role}", "members": list(members)}
+        for role, members in bindings.items()
+    ]
+    whole: dict[str, object] = {"name": name, "iamPolicy": {"bindings": bound}}
+    return json.dumps(whole | ({"resource": {"data": data}} if data else {})) + "\n"
+
+
+def big_table(name: str, fields: Sequence[object], kind: str = "TABLE") -> object:
+    reference = {"projectId": "corp", "datasetId": "shop", "tableId": name}
+    return {"tableReference": reference, "type": kind, "schema": {"fields": list(fields)}}
+
+
+SHOP = "//bigquery.googleapis.com/projects/corp/datasets/shop"
+TAGGED = {"name": "card", "policyTags": {"names": ["projects/corp/taxonomies/1/policyTags/2"]}}
+CONDITIONAL = {
+    "name": f"{SHOP}/tables/orders",
+    "iamPolicy": {
+        "bindings": [
+            {
+                "role": "roles/bigquery.dataViewer",
+                "members": ["user:eve@corp.test"],
+                "condition": {"expression": 'request.time < timestamp("2030-01-01T00:00:00Z")'},
+            }
+        ]
+    },
+}
+BIGQUERY = {
+    "assets.json": asset(
+        "//cloudresourcemanager.googleapis.com/projects/123",
+        {"projectId": "corp"},
+        dataViewer=["user:ana@corp.test"],
+        jobUser=["user:ben@corp.test"],
+    )
+    + asset(
+        SHOP,
+        dataEditor=["serviceAccount:etl@corp.iam", "projectOwner:corp"],
+        user=["user:ben@corp.test", "domain:corp.test"],
+    )
+    + asset(
+        f"{SHOP}/tables/orders",
+        big_table("orders", [{"name": "id"}, {"name": "to", "fields": [{"name": "town"}]}]),
+        dataViewer=["user:cleo@corp.test"],
+        dataOwner=["user:dora@corp.test"],
+    )
+    + asset(f"{SHOP}/tables/people", big_table("people", [{"name": "name"}, TAGGED]))
+    + asset(f"{SHOP}/tables/secrets", big_table("secrets", [{"name": "id"}]))
+    + asset(
+        f"{SHOP}/tables/totals",
+        big_table("totals", [{"name": "n"}], "VIEW"),
+        dataViewer=["group:crew@corp.test", "user:cleo@corp.test"],
+    )
+    + json.dumps(CONDITIONAL),
+    "row-policies.json": json.dumps(
+        {
+            "rowAccessPolicies": [
+                {
+                    "rowAccessPolicyReference": {
+                        "projectId": "corp",
+                        "datasetId": "shop",
+                        "tableId": "secrets",
+                        "policyId": "eu",
+                    }
+                }
+            ]
+        }
+    ),
+    "object_privileges.csv": "object_catalog,object_schema,object_name,object_type,"
+    "privilege_type,grantee\ncorp,shop,orders,TABLE,roles/bigquery.dataViewer,user:hal@corp.test\n"
+    "corp,,shop,SCHEMA,roles/bigquery.dataViewer,user:ida@corp.test\n",
+}
+
+
+def test_bigquery(unstarted: SparkSession, tmp_path: Path) -> None:
+    export = written(tmp_path / "export", BIGQUERY)
+    warden, result = ingested("bigquery-file", export, tmp_path / "out", unstarted)
+
+    def users(operation: str, entity: str) -> str:
+        type = operation.partition(".")[0]
+        who = warden.who(operation, f"{type}:lk:corp.shop.{entity}")
+        return " ".join(sorted(name.partition("@")[0] for name in who))
+
+    assert users("table.load", "orders") == "ana cleo dora etl hal ida"
+    assert users("table.alter", "orders") == "dora etl"
+    assert users("table.drop", "orders") == ""
+    assert users("column.read", "orders.to.town") == "ana cleo dora etl hal ida"
+    assert users("table.load", "people") == ""
+    assert users("column.read", "people.name") == "ana etl ida"
+    assert users("column.read", "people.card") == ""
+    assert users("table.load", "secrets") == users("column.read", "secrets.id") == ""
+    assert users("view.load", "totals") == "ana cleo etl ida"
+    assert notes(result) >= {
+        "table corp.shop.orders: roles/bigquery.dataViewer to user:eve@corp.test:"
+        " condition of a binding: the role holds under a condition of the request",
+        "dataset corp.shop: roles/bigquery.user to domain:corp.test:"
+        " the export does not say who is in a domain",
+        "project corp: roles/bigquery.jobUser to user:ben@corp.test:"
+        " running jobs is no privilege of Gravitino",
+    }
+
+
+def test_row_access_policies_are_required(unstarted: SparkSession, tmp_path: Path) -> None:
+    export = written(tmp_path / "e", {"assets.json": BIGQUERY["assets.json"]})
+    with pytest.raises(BadInput, match="has no reply with `rowAccessPolicies`, without which"):
+        ingested("bigquery-file", export, tmp_path / "out", unstarted)
+
+
+def test_tables_have_any_format(unstarted: SparkSession, tmp_path: Path) -> None:
+    """CSV, JSON lines and Parquet come to the same rows, whatever the case of names."""
+    export = written(tmp_path / "csv", SNOWFLAKE)
+    other = tmp_path / "other"
+    other.mkdir()
+    for (name, text), form in zip(SNOWFLAKE.items(), itertools.cycle(("json", "parquet"))):
+        header, *lines = (line.split(",") for line in text.splitlines())
+        records = [
+            {h.lower(): cell or None for h, cell in zip(header, line, strict=True)}
+            for line in lines
+        ]
+        stem = other / name.removesuffix(".csv").upper()
+        if form == "json":
+            stem.with_suffix(".json").write_text("\n".join(map(json.dumps, records)), "utf-8")
+        else:
+            pq.write_table(pa.Table.from_pylist(records), stem.with_suffix(".parquet"))
+    of_csv = ingested("snowflake-file", export, tmp_path / "a", unstarted)[1].manifest
+    of_others = ingested("snowflake-file", other, tmp_path / "b", unstarted)[1].manifest
+    assert of_others.statements == of_csv.statements
+    assert {n: t.sha256 for n, t in of_others.tables.items() if n != "quarantine"} == {
+        n: t.sha256 for n, t in of_csv.tables.items() if n != "quarantine"
+    }
+
+
+BAD: Iterable[tuple[Export, str]] = [
+    ({"grants_to_rolls.csv": "A\n1\n"}, "is no table of the export; expected: columns, "),
+    ({"users.csv": "NAME,DISABLED\nANA,false\n"}, "has no column `deleted_on`"),
+    ({"users.csv": "NAME,DISABLED,DELETED_ON\nANA\n"}, "expected 3 cells, got 1"),
+    ({"users.csv": "NAME,NAME\nANA,ANA\n"}, "a column is repeated"),
+    ({"users.json": "{}"}, "is the table `users` for the second time"),
+]
+
+
+@pytest.mark.parametrize(("files", "message"), BAD)
+def test_a_malformed_export_is_refused(
+    unstarted: SparkSession, tmp_path: Path, files: Export, message: str
+) -> None:
+    export = written(tmp_path / "e", {**SNOWFLAKE, **files})
+    with pytest.raises(BadInput) as refused:
+        ingested("snowflake-file", export, tmp_path / "out", unstarted)
+    assert message in str(refused.value)

@@ -65,7 +65,7 @@ def shown(page: Path) -> list[str]:
 EVERYTHING = [(page.name, command) for page in PAGES for command in shown(page)]
 EXAMPLES = [(page.name, command) for page in RUN for command in dict.fromkeys(blocks(page))]
 UNDERSTOOD = [*EXAMPLES, *((README.name, command) for command in dict.fromkeys(blocks(README)))]
-SPARED: Final = ("ingest", "index")
+SPARED: Final = ("ingest", "index", "watch")
 """The verbs below `pipeline` that do without Spark where there is as little to do as in pages."""
 SELDOM: Final = ("export", "unused")
 """Those that keep Spark busiest; by day they run as the tutorial shows them."""
@@ -298,7 +298,7 @@ def _provide_store(estate: Path, rest: list[str], url: str) -> None:
 def _provide_job(estate: Path, rest: list[str]) -> None:
     """Puts there what the page takes as given about a job: a directory, an index, rules, logs."""
     match rest[1]:
-        case "run":
+        case "run" | "watch":
             shutil.copytree(estate / "gravitino", "lake")
             job = '[[job]]\nverb = "index"\narguments = ["lake"]\nout = "lake-index"\n'
             Path(rest[2]).write_text(job, "utf-8")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from lakewarden.http import engine_figures
+from lakewarden.pipeline.job_figures import JobFigures
 from tests.app.serving import Served
 from tests.http.opa.test_served import CONFIGURATION, ROOT, Trino, served_realm, table
 
@@ -44,9 +45,9 @@ def text(served: Served) -> str:
     return answer.body.decode()
 
 
-def documented() -> Labels:
-    page = (DOCS / "serving.md").read_text("utf-8")
-    return {name: frozenset(re.findall(r"`(\w+)`", cell)) for name, cell in ROW.findall(page)}
+def documented(page: str = "serving.md") -> Labels:
+    text = (DOCS / page).read_text("utf-8")
+    return {name: frozenset(re.findall(r"`(\w+)`", cell)) for name, cell in ROW.findall(text)}
 
 
 def value(served: Served, name: str, **labels: str) -> float:
@@ -66,8 +67,17 @@ def declared() -> Labels:
     ):
         import_module(module)
     engine_figures.figures()
+    return _of(REGISTRY)
+
+
+def of_pipeline() -> Labels:
+    """The metrics of jobs that are watched, which the server does not have."""
+    return _of(JobFigures()._registry)
+
+
+def _of(registry: CollectorRegistry) -> Labels:
     found = {}
-    for collector in REGISTRY._collector_to_names:
+    for collector in registry._collector_to_names:
         name = getattr(collector, "_name", "")
         if name.startswith("lakewarden_"):
             suffix = "_total" if getattr(collector, "_type", "") == "counter" else ""
@@ -75,8 +85,9 @@ def declared() -> Labels:
     return found
 
 
-def test_the_page_has_all_metrics_with_their_labels() -> None:
+def test_the_pages_have_all_metrics_with_their_labels() -> None:
     assert documented() == declared()
+    assert documented("jobs.md") == of_pipeline()
 
 
 def expressions() -> list[str]:
@@ -87,7 +98,7 @@ def expressions() -> list[str]:
 
 
 def test_dashboards_and_alerts_look_at_metrics_that_there_are() -> None:
-    known, looked_at = declared(), set()
+    known, looked_at = {**declared(), **of_pipeline()}, set()
     for expression in expressions():
         names = USED.findall(expression)
         assert names, expression
@@ -149,4 +160,5 @@ def test_a_server_shows_what_dashboards_and_alerts_look_at(trino: Trino) -> None
     }
     used = {name for expression in expressions() for name, _ in USED.findall(expression)}
     push = {name for name in used if name.startswith("lakewarden_push_")}
-    assert used - {GATEWAY} - push <= shown  # those have an address of their own
+    # Those of push have an address of their own.
+    assert used - {GATEWAY, *of_pipeline()} - push <= shown

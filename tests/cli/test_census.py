@@ -80,6 +80,7 @@ LOCAL = {
     "model check": "reads a file",
     "model new": "writes a file",
     "pipeline run": "runs other verbs, each guarded as it is",
+    "pipeline watch": "runs other verbs, each guarded as it is",
     "changes": "whoever may open the database owns everything in it",
 }
 """Verbs that no server is asked for, and why nothing guards them."""

@@ -60,6 +60,7 @@ PIPELINE_VERBS: Final = {
     "stream": "lakewarden.cli.pipeline.stream:streaming",
     "export": "lakewarden.cli.pipeline.export:tables",
     "run": "lakewarden.cli.pipeline.run:running",
+    "watch": "lakewarden.cli.pipeline.watch:watching",
 }
 """The verbs below `lakewarden pipeline`."""
 

@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -24,7 +25,8 @@ from lakewarden.pipeline.toml_file import read_toml
 JOINED: Final = "+"
 """What stands between jobs on the command line."""
 
-_GROUP, _SELF = "pipeline", "run"
+_GROUP = "pipeline"
+_NO_JOBS: Final = ("run", "watch")
 _VERB, _ARGUMENTS = "verb", "arguments"
 
 
@@ -42,7 +44,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
+class BoundJob:
     """A job whose words its verb has understood."""
 
     job: Job
@@ -53,6 +55,27 @@ class _Bound:
     def spark(self) -> Spark:
         """The Spark master or remote of the run."""
         return next((v for v in self.bound.arguments.values() if isinstance(v, Spark)), LOCAL)
+
+    @property
+    def out(self) -> Path | None:
+        """The folder that the job writes to."""
+        arguments = self.bound.arguments
+        return arguments.get("out") or (arguments.get("index") if self.verb == "stream" else None)
+
+    @property
+    def verb(self) -> str:
+        """The verb of `lakewarden pipeline`."""
+        return self.job.arguments[0]
+
+    def run(self) -> int:
+        """Runs the job in the session around it; its exit code. Says why there is no answer."""
+        try:
+            code = self.call(*self.bound.args, **self.bound.kwargs)
+        except WardenError as error:
+            complain(f"{self.job.place}: {error}")
+            return code_for(error)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else YES
 
 
 def running(
@@ -139,31 +162,43 @@ def _option(name: str, value: object, table: Section) -> Iterator[str]:
 
 
 def _run(jobs: Sequence[Job], *, dry_run: bool) -> int:
-    bound = [_bound(job) for job in jobs]
-    spark = _place(bound)
+    bound = bind(jobs)
     if dry_run:
         show(*(bound_job.job.text for bound_job in bound))
         return YES
     worst = YES
-    with session("lakewarden pipeline", spark.master, spark.remote):
-        for number, bound_job in enumerate(bound, 1):
-            _say(f"[{number}/{len(bound)}] {bound_job.job.text}")
-            began = time.monotonic()
-            worst = max(worst, _code(bound_job))
-            _say(f"[{number}/{len(bound)}] took {time.monotonic() - began:.1f} s")
-            if worst > NO:
-                break
+    with session_of(bound):
+        for _, code, _ in each_run(bound):
+            worst = max(worst, code)
     return worst
 
 
-def _code(bound_job: _Bound) -> int:
-    try:
-        code = bound_job.call(*bound_job.bound.args, **bound_job.bound.kwargs)
-    except WardenError as error:
-        complain(f"{bound_job.job.place}: {error}")
-        return code_for(error)
-    sys.stdout.flush()
-    return code if isinstance(code, int) else YES
+def bind(jobs: Sequence[Job]) -> list[BoundJob]:
+    """The jobs as their verbs understand them. Raises `BadInput` with the place of a bad one."""
+    bound = [_bound(job) for job in jobs]
+    _place(bound)
+    return bound
+
+
+@contextmanager
+def session_of(bound: Sequence[BoundJob]) -> Iterator[None]:
+    """The session that the jobs share."""
+    spark = _place(bound)
+    with session("lakewarden pipeline", spark.master, spark.remote):
+        yield
+
+
+def each_run(bound: Sequence[BoundJob]) -> Iterator[tuple[BoundJob, int, float]]:
+    """Runs the jobs until one fails: each with its exit code, and the seconds that it took."""
+    for number, bound_job in enumerate(bound, 1):
+        _say(f"[{number}/{len(bound)}] {bound_job.job.text}")
+        began = time.monotonic()
+        code = bound_job.run()
+        seconds = time.monotonic() - began
+        _say(f"[{number}/{len(bound)}] took {seconds:.1f} s")
+        yield bound_job, code, seconds
+        if code > NO:
+            return
 
 
 def _say(text: str) -> None:
@@ -171,13 +206,13 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _bound(job: Job) -> _Bound:
+def _bound(job: Job) -> BoundJob:
     """The job as its verb understands it; the only place where options are declared."""
     from lakewarden.cli import PIPELINE_VERBS, application
 
     verb = job.arguments[0] if job.arguments else ""
-    if verb not in PIPELINE_VERBS or verb == _SELF:
-        known = ", ".join(name for name in PIPELINE_VERBS if name != _SELF)
+    if verb not in PIPELINE_VERBS or verb in _NO_JOBS:
+        known = ", ".join(name for name in PIPELINE_VERBS if name not in _NO_JOBS)
         raise BadInput(f"no job `{verb}`; expected one of: {known}", where=job.place)
     try:
         call, bound, _ = application().parse_args(
@@ -186,10 +221,10 @@ def _bound(job: Job) -> _Bound:
     except CycloptsError as error:
         message = " ".join(str(error).split()).rstrip(".")
         raise BadInput(f"{message[:1].lower()}{message[1:]}", where=job.place) from None
-    return _Bound(job, call, bound)
+    return BoundJob(job, call, bound)
 
 
-def _place(jobs: Iterable[_Bound]) -> Spark:
+def _place(jobs: Iterable[BoundJob]) -> Spark:
     """Where all of them run; a job that names nothing runs where the others do."""
     named: Mapping[Spark, str] = {
         bound_job.spark: bound_job.job.place for bound_job in jobs if bound_job.spark != LOCAL

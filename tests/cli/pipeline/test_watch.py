@@ -1,0 +1,190 @@
+"""The jobs of a file, again and again: rounds, figures, and how it ends."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lakewarden.cli.pipeline import watch
+from lakewarden.pipeline.job_figures import JobFigures
+from tests.cli.pipeline.test_run import JOBS, TABLES, jobfile
+from tests.cli.realms import Cli
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    for name, text in TABLES.items():
+        (tmp_path / "in" / name).write_text(text, "utf-8")
+    return tmp_path
+
+
+def samples(text: str) -> dict[tuple[str, ...], float]:
+    """Values by name and labels."""
+    return {
+        (one.name, *one.labels.values()): one.value
+        for family in text_string_to_metric_families(text)
+        for one in family.samples
+        if not one.name.endswith("_created")
+    }
+
+
+def test_rounds_are_repeated_and_figures_are_written(
+    cli: Cli, folder: Path, unstarted: object
+) -> None:
+    file = folder / "figures.prom"
+    words = ("--every", "1s", "--rounds", "2", "--metrics", str(file))
+    found = cli("pipeline", "watch", jobfile(folder), *words)
+    assert found.code == 0, found.err
+    assert found.err.count("[2/2]") == 4
+    told = samples(file.read_text("utf-8"))
+    name = "lakewarden_pipeline_"
+    assert told[f"{name}rounds_total", "succeeded"] == 2
+    assert told[f"{name}exit_code", "index.index"] == 0
+    assert told[f"{name}output_version", "ingest.lake"] == 1
+    assert told[f"{name}output_rows", "ingest.lake", "owners"] == 1
+    assert told[f"{name}quarantined_share", "ingest.lake"] == 0
+    ran = told[f"{name}run_timestamp_seconds", "index.index"]
+    assert ran == told[f"{name}success_timestamp_seconds", "index.index"] > 0
+
+
+def test_a_job_that_fails_ends_its_round_and_the_next_one_begins(
+    cli: Cli, folder: Path, unstarted: object
+) -> None:
+    (folder / "in" / "entities.csv").write_text("nonsense\n", "utf-8")
+    file = folder / "figures.prom"
+    words = ("--every", "1s", "--rounds", "2", "--metrics", str(file))
+    found = cli("pipeline", "watch", jobfile(folder), *words)
+    assert found.code == 2
+    assert found.err.count("nonsense") == 2
+    assert "[2/2]" not in found.err
+    told = samples(file.read_text("utf-8"))
+    assert told["lakewarden_pipeline_rounds_total", "failed"] == 2
+    assert told["lakewarden_pipeline_exit_code", "ingest.lake"] == 2
+    assert ("lakewarden_pipeline_success_timestamp_seconds", "ingest.lake") not in told
+
+
+class Clock:
+    """Time that passes when somebody waits or works."""
+
+    def __init__(self) -> None:
+        self.now, self.waited = 1_000.0, list[float]()
+
+    def wait(self, seconds: float) -> bool:
+        if seconds:
+            self.waited.append(seconds)
+        self.now += seconds
+        return False
+
+
+class Working:
+    """Stands for a bound job: takes so many seconds each time."""
+
+    verb, out = "index", None
+
+    def __init__(self, clock: Clock, *seconds: float) -> None:
+        self._clock, self._seconds = clock, list(seconds)
+        self.began: list[float] = []
+        self.job = self
+
+    text = "lakewarden pipeline index"
+
+    def run(self) -> int:
+        self.began.append(self._clock.now)
+        self._clock.now += self._seconds.pop(0)
+        return 0
+
+
+def test_a_round_that_takes_too_long_is_followed_at_once_and_the_missed_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    job = Working(clock, 4, 25, 1, 1)
+    monkeypatch.setattr("time.monotonic", lambda: clock.now)
+    figures, told = JobFigures(), list[int]()
+    jobs: Any = [job]
+    assert watch.watch(jobs, 10.0, figures, lambda: told.append(1), clock.wait, 4) == 0
+    # The second one lasts over the moments 1020 and 1030; the third begins when it ends.
+    assert job.began == [1_000, 1_010, 1_035, 1_040]
+    assert len(told) == 4
+    folder = figures._registry.get_sample_value
+    assert folder("lakewarden_pipeline_rounds_late_total") == 2
+    assert folder("lakewarden_pipeline_rounds_total", {"outcome": "succeeded"}) == 4
+
+
+def test_a_signal_ends_it_after_the_job_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+
+    class Stopped(Working):
+        def run(self) -> int:
+            signal.raise_signal(signal.SIGTERM)
+            return super().run()
+
+    first, second = Stopped(clock, 1), Working(clock, 1)
+    jobs: Any = [first, second]
+    before = signal.getsignal(signal.SIGTERM)
+    with watch._until_stopped() as wait:
+        assert watch.watch(jobs, 60.0, JobFigures(), lambda: None, wait) == 0
+    assert (len(first.began), second.began) == (1, [])
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_push_gateway_gets_the_figures_and_its_absence_stops_nothing(
+    cli: Cli, folder: Path, unstarted: object
+) -> None:
+    taken: list[tuple[str, str]] = []
+
+    class Gateway(BaseHTTPRequestHandler):
+        def do_PUT(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            taken.append((self.path, body.decode()))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"127.0.0.1:{server.server_port}"
+    words = ("--every", "1h", "--rounds", "1", "--push-gateway", address)
+    try:
+        assert cli("pipeline", "watch", jobfile(folder), *words).code == 0
+    finally:
+        server.shutdown()
+        server.server_close()
+    ((path, body),) = taken
+    assert path == "/metrics/job/lakewarden_pipeline"
+    assert samples(body)["lakewarden_pipeline_exit_code", "index.index"] == 0
+    away = cli("pipeline", "watch", jobfile(folder), *words)
+    assert away.code == 0
+    assert "metrics were not told" in away.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--every", "soon"), "--every: expected a duration"),
+        (("--every", "0s"), "--every: expected more than 0 seconds"),
+        (("--every", "1h", "--rounds", "0"), "--rounds: expected at least one round"),
+        (("--every", "1h", "--metrics", "/nowhere/x.prom"), "--metrics: there is no folder"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_a_job_runs(
+    cli: Cli, folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    found = cli("pipeline", "watch", jobfile(folder), *words)
+    assert (found.code, said in found.err) == (2, True), found.err
+    assert not (folder / "lake").exists()
+
+
+@pytest.mark.parametrize("verb", ["watch", "run"])
+def test_a_watch_is_no_job(cli: Cli, folder: Path, verb: str) -> None:
+    text = JOBS.replace('verb = "index"', f'verb = "{verb}"')
+    found = cli("pipeline", "run", jobfile(folder, text))
+    assert (found.code, f"no job `{verb}`" in found.err) == (2, True)

@@ -27,6 +27,7 @@ SYSTEM: Final = SystemDefinition(
         "sql": "ingest.sql:SOURCE",
         "unity-catalog-file": "ingest.catalogs.source:UNITY",
         "glue-file": "ingest.catalogs.source:GLUE",
+        "hive-metastore": "ingest.catalogs.database:HIVE",
         "bigquery-file": "ingest.catalogs.source:BIGQUERY",
         "snowflake-file": "ingest.catalogs.source:SNOWFLAKE",
     },

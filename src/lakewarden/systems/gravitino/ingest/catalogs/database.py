@@ -1,0 +1,121 @@
+"""The database of a catalog, read by the queries of its mapping: today that of a Hive metastore.
+
+Everything is read in one read-only transaction with a snapshot of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from lakewarden.kernel.errors import BadInput, Unavailable
+from lakewarden.pipeline.directory_manifest import Input
+from lakewarden.pipeline.ingest.opener import Opener, Options
+from lakewarden.pipeline.ingest.source import Progress, Reading
+from lakewarden.service.system import System
+from lakewarden.systems.gravitino.ingest.catalogs import policy, tables
+from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping, mapping
+from lakewarden.systems.gravitino.ingest.catalogs.records import Record
+from lakewarden.systems.gravitino.ingest.catalogs.source import content_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_POSTGRES: Final = "postgresql"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogDatabase:
+    """The database at `url` of the source with that mapping, in a metalake."""
+
+    model: ClassVar[str] = "gravitino"
+    source: str
+    url: str = field(repr=False)
+    metalake: str
+
+    @property
+    def kind(self) -> str:
+        return f"{self.source}-metastore"
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        return {"metalake": self.metalake}
+
+    def inputs(self) -> None:
+        """See `Source`: the content of a database is known only when it is read."""
+
+    def read(
+        self, spark: SparkSession, system: System, scratch: Path, progress: Progress
+    ) -> Reading:
+        """See `Source`."""
+        declared = mapping(self.source, system.model)
+        content = content_of(declared, self.metalake, "", ())
+        name, records = self._records(declared, progress)
+        for record in records:
+            content.take(record)
+        rows = list(policy.rows(content, system.model))
+        text = json.dumps(sorted(rows), ensure_ascii=False)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return Reading(rows, [Input(name, digest)], not_read=declared.not_read)
+
+    def _records(self, declared: SourceMapping, progress: Progress) -> tuple[str, list[Record]]:
+        """What the database says, and its name without any secret.
+
+        Raises `BadInput` for a URL that cannot be used, `Unavailable` when the database cannot be
+        reached or is no database of this source.
+        """
+        try:
+            url = sa.make_url(self.url)
+            engine = sa.create_engine(url)
+        except (ArgumentError, NoSuchModuleError, ValueError) as error:
+            raise BadInput(f"expected the URL of a database: {_reason(error)}") from None
+        except ImportError as error:
+            raise Unavailable(f"the driver of the database is missing: {error}") from None
+        name = f"{url.get_backend_name()}://{url.host or ''}/{url.database or ''}"
+        if url.get_backend_name() != _POSTGRES:
+            raise BadInput("expected the URL of a PostgreSQL database", where=name)
+        try:
+            with engine.connect() as connection:
+                start = "set transaction isolation level repeatable read, read only"
+                connection.execute(sa.text(start))
+                return name, list(_read(connection, declared, progress))
+        except SQLAlchemyError as error:
+            raise Unavailable(f"`{name}` cannot be read: {_reason(error)}") from None
+        finally:
+            engine.dispose()
+
+
+def _read(
+    connection: sa.Connection, declared: SourceMapping, progress: Progress
+) -> Iterator[Record]:
+    specs = declared.tables.values()
+    for done, spec in enumerate(specs, 1):
+        found = connection.execute(sa.text(spec.query)).mappings()
+        rows = (
+            (f"{spec.name}: row {number}", tables.texts(dict(row)))
+            for number, row in enumerate(found, 1)
+        )
+        yield from tables.of_rows(rows, [spec], spec.name)
+        progress("read", done, len(specs) + 1, spec.name)
+
+
+def _reason(error: Exception) -> str:
+    """The driver's own words, on one line; never the URL."""
+    text = str(error.orig if isinstance(error, DBAPIError) else error)
+    return text.strip().splitlines()[0].lower() if text.strip() else type(error).__name__
+
+
+def _open_hive(url: str, _: str, options: Options) -> CatalogDatabase:
+    return CatalogDatabase("hive", url, **options)
+
+
+HIVE: Final = Opener(
+    ("gravitino",), _open_hive, options=("metalake",), required=("metalake",), is_url=True
+)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.app.serving import Served
+from lakewarden.cli import main
 from tests.ui.browser import Visits
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = pytest.mark.browser
 
@@ -33,41 +26,38 @@ PAGES = (
 )
 
 
-def _run(command: str, folder: Path, database: Path) -> subprocess.CompletedProcess[str]:
-    """Runs the command with the program of this environment, on a copy of the estate."""
-    program = Path(sys.executable).with_name("lakewarden")
-    words = shlex.split(command)
-    assert words[0] == "lakewarden"
-    environment = {**os.environ, "LAKEWARDEN_DATABASE": f"sqlite:///{database}"}
-    return subprocess.run(
-        [str(program), *words[1:]],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def _run(command: str, capture: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Runs the command in this process: the exit code, and what it printed."""
+    program, *words = shlex.split(command)
+    assert program == "lakewarden"
+    code = main(words)
+    return code, *capture.readouterr()
 
 
 def test_commands_run_and_answer_as_the_pages_do(
-    visit: Visits, served: Served, estate: Path, tmp_path: Path
+    visit: Visits,
+    estate: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    database = tmp_path / "lakewarden.db"
+    """On a copy of the estate, as a terminal beside the server would."""
     for file in estate.glob("lakewarden.db*"):
         shutil.copy(file, tmp_path / file.name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAKEWARDEN_DATABASE", f"sqlite:///{tmp_path}/lakewarden.db")
     with visit("admin") as found:
         for path, search, code, part in PAGES:
             found.open(path, realm="gravitino", **search)
             shown = found.page.locator("[data-command]").first.get_attribute("data-command")
             assert shown is not None
-            ran = _run(shown, tmp_path, database)
-            assert ran.returncode == code, (shown, ran.stderr)
-            assert part in ran.stdout, shown
+            ended, out, err = _run(shown, capsys)
+            assert ended == code, (shown, err)
+            assert part in out, shown
             assert part in found.text()
         found.open("/ui/r/gravitino/plan")
         shown = found.page.locator("[data-command]").first.get_attribute("data-command")
     assert shown is not None
     (tmp_path / "policy.toml").write_text("roles = []\n")
-    ran = _run(shown, tmp_path, database)
-    assert "nothing is pending" in ran.stdout, (shown, ran.stderr)
+    _, out, err = _run(shown, capsys)
+    assert "nothing is pending" in out, (shown, err)

@@ -62,7 +62,14 @@ LOCAL = {
     **dict.fromkeys(
         (
             *("push target add", "push target remove", "push targets", "push plan", "push apply"),
-            *("push drift", "push adopt", "push watch", "push reset", "push doctor"),
+            *(
+                "push drift",
+                "push adopt",
+                "push watch",
+                "push reset",
+                "push doctor",
+                "push deliver",
+            ),
         ),
         "needs the keys, which no server is told",
     ),

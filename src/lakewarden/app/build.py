@@ -40,6 +40,7 @@ from lakewarden.app.keys import secret_keys
 from lakewarden.app.open_files import connections_within
 from lakewarden.app.open_store import OpenStore, open_for_writing
 from lakewarden.app.push_connection import connect_target
+from lakewarden.app.push_worker import PushWorker, log_delivery
 from lakewarden.app.rate_limit import RateLimiter
 from lakewarden.app.readiness import Readiness
 from lakewarden.app.request_origin import RequestOrigin
@@ -63,6 +64,7 @@ from lakewarden.service.audit_check import LOGGED
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.index_catch_up import Compiled, start_from_index
 from lakewarden.service.ports import Store
+from lakewarden.service.push_delivery import Delivery
 from lakewarden.service.server_figures import ServerFigures
 from lakewarden.store import StoreLimits
 from lakewarden.store.live import SqlLive
@@ -106,6 +108,7 @@ class Application:
         self._opened_store: OpenStore | None = None
         self._stops: list[Event] = []
         self._anchoring: audit_anchor.Anchoring | None = None
+        self._push_worker: PushWorker | None = None
         self._handlers = ThreadPoolExecutor(THREADS + _OWN_THREADS, "handler")
         self._asking = ThreadPoolExecutor(1, "freshness")
         self._keys: KeySet | None = None
@@ -321,9 +324,23 @@ class Application:
         self.parts.freshness = self._freshness(service)
         self.parts.freshness.opened()
         self.parts.is_open = True
+        self._tell_targets(service)
         log.get().info(
             "ready", revision=service.state.revision, realms=sorted(service.state.realms)
         )
+
+    def _tell_targets(self, service: DecisionService) -> None:
+        """Tells followed targets what changed, from now on."""
+        of_requests, push = self.parts.services, self.settings.push
+        if of_requests.connect_target is None or not push.deliver:
+            return
+        delivery = Delivery(
+            service, of_requests.sealing, of_requests.connect_target, push.hosts, log_delivery
+        )
+        self._push_worker = PushWorker(
+            delivery, lambda error: log.get().error("push failed", exc_info=error)
+        )
+        self._push_worker.start()
 
     def _anchor(self, estate: OpenStore) -> None:
         """Sends anchors of the audit trail to the configured targets."""
@@ -462,6 +479,8 @@ class Application:
         """Closes everything after pending answers are finished."""
         for stop in self._stops:
             stop.set()
+        if self._push_worker is not None:
+            self._push_worker.stop()
         self._handlers.shutdown(wait=True)
         self._asking.shutdown(wait=True)
         self._write_usage()

@@ -115,6 +115,7 @@ GROUPS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
             "target add": "lakewarden.cli.push:add",
             "target remove": "lakewarden.cli.push:remove",
             "targets": "lakewarden.cli.push:targets",
+            "deliver": "lakewarden.cli.push_deliver:deliver",
             "plan": "lakewarden.cli.push:plan",
             "apply": "lakewarden.cli.push:apply",
             "drift": "lakewarden.cli.push:drift",

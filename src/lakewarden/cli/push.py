@@ -51,6 +51,9 @@ def add(
         str,
         Parameter(help="System whose own plug-in says how roles are named and divided."),
     ] = "",
+    follow: Annotated[
+        bool, Parameter(help="Push each change by itself, as the server does.", negative="")
+    ] = False,
     database: Url = None,
 ) -> int:
     """Adds a target: a PostgreSQL database that is one catalog of a realm.
@@ -67,7 +70,7 @@ def add(
     address = url or os.environ.get(ADDRESS)
     if not address:
         raise BadInput(f"give --url, or set {ADDRESS}")
-    new = declared(name, realm, catalog, address, style)
+    new = declared(name, realm, catalog, address, style, follow=follow)
     with opened_pushing(database) as pushing:
         done(pushing.add(new, address))
     show(f"the target `{name}` is catalog `{catalog}` of `{realm}`; nothing was pushed yet")
@@ -89,12 +92,19 @@ def remove(name: Target, /, *, database: Url = None) -> int:
 def targets(*, database: Url = None, format: As = "table") -> int:
     """Lists the targets, and what each of them was told last.
 
+    The state of one that follows is `current`, `behind` or `failing`, with the seconds since it is
+    behind and the last error.
+
     For example:
 
         lakewarden push targets --database sqlite:///estate.db
     """
+    from lakewarden.service import push_outbox
+
     with opened_pushing(database) as pushing:
-        found = pushing.targets()
+        found, now = pushing.targets(), pushing.service.clock()
+        with pushing.service.reading() as reading:
+            pending = push_outbox.pending(reading, found)
     rows = [
         {
             "name": one.name,
@@ -103,6 +113,9 @@ def targets(*, database: Url = None, format: As = "table") -> int:
             "catalog": f"{one.metalake}.{one.catalog}",
             "revision": one.revision,
             "roles": len(one.pushed),
+            "state": push_outbox.state_of(one, pending.get(one.name)),
+            "behind_seconds": push_outbox.lag_seconds(pending.get(one.name), now),
+            "error": pending[one.name].error if one.name in pending else "",
         }
         for one in found
     ]

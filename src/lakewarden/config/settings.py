@@ -241,6 +241,11 @@ class Push(Section):
         description="Hosts of targets that are added over the API; none: targets are added by"
         " `lakewarden push target add`.",
     )
+    deliver: bool = Field(
+        default=True,
+        description="Whether the server tells followed targets what changed; off where"
+        " `lakewarden push deliver` does.",
+    )
 
 
 class ServerSettings(BaseSettings):

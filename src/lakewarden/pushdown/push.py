@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from lakewarden.engines.mapping import of_model
-from lakewarden.kernel.errors import Conflict
+from lakewarden.kernel.errors import BadInput, Conflict
 from lakewarden.kernel.principal import USER
 from lakewarden.pushdown import postgresql
 from lakewarden.pushdown.adopt import Adoption, adoption, redundant, with_gains
@@ -234,6 +234,8 @@ class Session:
 @contextmanager
 def session(target: PushTarget, url: str) -> Iterator[Session]:
     """A session with a target. Raises `Unavailable`, and `Conflict` beside another push."""
+    if target.kind not in CONNECT:
+        raise BadInput(f"`{target.kind}` cannot be told; expected one of: {', '.join(CONNECT)}")
     with CONNECT[target.kind](Address(url, target.name)) as database:
         database.lock()
         yield Session(database, target)

@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict, LimitExceeded, Unknown, WardenError
+from lakewarden.service import push_outbox
 from lakewarden.service.actor import Actor
 from lakewarden.service.cancellation import shielded
 from lakewarden.service.effect import decode
@@ -197,8 +198,10 @@ class DecisionService:
         store = Preparation(reading)
         transaction = WriteTransaction(actor, state, store, self.clock())
         try:
+            followed = push_outbox.followed(store, state)
             result = job(transaction)
             transaction.check_whole()
+            push_outbox.mark(transaction, followed)
         except NotPrepared:
             return None
         return None if store.is_bound else _PreparedWrite(transaction, store, result)
@@ -226,8 +229,10 @@ class DecisionService:
             if state is None:
                 state = self._newest(writing, locked=True)
             transaction = WriteTransaction(actor, state, writing, self.clock(), late=late)
+            followed = push_outbox.followed(writing, state)
             result = job(transaction)
             transaction.check_whole()
+            push_outbox.mark(transaction, followed)
             with shielded():
                 revision = writing.commit(transaction.events)
         if late:

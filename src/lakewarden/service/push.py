@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from lakewarden.kernel.errors import BadInput, Conflict
-from lakewarden.service import cancellation, control, push_target
+from lakewarden.service import cancellation, control, push_outbox, push_target
 from lakewarden.service.actor import Actor
 from lakewarden.service.control import Denied
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.push_outbox import Pending
 from lakewarden.service.push_target import DriftNote, PushTarget
 from lakewarden.service.residue import Residues
 from lakewarden.service.sealed_properties import Sealing
@@ -191,9 +192,15 @@ class Pushing:
             sealing = self._sealing()
             with self.service.reading() as reading:
                 known = list(push_target.targets(reading, self.service.state.realms))
-            return self._write(
-                lambda transaction: push_target.add(transaction, new, address, sealing, known)
-            )
+
+            def write(transaction: WriteTransaction) -> Denied | None:
+                denied = push_target.add(transaction, new, address, sealing, known)
+                if denied is None and new.follow:
+                    entry = Pending(transaction.store.revision + 1, transaction.now)
+                    transaction.change(new.realm, push_outbox.put(new, entry))
+                return denied
+
+            return self._write(write)
 
         return self._on("push_target.put", new.realm, work)
 

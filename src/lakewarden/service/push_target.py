@@ -28,6 +28,9 @@ KINDS: Final = ("postgresql",)
 
 _TYPE: Final = "push-target"
 _DRIFT: Final = "push-drift"
+OUTBOX: Final = "push-outbox"
+"""The type of the documents that say what a target has still to be told."""
+
 _URL: Final = "url"
 NAME: Final = r"[a-z][a-z0-9]{0,15}"
 """What a target may be called."""
@@ -55,6 +58,10 @@ class PushTarget:
     `pushed` are the roles as they were left by the last push, at that `revision` of the realm and
     at `pushed_at`, in seconds since the epoch; 0 before the first one. `style` is how its roles are
     named and divided: the name of a system for its own way, "" for ours.
+
+    A target that is told to `follow` is pushed to after each change. `plugin` is of one that a
+    catalog declares by its own properties; `closing`: the catalog does so no more, and what was
+    pushed is taken back.
     """
 
     name: str
@@ -66,6 +73,9 @@ class PushTarget:
     pushed: Mapping[str, Any] = field(default_factory=dict)
     pushed_at: float = 0.0
     style: str = ""
+    follow: bool = False
+    plugin: str = ""
+    closing: bool = False
 
 
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
@@ -106,13 +116,46 @@ def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
     return sealing.unseal(reading.secrets(of.realm, _entity(of.name))[_URL])
 
 
-def declared(name: str, realm: str, catalog: str, address: str, style: str = "") -> PushTarget:
+def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
+    """The target as it is stored, if it is."""
+    for document in reading.documents(of.realm, [_entity(of.name)]).values():
+        yield PushTarget(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+
+
+def put(new: PushTarget) -> DocumentChanged:
+    """The target from now on."""
+    return DocumentChanged(_entity(new.name), asdict(new))
+
+
+def told(done: PushTarget) -> Iterator[DocumentChanged]:
+    """The target after a push, when what a watch found before it is over."""
+    yield put(done)
+    yield DocumentChanged(Entity(_DRIFT, done.name), None)
+
+
+def put_url(of: PushTarget, address: str, sealing: Sealing) -> SecretChanged:
+    """The address of a target from now on."""
+    return SecretChanged(_entity(of.name), _URL, sealing.seal(address))
+
+
+def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
+    """The target is no more, and nothing is to be told."""
+    entity = _entity(old.name)
+    yield DocumentChanged(entity, None)
+    yield SecretChanged(entity, _URL, None)
+    yield DocumentChanged(Entity(OUTBOX, old.name), None)
+    yield DocumentChanged(Entity(_DRIFT, old.name), None)
+
+
+def declared(
+    name: str, realm: str, catalog: str, address: str, style: str = "", *, follow: bool = False
+) -> PushTarget:
     """The target at an address, for a catalog `METALAKE.CATALOG`; raises `BadInput`."""
     metalake, _, own = catalog.partition(".")
     if not (metalake and own):
         raise BadInput(f"expected `METALAKE.CATALOG`, got `{catalog}`", where="catalog")
     kind = address.partition("://")[0].partition("+")[0]
-    return PushTarget(name, realm, kind, metalake, own, style=style)
+    return PushTarget(name, realm, kind, metalake, own, style=style, follow=follow)
 
 
 def styles(model: str, style: str) -> Mapping[str, Any]:
@@ -158,12 +201,7 @@ def add(
     _check(new, transaction.realm(new.realm))
     if any(one.name == new.name for one in known):
         raise Conflict(f"there is a target `{new.name}` already")
-    entity = _entity(new.name)
-    transaction.change(
-        new.realm,
-        DocumentChanged(entity, asdict(new)),
-        SecretChanged(entity, _URL, sealing.seal(address)),
-    )
+    transaction.change(new.realm, put(new), put_url(new, address, sealing))
     return None
 
 
@@ -171,13 +209,7 @@ def remove(transaction: WriteTransaction, old: PushTarget) -> Denied | None:
     """Forgets a target; what it was told stays there."""
     refused = _refused(transaction, "push_target.remove", old)
     if refused is None:
-        entity = _entity(old.name)
-        transaction.change(
-            old.realm,
-            DocumentChanged(entity, None),
-            SecretChanged(entity, _URL, None),
-            DocumentChanged(Entity(_DRIFT, old.name), None),
-        )
+        transaction.change(old.realm, *dropped(old))
     return refused
 
 
@@ -185,12 +217,7 @@ def record(transaction: WriteTransaction, done: PushTarget, **details: object) -
     """Stores what a target was told, and that it was."""
     refused = _refused(transaction, "push.apply", done, **details)
     if refused is None:
-        told = replace(done, pushed_at=transaction.now)
-        transaction.change(
-            done.realm,
-            DocumentChanged(_entity(done.name), asdict(told)),
-            DocumentChanged(Entity(_DRIFT, done.name), None),
-        )
+        transaction.change(done.realm, *told(replace(done, pushed_at=transaction.now)))
     return refused
 
 

@@ -3857,19 +3857,23 @@ export interface components {
          *
          *         `url` is its address with the account, which is stored encrypted and never returned; `catalog`
          *         is written `METALAKE.CATALOG`. `style` is the name of a system for the roles that its own
-         *         plug-in makes, "" for ours.
+         *         plug-in makes, "" for ours. One that is to `follow` is pushed to after each change.
          */
         TargetRequest: {
             catalog: string;
             url: string;
             /** @default  */
             style?: string;
+            /** @default false */
+            follow?: boolean;
         };
         /**
          * TargetResponse
          * @description A target and the state of the last push: 0 roles at revision 0 before the first one.
          *
-         *         `drift` is what a watch found last; null: nothing, or nobody watches.
+         *         `state` is `by hand`, or of a target that follows `current`, `behind` or `failing`;
+         *         `behind_since` says since when, `error` why it could not be told last. `drift` is what a
+         *         watch found last; null: nothing, or nobody watches.
          */
         TargetResponse: {
             name: string;
@@ -3881,6 +3885,9 @@ export interface components {
             roles: number;
             pushed_at: string | null;
             drift: components["schemas"]["TargetDrift"] | null;
+            state: string;
+            behind_since: string | null;
+            error: string;
         };
         /**
          * TargetDrift

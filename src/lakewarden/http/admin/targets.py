@@ -19,10 +19,11 @@ from lakewarden.http.admin.endpoint import (
 from lakewarden.http.admin.field_types import READABLE, described
 from lakewarden.http.exchange import BULK, Exchange
 from lakewarden.kernel.errors import Unavailable
-from lakewarden.service import push_target
+from lakewarden.service import push_outbox, push_target
 from lakewarden.service.control import Denied
 from lakewarden.service.policy_text import written
 from lakewarden.service.push import Pushing, PushPlan
+from lakewarden.service.push_outbox import Pending
 from lakewarden.service.push_target import MAX_ADDRESS, DriftNote, PushTarget
 
 SHOWN: Final = 1_000
@@ -40,12 +41,13 @@ class TargetRequest(RequestBody, kw_only=True):
 
     `url` is its address with the account, which is stored encrypted and never returned; `catalog`
     is written `METALAKE.CATALOG`. `style` is the name of a system for the roles that its own
-    plug-in makes, "" for ours.
+    plug-in makes, "" for ours. One that is to `follow` is pushed to after each change.
     """
 
     catalog: Annotated[str, described(minLength=1, pattern=READABLE)]
     url: Annotated[str, Meta(min_length=1, max_length=MAX_ADDRESS)]
     style: Annotated[str, described(pattern=_STYLE)] = ""
+    follow: bool = False
 
 
 class TargetDrift(ResponseBody, kw_only=True):
@@ -61,7 +63,9 @@ class TargetDrift(ResponseBody, kw_only=True):
 class TargetResponse(ResponseBody, kw_only=True):
     """A target and the state of the last push: 0 roles at revision 0 before the first one.
 
-    `drift` is what a watch found last; null: nothing, or nobody watches.
+    `state` is `by hand`, or of a target that follows `current`, `behind` or `failing`;
+    `behind_since` says since when, `error` why it could not be told last. `drift` is what a
+    watch found last; null: nothing, or nobody watches.
     """
 
     name: str
@@ -73,6 +77,9 @@ class TargetResponse(ResponseBody, kw_only=True):
     roles: int
     pushed_at: datetime | None
     drift: TargetDrift | None
+    state: str
+    behind_since: datetime | None
+    error: str
 
 
 class TargetsResponse(ResponseBody, kw_only=True):
@@ -251,13 +258,17 @@ def listed(exchange: Exchange) -> HandlerResult:
     if isinstance(found, Denied):
         return found
     notes = use_cases.drift_notes((exchange.params["realm"],))
-    return TargetsResponse(targets=[_target(one, notes.get(one.name)) for one in found])
+    with exchange.service.reading() as reading:
+        entries = push_outbox.pending(reading, found)
+    return TargetsResponse(
+        targets=[_target(one, notes.get(one.name), entries.get(one.name)) for one in found]
+    )
 
 
 def put(exchange: Exchange, body: TargetRequest) -> HandlerResult:
     """Adds a target."""
     realm, name = _place(exchange)
-    new = push_target.declared(name, realm, body.catalog, body.url, body.style)
+    new = push_target.declared(name, realm, body.catalog, body.url, body.style, follow=body.follow)
     hosts = exchange.services.push_hosts
     denied = pushing(exchange).add(new, body.url, hosts)
     return denied if denied is not None else _target(new)
@@ -352,7 +363,9 @@ def _place(exchange: Exchange) -> tuple[str, str]:
     return exchange.params["realm"], exchange.params["target"]
 
 
-def _target(of: PushTarget, note: DriftNote | None = None) -> TargetResponse:
+def _target(
+    of: PushTarget, note: DriftNote | None = None, entry: Pending | None = None
+) -> TargetResponse:
     return TargetResponse(
         name=of.name,
         realm=of.realm,
@@ -363,6 +376,9 @@ def _target(of: PushTarget, note: DriftNote | None = None) -> TargetResponse:
         roles=len(of.pushed),
         pushed_at=moment_or_none(of.pushed_at or None),
         drift=None if note is None else TargetDrift(**note.counts, since=moment(note.since)),
+        state=push_outbox.state_of(of, entry),
+        behind_since=moment_or_none(entry.since if entry else None),
+        error=entry.error if entry else "",
     )
 
 

@@ -18,7 +18,7 @@ from lakewarden.kernel.errors import WardenError
 from lakewarden.service.state import RealmState
 from lakewarden.service.write_transaction import WriteTransaction
 from lakewarden.systems.gravitino import names as gravitino
-from lakewarden.systems.gravitino.http import kinds, live, object_store
+from lakewarden.systems.gravitino.http import authorization_plugins, kinds, live, object_store
 from lakewarden.systems.gravitino.http.authorization import allow, entity, is_stored, listed
 from lakewarden.systems.gravitino.http.bodies import Body, Json, enum_word, is_on, ok, present, read
 from lakewarden.systems.gravitino.http.errors import (
@@ -39,7 +39,13 @@ from lakewarden.systems.gravitino.http.kinds import (
     plain,
 )
 from lakewarden.systems.gravitino.http.metalakes import check_drop, switch
-from lakewarden.systems.gravitino.http.updates import SHARED, SetProperty, read_updates
+from lakewarden.systems.gravitino.http.updates import (
+    SHARED,
+    Draft,
+    SetProperty,
+    apply_shared,
+    read_updates,
+)
 
 TYPES: Final = ("relational", "fileset", "messaging", "model")
 
@@ -79,6 +85,9 @@ def _show(name: str, body: Json) -> Json:
 
 def _added(exchange: Exchange, transaction: WriteTransaction, catalog: Entity, body: Json) -> None:
     type = str(body["type"])
+    _, asked = _read(exchange)
+    properties = cast("Mapping[str, str]", asked["properties"])
+    authorization_plugins.added(exchange, transaction, catalog, properties)
     transaction.change(exchange.realm, AttributeChanged(catalog, gravitino.TYPE, (type,)))
     if type == MESSAGING:
         schema = object_store.child(catalog, "schema", DEFAULT)
@@ -86,6 +95,17 @@ def _added(exchange: Exchange, transaction: WriteTransaction, catalog: Entity, b
         object_store.add(
             exchange, transaction, schema, kinds.described(_DEFAULT_SCHEMA, None), owned=False
         )
+
+
+def _apply(draft: Draft, update: object) -> None:
+    authorization_plugins.check_update(update)
+    apply_shared(draft, update)
+
+
+def _altered(
+    exchange: Exchange, transaction: WriteTransaction, catalog: Entity, draft: Draft
+) -> None:
+    authorization_plugins.altered(exchange, transaction, catalog, draft.body, draft.secrets)
 
 
 def _before_drop(exchange: Exchange, state: RealmState, catalog: Entity) -> None:
@@ -109,7 +129,9 @@ CATALOGS: Final = Kind(
     path=METALAKE + "/catalogs",
     read=_read,
     show=_show,
+    apply=_apply,
     added=_added,
+    altered=_altered,
     before_drop=_before_drop,
 )
 
@@ -137,6 +159,7 @@ def test_connection(exchange: Exchange) -> Reply:
         if is_stored(state, new):
             raise exists("catalog", gravitino.full_name(new))
         properties = cast("Mapping[str, str]", body["properties"])
+        authorization_plugins.declared(properties)
         live.check(exchange, live.source_in(exchange, str(body["provider"]), properties))
     except WardenError as error:
         failure = failure_of(error)

@@ -1,0 +1,82 @@
+"""Tells followed targets what changed, beside the requests: one thread looks, others deliver.
+
+A target that hangs keeps its own thread busy and nobody else. Each process of the server has such
+a worker; the entry of a target is held by one of them at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from lakewarden.app import log
+from lakewarden.kernel.errors import WardenError
+from lakewarden.service.push_delivery import Delivery
+from lakewarden.service.push_target import PushTarget
+
+LOOK_SECONDS: Final = 0.5
+MOST: Final = 4
+"""So many targets are told at once by a process."""
+
+_STOP_SECONDS: Final = 5.0
+"""A delivery that takes longer is given up at the end: its target keeps nothing of it."""
+
+
+def log_delivery(target: PushTarget, statements: int, error: str) -> None:
+    """Writes a delivery to the log."""
+    about = {"target": target.name, "realm": target.realm}
+    if error:
+        log.get().warning("target not told", **about, why=error)
+    elif statements:
+        log.get().info("target told", **about, statements=statements)
+
+
+class PushWorker:
+    """Delivers until it is stopped. `failed` hears of what is no error of a target."""
+
+    def __init__(self, delivery: Delivery, failed: Callable[[Exception], None]) -> None:
+        self._delivery, self._failed = delivery, failed
+        self._stop = threading.Event()
+        self._running: dict[tuple[str, str], threading.Thread] = {}
+        self._looking = threading.Thread(target=self._look, name="push", daemon=True)
+
+    def start(self) -> None:
+        """Looks from now on."""
+        self._looking.start()
+
+    def stop(self) -> None:
+        """Ends; a delivery under way is waited for, but not for long."""
+        self._stop.set()
+        until = time.monotonic() + _STOP_SECONDS
+        for thread in (self._looking, *self._running.values()):
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _look(self) -> None:
+        while not self._stop.wait(LOOK_SECONDS):
+            try:
+                self._start_due()
+            except WardenError:
+                continue  # the store is away
+            except Exception as error:  # noqa: BLE001 — none of this may end the worker
+                self._failed(error)
+
+    def _start_due(self) -> None:
+        self._running = {key: one for key, one in self._running.items() if one.is_alive()}
+        for target in self._delivery.due():
+            key = target.realm, target.name
+            if key not in self._running and len(self._running) < MOST:
+                thread = threading.Thread(
+                    target=self._deliver, args=(target,), name=f"push {target.name}", daemon=True
+                )
+                self._running[key] = thread
+                thread.start()
+
+    def _deliver(self, target: PushTarget) -> None:
+        try:
+            self._delivery.deliver(target)
+        except WardenError:
+            return  # the store is away; the entry is there when it is back
+        except Exception as error:  # noqa: BLE001 — it is said with the target too
+            self._failed(error)

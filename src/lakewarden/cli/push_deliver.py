@@ -1,0 +1,74 @@
+"""`lakewarden push deliver`: tells followed targets what changed, apart from the server."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from lakewarden.cli.admin_target import opened, url_of
+from lakewarden.cli.outcome import NO, YES, note, show
+from lakewarden.cli.question_target import Url
+from lakewarden.kernel.errors import Unavailable
+
+if TYPE_CHECKING:
+    from lakewarden.service.push_delivery import Delivery
+    from lakewarden.service.push_target import PushTarget
+
+LOOK_SECONDS = 1.0
+
+
+def deliver(
+    *,
+    once: Annotated[bool, Parameter(help="Tell what is due, and end.", negative="")] = False,
+    config: Annotated[
+        Path | None, Parameter(help="TOML file with the settings of the server.")
+    ] = None,
+    database: Url = None,
+) -> int:
+    """Tells targets that follow what changed, until it is stopped.
+
+    For a server with the setting `push.deliver` = off. With `--once` it exits with 1 where a target
+    that is due could not be told; `lakewarden push targets` says why.
+
+    For example:
+
+        lakewarden push deliver --once --database sqlite:///estate.db
+    """
+    from lakewarden.app.keys import keys_of
+    from lakewarden.app.push_connection import connect_target
+    from lakewarden.config.settings import load
+    from lakewarden.service.push_delivery import Delivery
+    from lakewarden.store.secrets import Keys
+
+    hosts = load(config, {}).push.hosts
+    with opened(database) as service:
+        keys = Keys(keys_of(url_of(database)))
+        delivery = Delivery(service, keys, connect_target, hosts, _told)
+        if not once:
+            _until_stopped(delivery)
+            return YES
+        due = delivery.due()
+        told = [delivery.deliver(target) for target in due]
+    return YES if all(told) else NO
+
+
+def _until_stopped(delivery: Delivery) -> None:
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    while not stop.wait(LOOK_SECONDS):
+        try:
+            delivery.deliver_due()
+        except Unavailable as error:  # our own store is away
+            note(str(error))
+
+
+def _told(target: PushTarget, statements: int, error: str) -> None:
+    if error:
+        note(f"`{target.name}` was not told: {error}")
+    else:
+        show(f"`{target.name}` was told what `{target.realm}` allows: {statements} statements")

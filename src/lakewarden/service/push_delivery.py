@@ -1,0 +1,237 @@
+"""Delivers to followed targets what they have still to be told, one push for all changes of one.
+
+Whoever delivers holds the entry, so that of several processes one does. The entry is taken out when
+the target has kept what it was told: whoever dies before leaves it, and the next push finds nothing
+to do. A failure is kept with the entry, which is tried again after a pause that doubles.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from lakewarden.engines.mapping import of_model
+from lakewarden.kernel.entity import Entity
+from lakewarden.kernel.errors import Conflict, StaleSnapshot, Unavailable, Unknown, WardenError
+from lakewarden.service import push_outbox, push_target
+from lakewarden.service.actor import SYSTEM
+from lakewarden.service.audit import AuditEvent
+from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.push import Connect, PushPlan, TargetSession
+from lakewarden.service.push_outbox import LEASE_SECONDS, Pending
+from lakewarden.service.push_target import PushTarget
+from lakewarden.service.sealed_properties import Sealing
+from lakewarden.service.state import RealmState, State
+from lakewarden.service.write_transaction import WriteTransaction
+
+T = TypeVar("T")
+
+BUSY_SECONDS = 2.0
+"""The pause where another push to the target is under way."""
+
+Told = Callable[[PushTarget, int, str], None]
+"""Hears of each delivery: how many statements it took, or why it failed."""
+
+
+def _nobody(*_: object) -> None:
+    pass
+
+
+class _Busy(Exception):
+    """Another push to the target is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Delivers for one process. A target that a catalog declares is on one of the `hosts`."""
+
+    service: DecisionService
+    sealing: Sealing | None
+    connect: Connect
+    hosts: Collection[str]
+    told: Told = _nobody
+    holder: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def due(self) -> list[PushTarget]:
+        """The targets that may be delivered to now, the longest behind first."""
+        state, now = self.service.catch_up(), self.service.clock()
+        with self.service.reading() as reading:
+            found = push_outbox.followed(reading, state)
+        waiting = [
+            (one.pending.since if one.pending else now, one.target)
+            for one in found
+            if (one.pending.is_due(now) if one.pending else _has_ended(state, one.target))
+        ]
+        return [target for _, target in sorted(waiting, key=lambda one: (one[0], one[1].name))]
+
+    def deliver_due(self) -> int:
+        """Delivers to all that are due, one after the other; how many were told."""
+        return sum(self.deliver(target) for target in self.due())
+
+    def deliver(self, target: PushTarget) -> bool:
+        """Brings a target up to date; False where that failed or is another's affair."""
+        entry = self._taken(target)
+        if entry is None:
+            return False
+        try:
+            count = self._push(target)
+        except (_Busy, StaleSnapshot):
+            due = self.service.clock() + BUSY_SECONDS
+            self._put_back(target, replace(entry, due=due, holder="", until=0.0))
+            return False
+        except WardenError as error:
+            self._failed(target, entry, str(error))
+            return False
+        except Exception as error:
+            self._failed(target, entry, f"unexpected: {type(error).__name__}")
+            raise
+        self.told(target, count, "")
+        return True
+
+    # --- the target ---
+
+    def _push(self, target: PushTarget) -> int:
+        state = self.service.catch_up()
+        realm = state.realm(target.realm)
+        over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
+        count = 0
+        with self._connected(target) as session:
+            made: PushPlan = (
+                session.reset_plan() if over else session.plan(realm, self.service.clock())
+            )
+            if made.is_pending:
+                count = session.apply(made)
+                self._write(lambda work: _record(work, made, count))
+        self._write(lambda work: _settle(work, made, state.revision, over=over))
+        return count
+
+    @contextmanager
+    def _connected(self, target: PushTarget) -> Iterator[TargetSession[Any]]:
+        with ExitStack() as stack:
+            try:
+                session = stack.enter_context(self.connect(target, self._address(target)))
+            except Conflict:
+                raise _Busy from None
+            yield session
+
+    def _address(self, target: PushTarget) -> str:
+        if self.sealing is None:
+            raise Unavailable("there is no key for secrets, such as addresses; set `secret_keys`")
+        with self.service.reading() as reading:
+            address = push_target.url(reading, self.sealing, target)
+        if target.plugin:
+            push_target.check_address(address, self.hosts)
+        return address
+
+    # --- the entry ---
+
+    def _taken(self, target: PushTarget) -> Pending | None:
+        """The entry, held from now on; None where it is gone, held or not yet due."""
+
+        def take(work: WriteTransaction) -> Pending | None:
+            for current in push_target.stored(work.store, target):
+                entry = push_outbox.pending(work.store, [current]).get(current.name)
+                entry = entry or Pending(0, work.now)
+                if entry.is_due(work.now):
+                    held = replace(entry, holder=self.holder, until=work.now + LEASE_SECONDS)
+                    work.change(target.realm, push_outbox.put(target, held))
+                    return held
+            return None
+
+        return self._write(take)
+
+    def _failed(self, target: PushTarget, entry: Pending, error: str) -> None:
+        self._put_back(target, push_outbox.failed(entry, error, self.service.clock()))
+        if error != entry.error:
+            self.told(target, 0, error)
+
+    def _put_back(self, target: PushTarget, entry: Pending) -> None:
+        def write(work: WriteTransaction) -> None:
+            for current in push_target.stored(work.store, target):
+                newest = push_outbox.pending(work.store, [current]).get(current.name)
+                revision = max(entry.revision, newest.revision if newest else 0)
+                work.change(
+                    target.realm, push_outbox.put(target, replace(entry, revision=revision))
+                )
+
+        self._write(write)
+
+    def _write(self, job: Callable[[WriteTransaction], T]) -> T:
+        return self.service.write(SYSTEM, job)
+
+
+def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
+    """Remembers what a target is told, before the target keeps it."""
+    done = made.done()
+    for current in push_target.stored(work.store, done):
+        work.change(done.realm, *push_target.told(replace(current, pushed=done.pushed)))
+        work.record(
+            AuditEvent(
+                time=work.now,
+                actor=work.actor.recorded,
+                operation="push.apply",
+                target=f"realm:{done.realm}",
+                outcome="allow",
+                reason="followed",
+                details={
+                    "push_target": done.name,
+                    "statements": count,
+                    "residue": made.residues.count,
+                },
+            )
+        )
+        return
+    raise Unknown("target", done.name, "it was removed meanwhile")
+
+
+def _settle(work: WriteTransaction, made: PushPlan, revision: int, *, over: bool) -> None:
+    """Takes out the entry of a target that was told, unless there is more to tell."""
+    done = made.done()
+    current = next(push_target.stored(work.store, done), None)
+    if current is None:
+        return
+    entry = push_outbox.pending(work.store, [done]).get(done.name)
+    after = replace(current, pushed=done.pushed, revision=revision, pushed_at=work.now)
+    if over:
+        _leave(work, after)
+        return
+    work.change(done.realm, push_target.put(after))
+    if entry is not None and entry.revision > revision:
+        left = replace(entry, since=work.now, attempts=0, due=0.0, error="", holder="", until=0.0)
+        work.change(done.realm, push_outbox.put(after, left))
+    else:
+        work.change(done.realm, push_outbox.put(after, None))
+
+
+def _leave(work: WriteTransaction, old: PushTarget) -> None:
+    """Forgets a target; the others of the realm may now have names that it had."""
+    work.change(old.realm, *push_target.dropped(old))
+    others = list(_others(work, old))
+    entries = push_outbox.pending(work.store, others)
+    for one in others:
+        if one.name not in entries:
+            work.change(old.realm, push_outbox.put(one, Pending(0, work.now)))
+
+
+def _others(work: WriteTransaction, old: PushTarget) -> Iterator[PushTarget]:
+    for one in list(push_target.targets(work.store, (old.realm,))):
+        if one.follow and one.name != old.name:
+            yield one
+
+
+def _has_catalog(realm: RealmState, target: PushTarget) -> bool:
+    mapping = of_model(realm.realm.model).get(target.kind)
+    name = f"{target.metalake}:{target.catalog}"
+    if mapping is not None:
+        parts = {"metalake": target.metalake, "catalog": target.catalog}
+        name = mapping.names["catalog"].format_map(parts)
+    return realm.matrix.snapshot.coded.is_known(Entity("catalog", name))
+
+
+def _has_ended(state: State, target: PushTarget) -> bool:
+    """Whether access began or ended by itself since the target was told."""
+    start = state.realm(target.realm).matrix.snapshot.table.start
+    return 0.0 < target.pushed_at < start

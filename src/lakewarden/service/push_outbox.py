@@ -1,0 +1,182 @@
+"""What followed targets have still to be told: at most one entry for each target.
+
+The entry is written in the same transaction as the change, so none is lost. It says no more than
+that the target is behind: a push brings it up to date whatever the changes were. Whoever delivers
+holds the entry for a while; an entry that is changed meanwhile stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Final, Protocol
+
+from lakewarden.engines.mapping import ON
+from lakewarden.kernel.change import Change, EntityRenamed
+from lakewarden.kernel.entity import Entity
+from lakewarden.service import push_target
+from lakewarden.service.effect import DocumentChanged, Effect, RealmChanged
+from lakewarden.service.ports import Reading
+from lakewarden.service.push_target import KINDS, OUTBOX, PushTarget
+from lakewarden.service.realm import people_of
+from lakewarden.service.state import RealmState, Scoped, State
+
+_OWN: Final = "push-"
+"""How the types of documents begin that pushes write themselves."""
+
+LEASE_SECONDS: Final = 30.0
+"""So long an entry is held by whoever delivers it, unless it is given back before."""
+
+FIRST_SECONDS, MOST_SECONDS = 1.0, 300.0
+"""The pause after a first failure, which doubles with each other one, up to the second figure."""
+
+MAX_ERROR: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A target that is behind since a moment; `revision` is the newest that it has not been told.
+
+    After `attempts` failures it is tried again when it is `due`; `error` is the last of them.
+    `holder` delivers it, until the moment `until`. Times are in seconds since the epoch.
+    """
+
+    revision: int
+    since: float
+    attempts: int = 0
+    due: float = 0.0
+    error: str = ""
+    holder: str = ""
+    until: float = 0.0
+
+    def is_due(self, now: float) -> bool:
+        """Whether somebody may deliver it."""
+        return self.due <= now and self.until <= now
+
+
+class Changing(Protocol):
+    """The write under way, as far as it matters here."""
+
+    state: State
+    effects: list[Scoped]
+    now: float
+
+    @property
+    def store(self) -> Reading: ...
+
+    def change(self, scope: str, *effects: Effect) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A followed target before a write, and what it has still to be told."""
+
+    target: PushTarget
+    pending: Pending | None
+
+
+def entity(target: PushTarget) -> Entity:
+    """What the entry of a target is about."""
+    return Entity(OUTBOX, target.name)
+
+
+def is_told(realm: RealmState) -> bool:
+    """Whether the settings of the realm have any kind of target."""
+    settings = realm.system.model.settings
+    return any(settings.get(kind) == ON for kind in KINDS)
+
+
+def followed(reading: Reading, state: State) -> list[Followed]:
+    """The followed targets of all realms, with their entries."""
+    found: list[Followed] = []
+    for name, realm in state.realms.items():
+        if is_told(realm):
+            targets = [one for one in push_target.targets(reading, (name,)) if one.follow]
+            entries = pending(reading, targets)
+            found += (Followed(one, entries.get(one.name)) for one in targets)
+    return found
+
+
+def pending(reading: Reading, targets: Sequence[PushTarget]) -> Mapping[str, Pending]:
+    """The entries of targets, by their names."""
+    found: dict[str, Pending] = {}
+    for realm in sorted({one.realm for one in targets}):
+        own = [entity(one) for one in targets if one.realm == realm]
+        for about, document in reading.documents(realm, own).items():
+            if isinstance(about, Entity):
+                found[about.name] = Pending(**document)  # type: ignore[arg-type]  # of `asdict`
+    return found
+
+
+def mark(transaction: Changing, before: Iterable[Followed]) -> None:
+    """Enters the targets that the write leaves behind, and lets them follow renamed catalogs."""
+    before = list(before)
+    if not before or not transaction.effects:
+        return
+    changed = {scope for scope, effect in transaction.effects if _counts(effect)}
+    revision = transaction.store.revision + 1
+    for one in before:
+        realm = transaction.state.realms.get(one.target.realm)
+        if realm is None or changed.isdisjoint(
+            {realm.realm.name, people_of(realm.realm.directory)}
+        ):
+            continue
+        _follow_names(transaction, realm, one.target)
+        since = transaction.now if one.pending is None else one.pending.since
+        entry = replace(one.pending or Pending(0, since), revision=revision)
+        transaction.change(one.target.realm, put(one.target, entry))
+
+
+def _counts(effect: Effect) -> bool:
+    """Whether a target may have to be told something else after it."""
+    if isinstance(effect, DocumentChanged):
+        return isinstance(effect.about, Entity) and not effect.about.type.startswith(_OWN)
+    return isinstance(effect, (Change, RealmChanged))
+
+
+def _follow_names(transaction: Changing, realm: RealmState, target: PushTarget) -> None:
+    parts = realm.system.spelling.parts
+    for scope, effect in list(transaction.effects):
+        if scope != target.realm or not isinstance(effect, EntityRenamed):
+            continue
+        if tuple(parts(effect.entity)) == (target.metalake, target.catalog):
+            metalake, catalog = parts(Entity(effect.entity.type, effect.name))
+            for current in push_target.stored(transaction.store, target):
+                moved = replace(current, metalake=metalake, catalog=catalog)
+                transaction.change(target.realm, push_target.put(moved))
+
+
+def put(target: PushTarget, entry: Pending | None) -> DocumentChanged:
+    """The entry of a target from now on; None: it is up to date."""
+    return DocumentChanged(entity(target), None if entry is None else asdict(entry))
+
+
+def failed(entry: Pending, error: str, now: float) -> Pending:
+    """The entry after a delivery that failed.
+
+    >>> failed(Pending(7, 0.0, attempts=3), "away", 100.0).due
+    108.0
+    """
+    pause = min(FIRST_SECONDS * 2**entry.attempts, MOST_SECONDS) if entry.attempts < 20 else 300.0
+    return replace(
+        entry,
+        attempts=entry.attempts + 1,
+        due=now + pause,
+        error=error[:MAX_ERROR],
+        holder="",
+        until=0.0,
+    )
+
+
+def lag_seconds(entry: Pending | None, now: float) -> int:
+    """For how long a target is behind."""
+    return 0 if entry is None else max(0, round(now - entry.since))
+
+
+def state_of(target: PushTarget, entry: Pending | None) -> str:
+    """What people are told: `by hand`, `current`, `behind` or `failing`."""
+    if not target.follow:
+        return "by hand"
+    if entry is None:
+        return "current"
+    return "failing" if entry.error else "behind"

@@ -1,0 +1,153 @@
+"""The properties by which a catalog declares its authorization plug-ins, as Gravitino reads them.
+
+`authorization-provider` is `jdbc`, `ranger` or `chain`, in any case. A chain names its plug-ins in
+`authorization.chain.plugins`, and has the properties of each as `authorization.chain.NAME.…`.
+SOURCE: gravitino reference 7.1, 7.4 and 7.5; apache/gravitino, ChainedAuthorizationProperties,
+RangerAuthorizationProperties, JdbcAuthorizationProperties and RangerAuthorization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import parse_qs, quote, urlsplit
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.service.live import source_of
+
+PROVIDER: Final = "authorization-provider"
+
+JDBC, RANGER, CHAIN = "jdbc", "ranger", "chain"
+
+_PREFIX: Final = "authorization."
+_CHAIN: Final = "authorization.chain"
+_PLUGINS: Final = "authorization.chain.plugins"
+
+REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    JDBC: tuple(f"authorization.jdbc.{key}" for key in ("url", "username", "password", "driver")),
+    RANGER: tuple(
+        f"authorization.ranger.{key}"
+        for key in (
+            *("service.type", "admin.url", "auth.type", "username", "password", "service.name"),
+        )
+    ),
+}
+"""What has to be there, in the order in which the original asks for it."""
+
+SERVICES: Final = {"HADOOPSQL": "ranger-hive", "HDFS": "ranger-hdfs"}
+"""Types of Ranger's services, by what a target of each is called here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plug-in: its place in the catalog (`jdbc`, `chain.NAME`), and the target that it tells.
+
+    `place` is the part of the address that says which system it is, without the account.
+    """
+
+    name: str
+    kind: str
+    address: str
+    place: str
+
+
+def plugins(properties: Mapping[str, str]) -> list[Plugin]:
+    """The plug-ins of a catalog, in order; none without a provider. Raises `BadInput`."""
+    provider = properties.get(PROVIDER)
+    if provider is None:
+        return []
+    return list(_of_provider(provider, properties, provider.lower(), chained=False))
+
+
+def _of_provider(
+    provider: str, properties: Mapping[str, str], name: str, *, chained: bool
+) -> Iterator[Plugin]:
+    match provider.lower():
+        case "jdbc":
+            _require(properties, REQUIRED[JDBC])
+            yield _jdbc(name, properties)
+        case "ranger":
+            yield _ranger(name, properties)
+        case "chain" if not chained:
+            for own in _chained(properties):
+                of = _part(properties, own)
+                yield from _of_provider(of["provider"], of, f"{CHAIN}.{own}", chained=True)
+        case _:
+            raise BadInput(f"No authorization provider found for: {provider}")
+
+
+def _require(properties: Mapping[str, str], keys: Sequence[str]) -> None:
+    for key in keys:
+        if key not in properties:
+            raise BadInput(f"{key} is required")
+
+
+def _jdbc(name: str, properties: Mapping[str, str]) -> Plugin:
+    """The database of the plug-in; of the options of its address `sslmode` alone is taken."""
+    url = properties["authorization.jdbc.url"]
+    source = source_of(
+        url, properties["authorization.jdbc.username"], properties["authorization.jdbc.password"]
+    )
+    host = f"[{source.host}]" if ":" in source.host else source.host
+    place = f"{host}:{source.port}/{quote(source.database, safe='')}"
+    account = f"{quote(source.user, safe='')}:{quote(source.password, safe='')}"
+    modes = parse_qs(urlsplit(url.removeprefix("jdbc:")).query).get("sslmode", [])
+    options = f"?sslmode={quote(modes[0], safe='')}" if modes else ""
+    return Plugin(
+        name, source.engine, f"{source.engine}://{account}@{place}{options}", place + options
+    )
+
+
+def _ranger(name: str, properties: Mapping[str, str]) -> Plugin:
+    """The service of a Ranger; the original asks for the type of the service first."""
+    _require(properties, REQUIRED[RANGER])
+    type = properties["authorization.ranger.service.type"].upper()
+    if type not in SERVICES:
+        raise BadInput(f"Unsupported service type: {type}")
+    admin = urlsplit(properties["authorization.ranger.admin.url"])
+    if admin.scheme not in ("http", "https") or not admin.hostname or "@" in admin.netloc:
+        raise BadInput(
+            "authorization.ranger.admin.url is not an address: expected `http(s)://HOST`"
+        )
+    user = quote(properties["authorization.ranger.username"], safe="")
+    password = quote(properties["authorization.ranger.password"], safe="")
+    service = quote(properties["authorization.ranger.service.name"], safe="")
+    place = f"{admin.netloc}{admin.path.rstrip('/')}/{service}"
+    address = f"{RANGER}+{admin.scheme}://{user}:{password}@{place}"
+    return Plugin(name, SERVICES[type], address, place)
+
+
+def _chained(properties: Mapping[str, str]) -> Sequence[str]:
+    """The names of the plug-ins of a chain, which the original checks in this order."""
+    if _PLUGINS not in properties:
+        raise BadInput(f"{_PLUGINS} is required")
+    names = [name.strip() for name in properties[_PLUGINS].split(",") if name.strip()]
+    if not names:
+        raise BadInput(f"{_PLUGINS} must have at least one plugin name")
+    if len({*names}) < len(names):
+        raise BadInput(f"Duplicate plugin name in {_PLUGINS}: [{', '.join(names)}]")
+    for name in names:
+        if "." in name:
+            message = f"Plugin name cannot be contain `.` character in the `{_PLUGINS} = "
+            raise BadInput(f"{message}{properties[_PLUGINS]}`.")
+    for key in properties:
+        parts = key.removeprefix(f"{_CHAIN}.").split(".", 1)
+        if key.startswith(f"{_CHAIN}.") and len(parts) > 1 and parts[0] not in names:
+            pattern = f"^authorization\\.chain\\.({'|'.join(names)})\\..*$"
+            raise BadInput(f"The key {key} does not match the pattern {pattern}")
+    for name in names:
+        if f"{_CHAIN}.{name}.provider" not in properties:
+            raise BadInput(f"{_CHAIN}.{name}.provider is required")
+    return names
+
+
+def _part(properties: Mapping[str, str], name: str) -> dict[str, str]:
+    """The properties of one plug-in of a chain, as it would have them alone."""
+    own = f"{_CHAIN}.{name}."
+    found = {
+        f"{_PREFIX}{key.removeprefix(own)}": value
+        for key, value in properties.items()
+        if key.startswith(own)
+    }
+    return {**found, "provider": found[f"{_PREFIX}provider"]}

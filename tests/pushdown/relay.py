@@ -1,0 +1,94 @@
+"""A port of this machine that leads to the socket of a PostgreSQL server, or does not."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+OPEN, HANGING, AWAY = "open", "hanging", "away"
+
+_CHUNK: Final = 65_536
+
+
+class Relay:
+    """`mode` says what becomes of new connections: they are passed on, not answered, or closed."""
+
+    def __init__(self, postgres_url: str) -> None:
+        folder = sa.make_url(postgres_url).query["host"]
+        self._path = f"{folder}/.s.PGSQL.5432"
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listening.getsockname()[1])
+        self.mode = OPEN
+        self.accepted = 0
+        self._came = threading.Condition()
+        self._waiting: list[socket.socket] = []
+
+    def serve(self) -> None:
+        """Accepts until it is closed."""
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                with self._came:
+                    self.accepted += 1
+                    if self.mode == HANGING:
+                        self._waiting.append(client)
+                    self._came.notify_all()
+                if self.mode == AWAY:
+                    client.close()
+                elif self.mode == OPEN:
+                    self._pass_on(client)
+
+    def wait_for_client(self, count: int) -> None:
+        """Until so many connections came."""
+        with self._came:
+            assert self._came.wait_for(lambda: self.accepted >= count, timeout=60)
+
+    def let_go(self) -> None:
+        """Closes the connections that were not answered."""
+        for client in self._waiting:
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+            client.close()
+        self._waiting.clear()
+
+    def close(self) -> None:
+        """Accepts no more."""
+        self.let_go()
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self._path)
+        for ends in ((client, server), (server, client)):
+            threading.Thread(target=_copy, args=ends, daemon=True).start()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with closing(target), suppress(OSError):
+        while chunk := source.recv(_CHUNK):
+            target.sendall(chunk)
+
+
+@contextmanager
+def relay(postgres_url: str) -> Iterator[Relay]:
+    """A relay to the server, until the block ends."""
+    made = Relay(postgres_url)
+    thread = threading.Thread(target=made.serve, daemon=True)
+    thread.start()
+    try:
+        yield made
+    finally:
+        made.close()
+        thread.join()
+
+
+def columns(*names: str) -> list[dict[str, Any]]:
+    """Columns of a table as Gravitino has them."""
+    return [{"name": name, "type": "integer"} for name in names]

@@ -14,19 +14,18 @@ trino   completed queries as JSON lines: who is `context.user` or `query.user`; 
         `schema` and `table`, what was written the `output`. Failed queries (`failureInfo`, or
         `queryState` FAILED below `metadata`) are denied where the error is `PERMISSION_DENIED`,
         and else no access
+snowflake, bigquery, postgresql, ranger    see `warehouse_logs`
 csv     a header and rows, read by the columns that a mapping names
 json    JSON lines, likewise; a path with dots leads into objects
 """
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,7 +33,6 @@ import pyarrow.parquet as pq
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput
 from lakewarden.pipeline.ingest.files import File
-from lakewarden.pipeline.ingest.json_file import parse
 from lakewarden.pipeline.unused.access_record import (
     Refused,
     Touch,
@@ -43,15 +41,26 @@ from lakewarden.pipeline.unused.access_record import (
     text_of,
     value_at,
 )
+from lakewarden.pipeline.unused.log_lines import Read, json_object, lines, or_error, records
 from lakewarden.pipeline.unused.mapping import (
+    BIGQUERY,
     CSV,
     JSON,
+    POSTGRESQL,
+    RANGER,
+    SNOWFLAKE,
     SPARK,
     TRINO,
     USAGE,
     Columns,
     Mappings,
     Tables,
+)
+from lakewarden.pipeline.unused.warehouse_logs import (
+    read_bigquery,
+    read_postgresql,
+    read_ranger,
+    read_snowflake,
 )
 
 SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -60,6 +69,10 @@ SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     JSON: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
     SPARK: ("", ".inprogress", ".json", ".jsonl", ".log", ".gz"),
     TRINO: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
+    SNOWFLAKE: (".csv", ".json", ".jsonl", ".ndjson", ".gz"),
+    BIGQUERY: (".json", ".jsonl", ".ndjson", ".gz"),
+    POSTGRESQL: (".csv", ".gz"),
+    RANGER: (".json", ".jsonl", ".ndjson", ".log", ".gz"),
 }
 """Which files of a folder are read, by kind of log."""
 
@@ -69,8 +82,6 @@ USAGE_COLUMNS: Final = pa.schema(
         ("count", pa.int64()),
     ]
 )
-
-Read = Iterator[Touch | Refused]
 
 _STARTED: Final = "SparkListenerApplicationStart"
 _PLANNED: Final = "SparkListenerSQLExecutionStart"
@@ -91,44 +102,23 @@ def read(kind: str, files: Sequence[File], mappings: Mappings, realm: str) -> Re
         for file in files:
             yield from _mapped(file, kind, columns)
     elif kind in mappings.tables:
-        reader = _Spark if kind == SPARK else _Trino
-        touches = reader(mappings.tables[kind])
+        tables = mappings.tables[kind]
+        if kind in _OF_FILES:
+            for file in files:
+                yield from _OF_FILES[kind](file, tables)
+            return
+        touches = (_Spark if kind == SPARK else _Trino)(tables)
         for file in files:
-            for place, line in _lines(file):
-                yield from _or_error(place, line, touches.of)
+            for place, line in lines(file):
+                yield from or_error(place, line, touches.of)
 
 
-def _or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
-    try:
-        yield from list(read_line(place, line))
-    except BadInput as error:
-        yield Refused(place, line, error.message)
-
-
-def _opened(file: File) -> TextIO:
-    if file.path.suffix == ".gz":
-        return gzip.open(file.path, "rt", encoding="utf-8", errors="surrogateescape", newline="")
-    return file.path.open(encoding="utf-8", errors="surrogateescape", newline="")
-
-
-def _lines(file: File) -> Iterator[tuple[str, str]]:
-    """The lines that hold anything, each with its place."""
-    try:
-        with _opened(file) as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield f"{file.name}: line {number}", line.rstrip("\r\n")
-    except (OSError, EOFError) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
-
-
-def _object(place: str, line: str) -> Mapping[str, object]:
-    if not line.isascii() and any("\ud800" <= c <= "\udfff" for c in line):
-        raise BadInput("expected UTF-8", where=place)
-    value = parse(line, place)
-    if not isinstance(value, Mapping):
-        raise BadInput("expected a JSON object", where=place)
-    return value
+_OF_FILES: Final[Mapping[str, Callable[[File, Tables], Read]]] = {
+    SNOWFLAKE: read_snowflake,
+    BIGQUERY: read_bigquery,
+    POSTGRESQL: read_postgresql,
+    RANGER: read_ranger,
+}
 
 
 # our own counts
@@ -158,7 +148,7 @@ def _counted(place: str, row: Mapping[str, object]) -> Touch:
 def _usage_rows(file: File) -> Iterator[tuple[str, Mapping[str, object]]]:
     columns = set(USAGE_COLUMNS.names)
     if file.path.suffix == ".csv":
-        for place, row in _records(file):
+        for place, row in records(file):
             _check_columns(file, columns, row)
             yield place, row
         return
@@ -187,21 +177,13 @@ def _check_columns(file: File, expected: set[str], present: Container[object]) -
 
 def _mapped(file: File, kind: str, columns: Columns) -> Read:
     if kind == CSV:
-        for place, row in _records(file):
-            yield from _or_error(place, repr(row), lambda at, _, row=row: _touch(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
+        for place, row in records(file):
+            yield from or_error(place, repr(row), lambda at, _, row=row: _touch(at, row, columns))  # type: ignore[misc]  # mypy takes no defaults of lambdas
         return
-    for place, line in _lines(file):
-        yield from _or_error(place, line, lambda at, text: _touch(at, _object(at, text), columns))
-
-
-def _records(file: File) -> Iterator[tuple[str, Mapping[str, str]]]:
-    try:
-        with _opened(file) as lines:
-            reader = csv.DictReader(lines, strict=True, restkey="", restval="")
-            for row in reader:
-                yield f"{file.name}: line {reader.line_num}", row
-    except (OSError, EOFError, csv.Error) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+    for place, line in lines(file):
+        yield from or_error(
+            place, line, lambda at, text: _touch(at, json_object(at, text), columns)
+        )
 
 
 def _touch(place: str, record: Mapping[str, object], columns: Columns) -> Iterator[Touch]:
@@ -233,9 +215,9 @@ class _Spark:
     def of(self, place: str, line: str) -> Iterator[Touch]:
         # COST: most lines of an event log are about tasks; they are not parsed.
         if _STARTED in line:
-            self._user = text_of(_object(place, line), "User")
+            self._user = text_of(json_object(place, line), "User")
         elif _PLANNED in line:
-            yield from self._planned(place, _object(place, line))
+            yield from self._planned(place, json_object(place, line))
 
     def _planned(self, place: str, event: Mapping[str, object]) -> Iterator[Touch]:
         day = day_of(event.get("time"))
@@ -273,7 +255,7 @@ class _Trino:
         self._tables = tables
 
     def of(self, place: str, line: str) -> Iterator[Touch]:
-        event = _object(place, line)
+        event = json_object(place, line)
         allowed = True
         if event.get("failureInfo") or value_at(event, "metadata.queryState") == "FAILED":
             allowed = False

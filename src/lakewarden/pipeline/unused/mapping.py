@@ -14,8 +14,9 @@ A mapping file is TOML with a table for each kind of log that needs one. For `cs
     [csv.operations]                           # optional: their words for our operations
     SELECT = "table.load"                      # or privileges; other words are taken as ours
 
-For `spark` and `trino`, all of it optional: `principal` over `{user}`, `entity` over
-`{catalog}`, `{schema}` and `{table}`, `read` and `write`: the operations that these mean.
+For `spark`, `trino`, `snowflake`, `bigquery`, `postgresql` and `ranger`, all of it optional:
+`principal` over `{user}`, `entity` over `{catalog}`, `{schema}` and `{table}`, `read` and `write`:
+the operations that these mean.
 """
 
 from __future__ import annotations
@@ -39,6 +40,13 @@ JSON: Final = "json"
 SPARK: Final = "spark"
 TRINO: Final = "trino"
 USAGE: Final = "usage"
+SNOWFLAKE: Final = "snowflake"
+BIGQUERY: Final = "bigquery"
+POSTGRESQL: Final = "postgresql"
+RANGER: Final = "ranger"
+
+OF_TABLES: Final = (SPARK, TRINO, SNOWFLAKE, BIGQUERY, POSTGRESQL, RANGER)
+"""Logs of engines and warehouses, which name catalog, schema and table."""
 
 _HOLE: Final = re.compile(r"\{([^{}]+)\}")
 _TABLE: Final = "table"
@@ -120,7 +128,7 @@ def read_mappings(
             columns[kind] = _columns(inner)
         elif kind in kinds:
             raise BadInput(f"a log of the kind `{kind}` needs a table `[{kind}]`", where=where)
-    for kind in (SPARK, TRINO):
+    for kind in OF_TABLES:
         inner = _inner(section, kind)
         if inner is not None or kind in kinds:
             settings = inner or Section({}, section.at(kind))

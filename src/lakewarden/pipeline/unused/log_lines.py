@@ -1,0 +1,74 @@
+"""The lines of logs: opened, numbered, and read one by one; a bad one is set aside alone."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable, Iterator, Mapping
+from typing import TextIO
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.ingest.json_file import parse
+from lakewarden.pipeline.unused.access_record import Refused, Touch
+
+Read = Iterator[Touch | Refused]
+
+
+def or_error(place: str, line: str, read_line: Callable[[str, str], Iterator[Touch]]) -> Read:
+    """What a line says, or why it cannot be read."""
+    try:
+        yield from list(read_line(place, line))
+    except BadInput as error:
+        yield Refused(place, line, error.message)
+
+
+def opened(file: File) -> TextIO:
+    """A file of text, which may be packed. Bytes that are no UTF-8 are kept as surrogates."""
+    if file.path.suffix == ".gz":
+        return gzip.open(file.path, "rt", encoding="utf-8", errors="surrogateescape", newline="")
+    return file.path.open(encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def lines(file: File) -> Iterator[tuple[str, str]]:
+    """The lines that hold anything, each with its place."""
+    try:
+        with opened(file) as stream:
+            for number, line in enumerate(stream, 1):
+                if line.strip():
+                    yield f"{file.name}: line {number}", line.rstrip("\r\n")
+    except (OSError, EOFError) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def json_object(place: str, line: str) -> Mapping[str, object]:
+    """The object that a line is. Raises `BadInput`."""
+    if not line.isascii() and any("\ud800" <= c <= "\udfff" for c in line):
+        raise BadInput("expected UTF-8", where=place)
+    value = parse(line, place)
+    if not isinstance(value, Mapping):
+        raise BadInput("expected a JSON object", where=place)
+    return value
+
+
+def cells(file: File) -> Iterator[tuple[str, list[str]]]:
+    """The rows of CSV that hold anything, each with its place; `BadInput` for a damaged file."""
+    try:
+        with opened(file) as stream:
+            reader = csv.reader(stream, strict=True)
+            for row in reader:
+                if row:
+                    yield f"{file.name}: line {reader.line_num}", row
+    except (OSError, EOFError, csv.Error) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(file.path)) from None
+
+
+def records(file: File) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The rows of a file of CSV with a header. Raises `BadInput` for a damaged file."""
+    header: list[str] | None = None
+    for place, row in cells(file):
+        if header is None:
+            header = row
+        else:
+            padded = row + [""] * (len(header) - len(row))
+            yield place, dict(zip((*header, ""), padded, strict=False))

@@ -1,0 +1,188 @@
+"""Logs of warehouses and databases, read into touches.
+
+snowflake    ACCOUNT_USAGE.ACCESS_HISTORY as CSV or JSON lines: the tables in
+             `direct_objects_accessed` are read, those in `objects_modified` written, by `user_name`
+             at `query_start_time`. Queries that failed are not in it; QUERY_HISTORY has no objects
+bigquery     Cloud Audit Logs as JSON lines: an entry whose `protoPayload.metadata` has
+             `tableDataRead` reads the table of `resourceName`, one with `tableDataChange` writes
+             it, by `authenticationInfo.principalEmail` at `timestamp`; denied where `status.code`
+             is 7
+postgresql   csvlog with lines of pgaudit: a message `AUDIT: …` of the class READ or WRITE, on a
+             TABLE, with its name (`pgaudit.log_relation = on`); the catalog is the database
+ranger       access audits of plugins as JSON lines: `access` select, insert, update or delete by
+             `reqUser` at `evtTime` on `resource`, a table or columns of one; the catalog is the
+             service (`repo`) unless the resource begins with one; denied where `result` is 0
+
+SOURCE: Snowflake documentation, ACCESS_HISTORY view; BigQuery documentation, BigQueryAuditMetadata;
+PostgreSQL documentation, Using CSV-Format Log Output; pgaudit README, Format; apache/ranger,
+AuthzAuditEvent.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.ingest.json_file import parse
+from lakewarden.pipeline.unused.access_record import Touch, day_of, text_of, value_at
+from lakewarden.pipeline.unused.log_lines import Read, cells, json_object, lines, or_error, records
+from lakewarden.pipeline.unused.mapping import Tables
+
+_PARTS: Final = ("catalog", "schema", "table")
+_PERMISSION_DENIED: Final = 7
+_BIGQUERY_TABLE: Final = re.compile(r"projects/([^/]+)/datasets/([^/]+)/tables/([^/]+)")
+_OFFSET: Final = re.compile(r" ([+-]\d\d:?\d\d)$")
+_AUDIT: Final = "AUDIT: "
+_CSVLOG: Final = {"log_time": 0, "user_name": 1, "database_name": 2, "message": 13}
+_WRITES: Final = frozenset({"insert", "update", "delete"})
+
+
+def _touch(
+    place: str, who: object, act: str, names: Sequence[str], when: object, tables: Tables
+) -> Touch:
+    on = tables.entity.of(dict(zip(_PARTS, names, strict=True)))
+    return Touch(place, tables.principal.of({"user": who}), act, on, day_of(when))
+
+
+# Snowflake
+
+
+def read_snowflake(file: File, tables: Tables) -> Read:
+    """The accesses of a file of ACCESS_HISTORY. Raises `BadInput` for a damaged file."""
+    if file.path.name.endswith((".csv", ".csv.gz")):
+        for place, row in records(file):
+            yield from or_error(place, repr(row), partial(_snowflake_row, row, tables))
+        return
+    for place, line in lines(file):
+        yield from or_error(place, line, partial(_snowflake_line, tables))
+
+
+def _snowflake_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+    return _snowflake_row(json_object(place, line), tables, place, line)
+
+
+def _snowflake_row(
+    row: Mapping[str, object], tables: Tables, place: str, _: str
+) -> Iterator[Touch]:
+    record = {name.lower(): value for name, value in row.items()}
+    touched = set()
+    for column, act in (
+        ("direct_objects_accessed", tables.read),
+        ("objects_modified", tables.write),
+    ):
+        if column not in record:
+            raise BadInput(f"expected the column `{column}` of ACCESS_HISTORY")
+        for names in _snowflake_tables(record[column], place):
+            touched.add((act, names))
+    for act, names in sorted(touched):
+        user, when = record.get("user_name"), record.get("query_start_time")
+        when = _OFFSET.sub(r"\1", when) if isinstance(when, str) else when
+        yield _touch(place, user, act, names, when, tables)
+
+
+def _snowflake_tables(value: object, place: str) -> Iterator[tuple[str, ...]]:
+    """The names of tables in a list of objects, which in CSV is a text."""
+    objects = parse(value, place) if isinstance(value, str) and value else value or []
+    if not isinstance(objects, list):
+        raise BadInput("expected a list of objects")
+    for one in objects:
+        if not isinstance(one, Mapping):
+            raise BadInput("expected an object with `objectName`")
+        if "table" in str(one.get("objectDomain", "")).lower():
+            yield _snowflake_name(text_of(one, "objectName"))
+
+
+def _snowflake_name(text: str) -> tuple[str, ...]:
+    """The parts of a name; quotes are around parts that have dots or small letters."""
+    parts = next(csv.reader([text], delimiter=".", quotechar='"'))
+    if len(parts) != len(_PARTS):
+        raise BadInput(f"expected database, schema and table in `{text}`")
+    return tuple(parts)
+
+
+# BigQuery
+
+
+def read_bigquery(file: File, tables: Tables) -> Read:
+    """The accesses of a file of audit entries. Raises `BadInput` for a damaged file."""
+    for place, line in lines(file):
+        yield from or_error(place, line, partial(_bigquery_line, tables))
+
+
+def _bigquery_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+    entry = json_object(place, line)
+    payload = value_at(entry, "protoPayload")
+    metadata = value_at(payload, "metadata") if isinstance(payload, Mapping) else None
+    if not isinstance(payload, Mapping) or not isinstance(metadata, Mapping):
+        return
+    acts = {"tableDataRead": tables.read, "tableDataChange": tables.write}
+    for kind, act in acts.items():
+        table = _BIGQUERY_TABLE.fullmatch(text_of(payload, "resourceName"))
+        if kind in metadata and table is not None:
+            who = text_of(payload, "authenticationInfo.principalEmail")
+            touch = _touch(place, who, act, table.groups(), entry.get("timestamp"), tables)
+            code = value_at(payload, "status.code") or 0
+            if code in (0, _PERMISSION_DENIED):
+                yield touch._replace(allowed=code == 0)
+
+
+# PostgreSQL
+
+
+def read_postgresql(file: File, tables: Tables) -> Read:
+    """The accesses of a csvlog with pgaudit. Raises `BadInput` for a damaged file."""
+    for place, row in cells(file):
+        yield from or_error(place, ",".join(row), partial(_csvlog_row, row, tables))
+
+
+def _csvlog_row(row: Sequence[str], tables: Tables, place: str, _: str) -> Iterator[Touch]:
+    if len(row) <= _CSVLOG["message"]:
+        raise BadInput("expected the columns of a csvlog")
+    found = {name: row[at] for name, at in _CSVLOG.items()}
+    if not found["message"].startswith(_AUDIT):
+        return
+    audit = next(csv.reader([found["message"].removeprefix(_AUDIT).replace("\n", " ")]))
+    if len(audit) < 7:
+        raise BadInput("expected the fields of pgaudit")
+    act = {"READ": tables.read, "WRITE": tables.write}.get(audit[3])
+    if act is None or audit[5] != "TABLE":
+        return
+    names = next(csv.reader([audit[6]], delimiter=".", quotechar='"'))
+    if len(names) != 2:
+        raise BadInput(f"expected schema and table in `{audit[6]}`")
+    when = found["log_time"].removesuffix(" UTC").removesuffix(" GMT")
+    yield _touch(place, found["user_name"], act, (found["database_name"], *names), when, tables)
+
+
+# Ranger
+
+
+def read_ranger(file: File, tables: Tables) -> Read:
+    """The accesses of a file of Ranger's audits. Raises `BadInput` for a damaged file."""
+    for place, line in lines(file):
+        yield from or_error(place, line, partial(_ranger_line, tables))
+
+
+def _ranger_line(tables: Tables, place: str, line: str) -> Iterator[Touch]:
+    event = json_object(place, line)
+    access = str(event.get("access") or "").lower()
+    act = tables.read if access == "select" else tables.write if access in _WRITES else ""
+    kind = str(event.get("resType") or "").removeprefix("@")
+    if not act or kind not in ("table", "column"):
+        return
+    parts = text_of(event, "resource").split("/")
+    names = parts[:-1] if kind == "column" else parts
+    if len(names) == 2:
+        names = [text_of(event, "repo"), *names]
+    if len(names) != len(_PARTS):
+        raise BadInput(f"expected a {kind} in `resource`")
+    result = event.get("result")
+    if result not in (0, 1):
+        raise BadInput("expected 0 or 1 in `result`")
+    touch = _touch(place, event.get("reqUser"), act, names, event.get("evtTime"), tables)
+    yield touch._replace(allowed=result == 1)

@@ -209,7 +209,7 @@ def test_a_run_goes_on_where_one_was_cut_short_and_the_same_again_is_no_new_vers
 @pytest.mark.parametrize(
     ("kind", "name", "text", "message"),
     [
-        ("tape", "a.csv", "x", "unknown kind of log `tape`; expected one of: csv, json"),
+        ("tape", "a.csv", "x", "unknown kind of log `tape`; expected one of: bigquery, csv, json"),
         ("csv", "a.csv", "x", r"a log of the kind `csv` needs a table `\[csv\]`"),
         ("usage", "a.csv", "day,user\n1,2\n", "has no column `count`"),
         ("usage", "a.parquet", "no parquet", "cannot be read"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -39,7 +40,15 @@ from tests.servers import fresh_database
 SETTINGS = {"postgresql": "on"}
 MAPPING = mapping.of_model("gravitino")["postgresql"]
 SIZE = Size(entities=60, users=8, groups=4, roles=4, statements=40, goals=20)
-ROWS = (("eu", 1, "it's"), ("us", 2, None), (None, 3, "it's"), ("{USER}", 4, ""))
+ROWS = (
+    ("eu", 1, "it's", "DE89370400440532013000", "ana@example.com"),
+    ("us", 2, None, "short", None),
+    (None, 3, "it's", None, ""),
+    ("{USER}", 4, "", "ÄÖÜ€ 🦊 0123", "b"),
+)
+"""Values of `COLUMN_ORDER`."""
+
+COLUMN_ORDER = ("region", "amount", "note", "iban", "mail")
 COLUMN_TYPES = {
     **dict.fromkeys(("region", "note", "iban", "mail"), "text"),
     "amount": "integer",
@@ -110,10 +119,25 @@ class Estate:
         return self.state.matrix.decide(request).allow
 
     def held_privileges(self, user: Principal) -> set[tuple[Path, str]]:
-        """What our roles grant to a user."""
-        found = self.held().holders()
+        """What our roles grant to a user; whoever has a masking view has `MASKED_READ`."""
+        held = self.held()
+        found = {**held.holders(), **held.readers()}
         own = self.name(user)
         return {(grant.path, grant.privilege) for grant, users in found.items() if own in users}
+
+    def views(self) -> dict[Path, list[Path]]:
+        """The schemas and names of masking views, by the path of what they show."""
+        with administrator(self.address.url) as connection:
+            rows = connection.execute(
+                "SELECT c.relname, obj_description(c.oid, 'pg_class') FROM pg_class c"
+                " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = %s",
+                [self.address.view_schema],
+            ).fetchall()
+        found: dict[Path, list[Path]] = {}
+        for name, comment in rows:
+            path = tuple(json.loads(comment)["view"][0])
+            found.setdefault(path, []).append((self.address.view_schema, name))
+        return found
 
     @property
     def lasting(self) -> RealmState:
@@ -209,8 +233,8 @@ def _fill(connection: psycopg.Connection[Any], made: Estate) -> list[str]:
             for row in ROWS:
                 values = sql.SQL(", ").join(map(sql.Literal, row))
                 connection.execute(
-                    sql.SQL("INSERT INTO {} (region, amount, note) VALUES ({})").format(
-                        where, values
+                    sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+                        where, sql.SQL(", ".join(COLUMN_ORDER)), values
                     )
                 )
         if entity.type == "view":

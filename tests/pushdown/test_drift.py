@@ -13,7 +13,7 @@ from psycopg import sql
 from lakewarden.kernel.errors import Conflict, Unavailable
 from lakewarden.pushdown import push
 from lakewarden.pushdown.drift import ADDED, MISSING, differences, foreign
-from lakewarden.pushdown.grants import Grant, Roles
+from lakewarden.pushdown.grants import Grant, Path, Roles
 from lakewarden.pushdown.postgresql import connected
 from lakewarden.pushdown.push import PushPlan
 from lakewarden.testing.world_draft import NOW
@@ -69,6 +69,8 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
                     _id(f"{name}_rows"), _id(*policy.path)
                 ),
             )
+        for view in sorted(role.views):
+            yield from _of_view(made, view.path, name, rng)
         yield "ours", sql.SQL("GRANT pg_read_all_data TO {}").format(_id(name))
     for path in tables:
         yield (
@@ -80,6 +82,21 @@ def edits(made: Estate, rng: random.Random) -> Iterator[Edit]:
 
 def _id(*names: str) -> sql.Identifier:
     return sql.Identifier(*names)
+
+
+def _of_view(made: Estate, path: Path, role: str, rng: random.Random) -> Iterator[Edit]:
+    """What may become of a masking view."""
+    at, (schema, _) = _id(*rng.choice(made.views()[path])), made.views()[path][0]
+    for edit in (
+        "ALTER VIEW {at} RESET (security_barrier)",
+        "GRANT SELECT ON {at} TO PUBLIC",
+        "GRANT INSERT ON {at} TO {role}",
+        "GRANT UPDATE (region) ON {at} TO {role}",
+        "CREATE OR REPLACE RULE more AS ON INSERT TO {at} DO INSTEAD NOTHING",
+        "REVOKE USAGE ON SCHEMA {schema} FROM {role}",
+        "GRANT CREATE ON SCHEMA {schema} TO {role}",
+    ):
+        yield "ours", sql.SQL(edit).format(at=at, role=_id(role), schema=_id(schema))
 
 
 def check(server: str, seed: int, most: int) -> int:
@@ -100,8 +117,8 @@ def check(server: str, seed: int, most: int) -> int:
             for whose, edit in whole:
                 if whose == "ours":
                     connection.execute(edit)
-        assert [(one.grantee, one.grant) for one in _foreign(made)] == others
         _is_repaired(made, pushed)
+        assert [(one.grantee, one.grant) for one in _foreign(made)] == others
         theirs = {(one.grantee, one.grant.privilege) for one in _foreign(made)}
         assert ("PUBLIC", "DELETE") in theirs
         return len(whole)

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakewarden.pushdown.grants import Grant, Role, Roles, RowPolicy, as_data, from_data
+from lakewarden.pushdown.grants import (
+    Grant,
+    MaskingView,
+    Role,
+    Roles,
+    RowPolicy,
+    as_data,
+    from_data,
+)
 from lakewarden.pushdown.plan import Act, Step, access_changes, named, steps
 
 USERS = st.sampled_from(["ana", "bo", "cy", "dee"])
@@ -15,11 +24,18 @@ GRANTS = st.sampled_from(
     [Grant((), "CONNECT"), *(Grant(("s", t), p) for t in "tu" for p in ("SELECT", "INSERT"))]
 )
 POLICIES = st.builds(RowPolicy, st.just(("s", "t")), st.sampled_from(["true", "a = 1"]))
+VIEWS = st.builds(
+    MaskingView,
+    st.sampled_from([("s", "t"), ("s", "u")]),
+    st.sampled_from([(("a", "NULL"), ("b", "")), (("a", ""),)]),
+    st.sampled_from(["true", "a = 1"]),
+)
 ROLES = st.builds(
     Role,
     st.frozensets(USERS, min_size=1),
     st.frozensets(GRANTS, min_size=1),
     st.frozensets(POLICIES, max_size=1),
+    st.frozensets(VIEWS, max_size=2),
 )
 WANTED = st.lists(ROLES, max_size=5, unique_by=lambda role: role.members)
 NOBODY = Role(frozenset())
@@ -33,24 +49,37 @@ def simulated(held: Roles, done: Iterable[Step]) -> Roles:
         member = frozenset({step.member})
         grant = frozenset() if step.grant is None else frozenset({step.grant})
         policy = frozenset() if step.policy is None else frozenset({step.policy})
+        view = frozenset() if step.view is None else frozenset({step.view})
         match step.act:
             case Act.DROP_ROLE:
                 del roles[step.role]
             case Act.CREATE_ROLE:
                 roles[step.role] = role
             case Act.REVOKE_MEMBER:
-                roles[step.role] = Role(role.members - member, role.grants, role.policies)
+                roles[step.role] = replace(role, members=role.members - member)
             case Act.ADD_MEMBER:
-                roles[step.role] = Role(role.members | member, role.grants, role.policies)
+                roles[step.role] = replace(role, members=role.members | member)
             case Act.REVOKE:
-                roles[step.role] = Role(role.members, role.grants - grant, role.policies)
+                roles[step.role] = replace(role, grants=role.grants - grant)
             case Act.GRANT:
-                roles[step.role] = Role(role.members, role.grants | grant, role.policies)
+                roles[step.role] = replace(role, grants=role.grants | grant)
             case Act.DROP_POLICY:
-                roles[step.role] = Role(role.members, role.grants, role.policies - policy)
+                roles[step.role] = replace(role, policies=role.policies - policy)
             case Act.ADD_POLICY:
-                roles[step.role] = Role(role.members, role.grants, role.policies | policy)
+                roles[step.role] = replace(role, policies=role.policies | policy)
+            case Act.DROP_VIEW:
+                roles[step.role] = replace(role, views=role.views - view)
+            case Act.ADD_VIEW:
+                roles[step.role] = replace(role, views=role.views | view)
     return Roles(roles)
+
+
+def readers(of: Roles) -> dict[MaskingView, frozenset[str]]:
+    found: dict[MaskingView, frozenset[str]] = {}
+    for role in of.roles.values():
+        for view in role.views:
+            found[view] = found.get(view, frozenset()) | role.members
+    return found
 
 
 @given(WANTED, WANTED)
@@ -58,10 +87,14 @@ def test_nobody_has_more_on_the_way(first: list[Role], second: list[Role]) -> No
     held = named(first, Roles(), Roles(), "lw_")
     wanted = named(second, held, Roles(), "lw_")
     before, after = held.holders(), wanted.holders()
+    seen_before, seen_after = readers(held), readers(wanted)
     whole = list(steps(held, wanted))
     for count in range(len(whole) + 1):
-        for grant, users in simulated(held, whole[:count]).holders().items():
+        now = simulated(held, whole[:count])
+        for grant, users in now.holders().items():
             assert users <= before.get(grant, frozenset()) | after.get(grant, frozenset())
+        for view, users in readers(now).items():
+            assert users <= seen_before.get(view, frozenset()) | seen_after.get(view, frozenset())
     assert simulated(held, whole) == wanted
 
 

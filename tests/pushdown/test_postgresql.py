@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
+from typing import Any
 
+import psycopg
 import pytest
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
+from lakewarden.expressions.masks import Mask
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.relations import Facts
 from lakewarden.kernel.request import Request
 from lakewarden.kernel.statement import Effect
+from lakewarden.pushdown.grants import MASKED_READ, Path
 from lakewarden.pushdown.wanted import Wanted
-from lakewarden.service.read_limits import row_filters
+from lakewarden.service.read_limits import binding_mask, row_filters
 from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.test_judged import belonging, limit, reading
 from tests.pushdown.postgresql_estate import (
+    COLUMN_ORDER,
     COLUMN_TYPES,
     Estate,
     administrator,
@@ -33,12 +41,20 @@ PRIVILEGES = {
     "table": ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE"),
     "view": ("SELECT",),
 }
-ASKED = {
-    "catalog": "SELECT has_database_privilege(%s, current_database(), %s)",
-    "schema": "SELECT has_schema_privilege(%s, %s, %s)",
-    "table": "SELECT has_table_privilege(%s, quote_ident(%s) || '.' || quote_ident(%s), %s)",
-    "view": "SELECT has_table_privilege(%s, quote_ident(%s) || '.' || quote_ident(%s), %s)",
-}
+ASKED = """
+SELECT CASE cardinality(path)
+  WHEN 0 THEN has_database_privilege(name, current_database(), privilege)
+  WHEN 1 THEN has_schema_privilege(name, path[1], privilege)
+  ELSE has_table_privilege(name, quote_ident(path[1]) || '.' || quote_ident(path[2]), privilege)
+END FROM (
+  SELECT one->>0 AS name, one->>1 AS privilege,
+         ARRAY(SELECT jsonb_array_elements_text(one->2)) AS path
+  FROM jsonb_array_elements(%s) WITH ORDINALITY AS each (one, number) ORDER BY number
+) asked
+"""
+"""One question for everything: who, what privilege, and where."""
+
+MASKS = ("null", "hash", "last4", "redact", "constant 'x'", "sql 'upper(region)'")
 DAY, NIGHT = (2, 5, 9), range(100, 400)
 
 
@@ -46,17 +62,26 @@ def compare(made: Estate, wish: Wanted) -> Counter[str]:
     """What the database answers of every user, object and privilege is what the kernel says."""
     left_out = {(one.entity, one.principal, one.access) for one in wish.residues}
     counts: Counter[str] = Counter()
+    views, users = made.views(), made.users()
+    questions = [
+        (privilege, user, entity, each)
+        for path, entity in made.objects().items()
+        for user in users
+        for privilege in PRIVILEGES[entity.type]
+        for each in ([path, *views.get(path, ())] if privilege == "SELECT" else [path])
+    ]
+    asked = [(made.name(user), privilege, at) for privilege, user, _, at in questions]
     with administrator(made.address.url) as connection:
-        for path, entity in made.objects().items():
-            for user in made.users():
-                for privilege in PRIVILEGES[entity.type]:
-                    asked = [made.name(user), *path, privilege]
-                    ((answer,),) = connection.execute(ASKED[entity.type], asked).fetchall()
-                    allowed = made.allows(user, privilege, entity)
-                    counts[f"{allowed} {answer}"] += 1
-                    where = (privilege, user, entity)
-                    assert allowed or not answer, where
-                    assert answer or not allowed or _is_left_out(left_out, *where), where
+        answers = [one for (one,) in connection.execute(ASKED, [Jsonb(asked)])]
+    ways: Counter[tuple[str, Principal, Entity]] = Counter()
+    for (privilege, user, entity, _), answer in zip(questions, answers, strict=True):
+        ways[privilege, user, entity] += answer
+    for (privilege, user, entity), count in ways.items():
+        allowed = made.allows(user, privilege, entity)
+        counts[f"{allowed} {count > 0}"] += 1
+        assert count <= allowed, (privilege, user, entity)
+        if allowed and not count:
+            assert _is_left_out(left_out, privilege, user, entity), (privilege, user, entity)
     return counts
 
 
@@ -102,11 +127,15 @@ def test_so_it_does_in_many_worlds(postgres_url: str, seed: int) -> None:
 
 
 def limited(facts: Facts, seed: int) -> Facts:
-    """The facts with filters, and a mask now and then, where most may read."""
+    """The facts with filters and masks, where most may read."""
     rng = random.Random(seed)
     drawn = [limit(facts, rng, number) for number in range(16)]
     allows = [one for one in facts.statements if one.effect is not Effect.DENY]
-    limits = [one for one in drawn if one.effect is Effect.FILTER or rng.random() < 0.2]
+    limits = [
+        one if one.effect is Effect.FILTER else replace(one, expression=rng.choice(MASKS))
+        for one in drawn
+        if one.effect is Effect.FILTER or rng.random() < 0.6
+    ]
     return replace(
         facts,
         statements=[*allows, *limits, *reading(facts)],
@@ -115,7 +144,7 @@ def limited(facts: Facts, seed: int) -> Facts:
 
 
 def check_rows(server: str, seed: int) -> Counter[str]:
-    """Whoever may read a table sees exactly the rows that its filters leave."""
+    """Whoever may read a table sees exactly the rows and values that filters and masks leave."""
     counts: Counter[str] = Counter()
     with estate(server, limited(facts_of(seed), seed)) as made:
         wish, _ = made.push()
@@ -129,27 +158,93 @@ def check_rows(server: str, seed: int) -> Counter[str]:
 
 def _compare_rows(made: Estate, user: Principal) -> Counter[str]:
     counts: Counter[str] = Counter()
+    privileges, views = made.held_privileges(user), made.views()
     with made.as_user(user) as own, administrator(made.address.url) as whole:
         for path, entity in made.objects().items():
-            needed = {(path[:1], "USAGE"), (path, "SELECT")}
-            if entity.type != "table" or not needed <= made.held_privileges(user):
+            if entity.type != "table":
                 continue
-            request = Request(user, "", entity, NOW)
-            filters = row_filters(made.lasting, request, "postgresql", COLUMN_TYPES)
-            query = "SELECT amount FROM {} {} ORDER BY amount"
+            at = _read_at(made, privileges, views, whole, user, path)
+            if at is None:
+                continue
+            filters = row_filters(
+                made.lasting, Request(user, "", entity, NOW), "postgresql", COLUMN_TYPES
+            )
+            masks = _masks(made, user, entity)
+            query, columns = "SELECT {} FROM {} {}", sql.SQL(", ".join(COLUMN_ORDER))
             where = " AND ".join(f"({one})" for one in filters)
-            table = sql.Identifier(*path)
-            seen = own.execute(sql.SQL(query).format(table, sql.SQL("")))
+            seen = own.execute(sql.SQL(query).format(columns, sql.Identifier(*at), sql.SQL("")))
             kept = sql.SQL(f"WHERE {where}" if filters else "")
-            expected = whole.execute(sql.SQL(query).format(table, kept)).fetchall()
-            assert seen.fetchall() == expected, (user, entity, filters)
+            rows = whole.execute(sql.SQL(query).format(columns, sql.Identifier(*path), kept))
+            expected = [_masked(row, masks) for row in rows]
+            assert sorted(seen, key=str) == sorted(expected, key=str), (user, entity, filters)
+            assert (at != path) == bool(masks), (user, entity)
+            if masks:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    own.execute(sql.SQL("SELECT 1 FROM {}").format(sql.Identifier(*path)))
             counts[f"{len(filters)} filters"] += 1
+            counts[f"{len(masks)} masks"] += 1
     return counts
+
+
+def _read_at(
+    made: Estate,
+    privileges: set[tuple[Path, str]],
+    views: Mapping[Path, list[Path]],
+    whole: psycopg.Connection[Any],
+    user: Principal,
+    path: Path,
+) -> Path | None:
+    """Where the user reads a table: at itself, or by a masking view."""
+    if {(path[:1], "USAGE"), (path, "SELECT")} <= privileges:
+        return path
+    if (path, MASKED_READ) not in privileges:
+        return None
+    asked = [(made.name(user), "SELECT", view) for view in views[path]]
+    answers = whole.execute(ASKED, [Jsonb(asked)]).fetchall()
+    (at,) = (view for view, (may,) in zip(views[path], answers, strict=True) if may)
+    return at
+
+
+def _masks(made: Estate, user: Principal, table: Entity) -> dict[str, Mask]:
+    """The masks that bind the user, by column."""
+    columns = {name: Entity("column", f"{table.name}.{name}") for name in COLUMN_ORDER}
+    binding = {
+        name: binding_mask(made.lasting, Request(user, "", column, NOW))
+        for name, column in columns.items()
+    }
+    return {name: mask for name, mask in binding.items() if mask is not None}
+
+
+def _masked(row: tuple[Any, ...], masks: Mapping[str, Mask]) -> tuple[Any, ...]:
+    """The row as it is seen; what masks mean is written here once more, in Python."""
+    values = dict(zip(COLUMN_ORDER, row, strict=True))
+    return tuple(
+        _shown(value, masks[name].kind, values) if name in masks else value
+        for name, value in values.items()
+    )
+
+
+def _shown(value: Any, kind: str, row: Mapping[str, Any]) -> Any:
+    is_text = not isinstance(value, int)
+    match kind:
+        case "constant":
+            return "x" if is_text else None
+        case "sql":
+            return row["region"] and row["region"].upper() if is_text else None
+        case "redact":
+            return None if value is None else "****" if is_text else 0
+        case "hash" if is_text:
+            return None if value is None else sha256(value.encode()).hexdigest()
+        case "last4" if is_text and value is not None:
+            return "****" + (value[-4:] if len(value) > 8 else "")
+        case _:
+            return None
 
 
 def test_people_see_the_rows_that_filters_leave(postgres_url: str) -> None:
     counts = sum((check_rows(postgres_url, seed) for seed in DAY), Counter())
-    assert sum(counts.values()) - counts["0 filters"] > 10, counts
+    assert counts["1 filters"] + counts["2 filters"] > 10, counts
+    assert counts["1 masks"] + counts["5 masks"] > 5, counts
 
 
 @pytest.mark.nightly

@@ -374,6 +374,8 @@ def _difference(one: Difference) -> str:
         what = _grant(one.grant)
     elif one.policy is not None:
         what = _policy(one.policy)
+    elif one.view is not None:
+        what = f"the masking view of {'.'.join(one.view.path)}"
     else:
         what = "the role itself"
     return f"{one.kind}: {what} of {one.role}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lakewarden.pushdown.grants import Grant, Roles, RowPolicy
+from lakewarden.pushdown.grants import Grant, MaskingView, Roles, RowPolicy
 
 MISSING = "missing"
 """Ours, and somebody took it away."""
@@ -22,13 +22,14 @@ OWNER = "OWNER"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Difference:
-    """One thing that is not as it was pushed: a role, a member, a grant or a policy of it."""
+    """One thing that is not as it was pushed: a role, or a member, grant, policy or view of it."""
 
     kind: str
     role: str
     member: str = ""
     grant: Grant | None = None
     policy: RowPolicy | None = None
+    view: MaskingView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +50,24 @@ def differences(pushed: Roles, found: Roles) -> Iterator[Difference]:
     """What is not as it was pushed, in order of kinds and roles."""
     before, now = {*_parts(pushed)}, {*_parts(found)}
     for kind, parts in ((MISSING, before - now), (ADDED, now - before)):
-        for role, member, grant, policy in sorted(parts, key=str):
-            yield Difference(kind, role, member, grant, policy)
+        for part in sorted(parts, key=str):
+            yield Difference(kind, *part)
 
 
-def _parts(roles: Roles) -> Iterator[tuple[str, str, Grant | None, RowPolicy | None]]:
+_Part = tuple[str, str, Grant | None, RowPolicy | None, MaskingView | None]
+
+
+def _parts(roles: Roles) -> Iterator[_Part]:
     for name, role in roles.roles.items():
-        yield name, "", None, None
+        yield name, "", None, None, None
         for member in role.members:
-            yield name, member, None, None
+            yield name, member, None, None, None
         for grant in role.grants:
-            yield name, "", grant, None
+            yield name, "", grant, None, None
         for policy in role.policies:
-            yield name, "", None, policy
+            yield name, "", None, policy, None
+        for view in role.views:
+            yield name, "", None, None, view
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a target holds of ours: roles, each with its members, grants and row policies."""
+"""What a target holds of ours: roles, each with members, grants, row policies and views."""
 
 from __future__ import annotations
 
@@ -45,18 +45,44 @@ class RowPolicy:
     condition: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class MaskingView:
+    """A table or view as the members of a role read it, who are not granted to read it itself.
+
+    `path` is that of what is read; where the view is, is up to the engine's writer. `columns` are
+    all columns of it, in its order, each with the SQL that is shown instead of its values, or ""
+    where they are shown. `condition` is on the rows before they are masked. A role has at most one
+    view of a path, and nobody is a member of two roles with a view of one path.
+    """
+
+    path: Path
+    columns: tuple[tuple[str, str], ...]
+    condition: str
+
+
+READ: Final = "SELECT"
+"""The privilege in whose place members of a role have its masking views."""
+
+MASKED_READ: Final = "SELECT (masked)"
+"""What plans call it to be given a masking view; no engine has a privilege of that name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of ours: all of its members have all of its grants, within its row policies."""
+    """A role of ours: all of its members have all of its grants, within its row policies.
+
+    They read its masking views, too.
+    """
 
     members: frozenset[str]
     grants: frozenset[Grant] = frozenset()
     policies: frozenset[RowPolicy] = frozenset()
+    views: frozenset[MaskingView] = frozenset()
 
     @property
     def is_empty(self) -> bool:
         """Whether nobody gets anything by it."""
-        return not (self.members and (self.grants or self.policies))
+        return not (self.members and (self.grants or self.policies or self.views))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +96,28 @@ class Roles:
         return sha256(msgspec.json.encode(as_data(self))).hexdigest()
 
     def holders(self) -> Mapping[Grant, frozenset[str]]:
-        """Who has each grant, by whatever roles."""
-        members: dict[Grant, list[frozenset[str]]] = {}
-        for role in self.roles.values():
-            for grant in role.grants:
-                members.setdefault(grant, []).append(role.members)
-        return {
-            grant: each[0] if len(each) == 1 else each[0].union(*each[1:])
-            for grant, each in members.items()
-        }
+        """Who has each grant, by whatever roles; without those who read a masking view instead."""
+        return _holders((role.members, role.grants) for role in self.roles.values())
+
+    def readers(self) -> Mapping[Grant, frozenset[str]]:
+        """Who reads each table by a masking view, as grants of `MASKED_READ`."""
+        return _holders(
+            (role.members, (Grant(view.path, MASKED_READ) for view in role.views))
+            for role in self.roles.values()
+        )
+
+
+def _holders(
+    given: Iterable[tuple[frozenset[str], Iterable[Grant]]],
+) -> Mapping[Grant, frozenset[str]]:
+    members: dict[Grant, list[frozenset[str]]] = {}
+    for names, grants in given:
+        for grant in grants:
+            members.setdefault(grant, []).append(names)
+    return {
+        grant: each[0] if len(each) == 1 else each[0].union(*each[1:])
+        for grant, each in members.items()
+    }
 
 
 def as_data(roles: Roles) -> dict[str, object]:
@@ -88,6 +127,10 @@ def as_data(roles: Roles) -> dict[str, object]:
             "members": sorted(role.members),
             "grants": [[list(one.path), one.privilege] for one in sorted(role.grants)],
             "policies": [[list(one.path), one.condition] for one in sorted(role.policies)],
+            "views": [
+                [list(one.path), [list(column) for column in one.columns], one.condition]
+                for one in sorted(role.views)
+            ],
         }
         for name, role in sorted(roles.roles.items())
     }
@@ -108,6 +151,7 @@ def from_data(data: Mapping[str, Mapping[str, list[list[object]]]]) -> Roles:
                 frozenset(
                     RowPolicy(_path(path), str(condition)) for path, condition in role["policies"]
                 ),
+                frozenset(_view(*one) for one in role.get("views", ())),
             )
             for name, role in data.items()
         }
@@ -116,3 +160,8 @@ def from_data(data: Mapping[str, Mapping[str, list[list[object]]]]) -> Roles:
 
 def _path(parts: object) -> Path:
     return tuple(map(str, parts)) if isinstance(parts, Iterable) else ()
+
+
+def _view(path: object, columns: object, condition: object) -> MaskingView:
+    pairs = map(_path, columns) if isinstance(columns, Iterable) else ()
+    return MaskingView(_path(path), tuple((name, shown) for name, shown in pairs), str(condition))

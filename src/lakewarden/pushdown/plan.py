@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from lakewarden.pushdown.grants import Grant, Role, Roles, RowPolicy
+from lakewarden.pushdown.grants import Grant, MaskingView, Role, Roles, RowPolicy
 
 _NAME_DIGITS: Final = 16
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -28,10 +28,12 @@ class Act(StrEnum):
 
     REVOKE_MEMBER = "revoke member"
     REVOKE = "revoke"
+    DROP_VIEW = "drop view"
     DROP_POLICY = "drop policy"
     DROP_ROLE = "drop role"
     CREATE_ROLE = "create role"
     ADD_POLICY = "add policy"
+    ADD_VIEW = "add view"
     ADD_MEMBER = "add member"
     GRANT = "grant"
     REVOKE_FOREIGN = "revoke grant of others"
@@ -39,13 +41,14 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change of a role: of itself, a member, a grant or a row policy."""
+    """One change of a role: of itself, a member, a grant, a row policy or a masking view."""
 
     act: Act
     role: str
     member: str = ""
     grant: Grant | None = None
     policy: RowPolicy | None = None
+    view: MaskingView | None = None
 
 
 def named(
@@ -95,7 +98,7 @@ def _members(role: Role) -> object:
 
 
 def _grants(role: Role) -> object:
-    return role.grants, role.policies
+    return role.grants, role.policies, role.views
 
 
 def _order(role: Role) -> list[str]:
@@ -123,17 +126,22 @@ def steps(held: Roles, wanted: Roles) -> Iterator[Step]:
     for name in sorted(after):
         if name not in before:
             yield Step(Act.CREATE_ROLE, name)
-    for part in (_policies, _joined, _granted):
+    for part in (_policies, _views, _joined, _granted):
         for name in sorted(after):
             yield from part(name, before.get(name, Role(frozenset())), after[name])
 
 
 def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
-    """A row policy goes last: while there are rights on the table, it limits them."""
+    """A row policy goes last: while there are rights on the table, it limits them.
+
+    What a view is of may not be read by whom it is for before the view is gone, nor after.
+    """
     for member in sorted(before.members - after.members):
         yield Step(Act.REVOKE_MEMBER, name, member=member)
     for grant in sorted(before.grants - after.grants, key=_by_privilege):
         yield Step(Act.REVOKE, name, grant=grant)
+    for view in sorted(before.views - after.views):
+        yield Step(Act.DROP_VIEW, name, view=view)
     for policy in sorted(before.policies - after.policies):
         yield Step(Act.DROP_POLICY, name, policy=policy)
 
@@ -141,6 +149,12 @@ def _taken(name: str, before: Role, after: Role) -> Iterator[Step]:
 def _policies(name: str, before: Role, after: Role) -> Iterator[Step]:
     for policy in sorted(after.policies - before.policies):
         yield Step(Act.ADD_POLICY, name, policy=policy)
+
+
+def _views(name: str, before: Role, after: Role) -> Iterator[Step]:
+    """The view is there with the right of the role to read it."""
+    for view in sorted(after.views - before.views):
+        yield Step(Act.ADD_VIEW, name, view=view)
 
 
 def _joined(name: str, before: Role, after: Role) -> Iterator[Step]:
@@ -171,7 +185,7 @@ class AccessChange:
 
 def access_changes(held: Roles, wanted: Roles) -> list[AccessChange]:
     """What a plan means for people: rows for the same users and privilege are one."""
-    before, after = held.holders(), wanted.holders()
+    before, after = ({**one.holders(), **one.readers()} for one in (held, wanted))
     alike: dict[tuple[bool, str, frozenset[str]], list[Grant]] = {}
     for grant in {*before, *after}:
         had, has = before.get(grant, _NOBODY), after.get(grant, _NOBODY)

@@ -1,7 +1,7 @@
 """PostgreSQL as a target: what it holds, and the statements of a plan, in one transaction.
 
-What is ours are roles with the mark of the target as comment, and row policies with its prefix, as
-most of the roles have. Everything else is somebody else's, and stays.
+What is ours are roles with the mark of the target as comment, row policies with its prefix, as most
+of the roles have, and masking views. Everything else is somebody else's, and stays.
 """
 
 from __future__ import annotations
@@ -19,19 +19,14 @@ from psycopg import sql
 
 from lakewarden.kernel.errors import BadInput, Conflict, Unavailable
 from lakewarden.pushdown.drift import Holdings
-from lakewarden.pushdown.grants import Grant, Path, Role, Roles, RowPolicy
+from lakewarden.pushdown.grants import Grant, MaskingView, Path, Role, Roles, RowPolicy
 from lakewarden.pushdown.plan import Act, Step
+from lakewarden.pushdown.postgresql_views import ALTERED, MaskingViews
 from lakewarden.pushdown.wanted import TargetObjects
 
 ENGINE: Final = "postgresql"
-MAX_NAME_BYTES: Final = 63
-"""Longer names are cut by PostgreSQL, so that they would be others."""
-
 EVERYONE: Final = "PUBLIC"
 EVERY_ROW: Final = "true"
-ALTERED: Final = "altered: "
-"""What the condition of a row policy begins with that somebody changed."""
-
 GRANTABLE: Final = " WITH GRANT OPTION"
 MEMBER_OF: Final = "MEMBER OF "
 """A role of ours that somebody made a member of another one has this as a grant."""
@@ -169,6 +164,15 @@ class Address:
         """The comment of our roles."""
         return _MARK + self.target
 
+    @property
+    def view_schema(self) -> str:
+        """The schema of our masking views.
+
+        >>> Address("postgresql://h/d", "pg").view_schema
+        'lw_pg_masked'
+        """
+        return f"{self.prefix}masked"
+
 
 @contextmanager
 def connected(address: Address, *, timeout_s: int = 10) -> Iterator[Database]:
@@ -197,6 +201,7 @@ class Database:
 
     def __init__(self, connection: psycopg.Connection[Any], address: Address) -> None:
         self._connection, self._address = connection, address
+        self._views = MaskingViews(connection, address.view_schema, address.mark)
 
     @property
     def prefix(self) -> str:
@@ -220,7 +225,10 @@ class Database:
         """What is there: users, schemas, tables and views with their columns."""
         columns: dict[Path, dict[str, str]] = {}
         views: set[Path] = set()
+        schemas = {name for (name,) in self._rows(_SCHEMAS)} - {self._address.view_schema}
         for schema, name, is_view, column, type in self._rows(_OBJECTS):
+            if schema not in schemas:
+                continue
             own = columns.setdefault((schema, name), {})
             if column is not None:
                 own[column] = type
@@ -228,7 +236,7 @@ class Database:
                 views.add((schema, name))
         return TargetObjects(
             users=frozenset(name for (name,) in self._rows(_USERS)),
-            schemas=frozenset(name for (name,) in self._rows(_SCHEMAS)),
+            schemas=frozenset(schemas),
             columns=columns,
             views=frozenset(views),
             roles=frozenset(name for (name,) in self._rows(_OTHER_ROLES, [self._address.mark])),
@@ -249,7 +257,13 @@ class Database:
                 grants[member].add(Grant((), MEMBER_OF + of))
             if is_ours and is_admin:
                 grants[of].add(Grant((), f"{MEMBER_OF}{of} TO {member}{_ADMIN}"))
+        views, own = self._views.held(), self._views.names()
         for role, path, privilege, grantable in self._rows(_GRANTS, [ids]):
+            if path[:1] == [self._address.view_schema]:
+                # What a view is granted is part of it, and so is the way to it.
+                is_way = privilege == "USAGE" and role in views and not grantable
+                if path[1] in own if path[1:] else is_way:
+                    continue
             grants[role].add(Grant(tuple(path), privilege + (GRANTABLE if grantable else "")))
         policies = self._policies(frozenset(names.values()))
         return Roles(
@@ -258,6 +272,7 @@ class Database:
                     frozenset(members[name]),
                     frozenset(grants[name]),
                     frozenset(policies.get(name, ())),
+                    frozenset(views.get(name, ())),
                 )
                 for name in names.values()
             }
@@ -324,6 +339,9 @@ class Database:
             for statement in self._statements(list(alike)):
                 self._connection.execute(statement)
                 count += 1
+        for statement in self._views.tidy():
+            self._connection.execute(statement)
+            count += 1
         return count
 
     def _statements(self, alike: Sequence[Step]) -> Iterator[sql.Composed]:
@@ -350,6 +368,10 @@ class Database:
                 yield from self._add_policy(policy, step.role)
             case Step(act=Act.DROP_POLICY, policy=RowPolicy() as policy):
                 yield from self._drop_policy(policy, step.role)
+            case Step(act=Act.ADD_VIEW, view=MaskingView() as view):
+                yield from self._views.add(view, step.role)
+            case Step(act=Act.DROP_VIEW, view=MaskingView() as view):
+                yield from self._views.drop(view.path, step.role)
 
     def _add_policy(self, policy: RowPolicy, role: str) -> Iterator[sql.Composed]:
         """Two policies: one lets the role in, the other one restricts it, whatever others add."""
@@ -446,7 +468,7 @@ def _alike(step: Step) -> tuple[object, ...]:
     if step.grant is not None and not step.grant.privilege.startswith(MEMBER_OF):
         column = step.grant.path[2:]
         return step.act, step.role, step.grant.privilege, len(step.grant.path), column
-    return step.act, step.role, step.grant, step.policy
+    return step.act, step.role, step.grant, step.policy, step.view
 
 
 def _condition_of(rows: Sequence[tuple[bool, bool, str | None, str | None]]) -> str | None:

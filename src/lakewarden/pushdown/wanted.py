@@ -20,7 +20,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE, Operation
 from lakewarden.kernel.principal import USER, Principal
 from lakewarden.kernel.request import Request
-from lakewarden.pushdown.grants import Grant, Path, Role, RowPolicy
+from lakewarden.pushdown.grants import READ, Grant, MaskingView, Path, Role, RowPolicy
 from lakewarden.service.alike_places import alike_places
 from lakewarden.service.alike_users import Readers, alike_users
 from lakewarden.service.lasting import lasting
@@ -40,7 +40,8 @@ class TargetObjects:
     """What is there in a database, whoever may do what: only this can be granted, and to these.
 
     `columns` has the types of the columns of each table and view by path, `views` the paths of
-    those that are views, `roles` the names of all roles there that are not ours.
+    those that are views, `roles` the names of all roles there that are not ours. Where there are
+    no `row_policies`, whoever a filter binds reads by a masking view.
     """
 
     users: frozenset[str]
@@ -48,6 +49,7 @@ class TargetObjects:
     columns: Mapping[Path, Mapping[str, str]]
     views: frozenset[Path] = frozenset()
     roles: frozenset[str] = frozenset()
+    row_policies: bool = True
 
     def has(self, path: Path) -> bool:
         """Whether the database, a schema or a table is there."""
@@ -94,6 +96,7 @@ class _Given:
 
     grants: set[Grant] = field(default_factory=set)
     policies: set[RowPolicy] = field(default_factory=set)
+    views: set[MaskingView] = field(default_factory=set)
 
 
 class _Builder:
@@ -128,7 +131,7 @@ class _Builder:
         self._add_shared(groups, rows)
         self._add_limited(groups, rows)
         roles = (
-            Role(members, frozenset(one.grants), frozenset(one.policies))
+            Role(members, frozenset(one.grants), frozenset(one.policies), frozenset(one.views))
             for members, one in self._given.items()
         )
         return Wanted(
@@ -251,23 +254,30 @@ class _Builder:
     def _add_limited(
         self, groups: Sequence[Readers], rows: Sequence[tuple[str, int, BitMap]]
     ) -> None:
-        """Tables on which filters or masks bind somebody: a policy for each condition on rows."""
+        """Tables on which filters or masks bind somebody.
+
+        A policy for each condition on rows, and a view for each set of masks and condition.
+        """
         for table in self._limited:
             by_grant: dict[Grant, set[str]] = {}
             by_condition: dict[str, set[str]] = {}
+            by_view: dict[MaskingView, set[str]] = {}
             for act, number, ids in rows:
                 if table not in ids:
                     continue
                 for name, principal in self._users(groups[number]):
-                    condition = self._condition(table, principal, act)
-                    if condition is None:
-                        continue
-                    by_grant.setdefault(Grant(self._paths[table], act), set()).add(name)
-                    by_condition.setdefault(condition, set()).add(name)
+                    limit = self._limit(table, principal, act)
+                    if isinstance(limit, MaskingView):
+                        by_view.setdefault(limit, set()).add(name)
+                    elif limit is not None:
+                        by_grant.setdefault(Grant(self._paths[table], act), set()).add(name)
+                        by_condition.setdefault(limit, set()).add(name)
             for grant, names in by_grant.items():
                 self._to(frozenset(names)).grants.add(grant)
-            if self._paths[table] in self._objects.views:
-                continue  # views have no policies, and nobody whom a filter binds is granted them
+            for view, names in by_view.items():
+                self._to(frozenset(names)).views.add(view)
+            if not self._has_policies(self._paths[table]):
+                continue  # nobody whom a filter binds is granted it
             for condition, names in by_condition.items():
                 policy = RowPolicy(self._paths[table], condition)
                 self._to(frozenset(names)).policies.add(policy)
@@ -276,8 +286,14 @@ class _Builder:
     def _users(group: Readers) -> Iterable[tuple[str, Principal]]:
         return zip(group.names, group.principals, strict=True)
 
-    def _condition(self, table: int, principal: Principal, act: str) -> str | None:
-        """The rows that the principal may see; None where the act cannot be limited to them."""
+    def _has_policies(self, path: Path) -> bool:
+        return self._objects.row_policies and path not in self._objects.views
+
+    def _limit(self, table: int, principal: Principal, act: str) -> str | MaskingView | None:
+        """The rows of the table that the principal may see, or the view that is read instead.
+
+        None where the act cannot be limited to them.
+        """
         path, entity = self._paths[table], self._snapshot.coded.tree.entity(table)
         read = self._read(table, principal)
         if read is None:
@@ -286,18 +302,21 @@ class _Builder:
         if not read.may_read:
             self._leave_out("filters limit who may read it", entity, principal, act)
             return None
-        if read.masks and any(read.masks.values()):
-            self._leave_out("it has masked columns", entity, principal, act)
-            return None
-        if not read.filters:
+        masks, is_masked = read.masks or {}, any((read.masks or {}).values())
+        if not (is_masked or read.filters):
             return _EVERY_ROW
-        if path in self._objects.views:
-            self._leave_out("views have no row policies", entity, principal, act)
+        condition = " AND ".join(f"({each})" for each in read.filters) or _EVERY_ROW
+        if is_masked or not self._has_policies(path):
+            if act == READ:
+                columns = tuple((name, shown or "") for name, shown in masks.items())
+                return MaskingView(path, columns, condition)
+            why = "it has masked columns" if is_masked else "no row policies limit it"
+            self._leave_out(why, entity, principal, act)
             return None
         if self._mapping.engine.acts[act].whole:
             self._leave_out("row policies do not limit it", entity, principal, act)
             return None
-        return " AND ".join(f"({condition})" for condition in read.filters)
+        return condition
 
     def _read(self, table: int, principal: Principal) -> LimitedRead | None:
         key = table, principal

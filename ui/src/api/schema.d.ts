@@ -2311,7 +2311,8 @@ export interface components {
          * DifferenceResponse
          * @description Something of ours that is `missing` or was `added`: a role, a member, a grant or a policy.
          *
-         *         `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy.
+         *         `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy. A
+         *         masking view has the `path` of what it shows alone.
          */
         DifferenceResponse: {
             kind: string;

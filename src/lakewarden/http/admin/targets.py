@@ -164,7 +164,8 @@ class ResetResponse(ResponseBody, kw_only=True):
 class DifferenceResponse(ResponseBody, kw_only=True):
     """Something of ours that is `missing` or was `added`: a role, a member, a grant or a policy.
 
-    `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy.
+    `path` and `privilege` are those of a grant, `path` and `condition` those of a row policy. A
+    masking view has the `path` of what it shows alone.
     """
 
     kind: str
@@ -419,12 +420,12 @@ def _change(of: Mapping[str, Any]) -> AccessChangeResponse:
 
 
 def _difference(of: Mapping[str, Any]) -> DifferenceResponse:
-    grant, policy = of["grant"] or {}, of["policy"] or {}
+    grant, policy, view = (of[part] or {} for part in ("grant", "policy", "view"))
     return DifferenceResponse(
         kind=of["kind"],
         role=of["role"],
         member=of["member"],
-        path=list(grant.get("path") or policy.get("path") or ()),
+        path=list((grant or policy or view).get("path", ())),
         privilege=grant.get("privilege", ""),
         condition=policy.get("condition", ""),
     )

@@ -1,0 +1,201 @@
+"""Masking views of PostgreSQL: in a schema of their own, for one role each.
+
+A view belongs to the account that pushes and reads its table with the rights of that account, so
+that row security of the table does not count for it, and its own condition does. It is a security
+barrier: functions of whoever reads it see no row that it leaves out. All names in it are resolved
+when it is made. Its columns are listed, so that a column that the table gets later is not in it.
+
+The comment of a view has what it was made of, and the state that it was in then: what PostgreSQL
+made of it, its owner, options and grants. So an altered one is told from one that is as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from lakewarden.kernel.errors import Conflict
+from lakewarden.pushdown.grants import MaskingView, Path
+
+MAX_NAME_BYTES: Final = 63
+"""Longer names are cut by PostgreSQL, so that they would be others."""
+
+ALTERED: Final = "altered: "
+"""What the condition of a view, or of a row policy, begins with that somebody changed."""
+
+_DIGITS: Final = 8
+_NULL: Final = "NULL"
+_EVERY_ROW: Final = "true"
+
+_SCHEMA_MARK: Final = """
+SELECT obj_description(oid, 'pg_namespace'), nspacl::text FROM pg_namespace WHERE nspname = %s
+"""
+_VIEWS: Final = """
+SELECT c.relname, obj_description(c.oid, 'pg_class'),
+       concat_ws(E'\n', pg_get_userbyid(c.relowner), c.reloptions::text, c.relkind::text,
+         (SELECT string_agg(one::text, ',' ORDER BY one::text) FROM unnest(c.relacl) one),
+         (SELECT string_agg(a.attname || a.attacl::text, ',' ORDER BY a.attnum)
+          FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL),
+         (SELECT string_agg(pg_get_ruledef(r.oid), E'\n' ORDER BY r.rulename)
+          FROM pg_rewrite r WHERE r.ev_class = c.oid),
+         (SELECT string_agg(pg_get_triggerdef(t.oid), E'\n' ORDER BY t.tgname)
+          FROM pg_trigger t WHERE t.tgrelid = c.oid))
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'f', 'v', 'm')
+"""
+_GRANTEES: Final = """
+SELECT DISTINCT acl.grantee, pg_get_userbyid(acl.grantee)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) acl
+WHERE n.nspname = %s AND c.relname = %s AND acl.grantee <> c.relowner
+"""
+_MAY_USE: Final = """
+SELECT r.rolname FROM pg_roles r, pg_namespace n
+WHERE n.nspname = %s AND has_schema_privilege(r.oid, n.oid, 'USAGE')
+"""
+
+
+class _Note(msgspec.Struct):
+    """The comment of a view: whose it is, what it was made of, and what PostgreSQL made of it."""
+
+    target: str
+    role: str
+    view: tuple[Path, tuple[tuple[str, str], ...], str]
+    state: str
+
+
+class MaskingViews:
+    """The masking views of one target in one database."""
+
+    def __init__(self, connection: psycopg.Connection[Any], schema: str, mark: str) -> None:
+        self._connection, self._schema, self._mark = connection, schema, mark
+
+    def held(self) -> Mapping[str, set[MaskingView]]:
+        """The views by the roles that they are for; one that is not as it was made is altered."""
+        usable = {name for (name,) in self._rows(_MAY_USE, [self._schema])}
+        found: dict[str, set[MaskingView]] = {}
+        for _, note, state in self._own():
+            made = MaskingView(*note.view)
+            if state != note.state or note.role not in usable:
+                made = MaskingView(made.path, (), ALTERED + state)
+            found.setdefault(note.role, set()).add(made)
+        return found
+
+    def names(self) -> frozenset[str]:
+        """The names of the views in their schema."""
+        return frozenset(name for name, _, _ in self._own())
+
+    def _own(self) -> Iterator[tuple[str, _Note, str]]:
+        """The views that have our mark, with their notes and the states they are in."""
+        for name, comment, state in self._rows(_VIEWS, [self._schema]):
+            note = _note(comment)
+            if note is not None and note.target == self._mark:
+                yield name, note, state
+
+    # --- changes ---
+
+    def add(self, view: MaskingView, role: str) -> Iterator[sql.Composed]:
+        """Makes a view, and lets the role and nobody else read it."""
+        yield from self.drop(view.path, role)
+        yield from self._make_schema()
+        taken = {name for name, _, _ in self._rows(_VIEWS, [self._schema])}
+        name = next(one for one in _names(view.path, role) if one not in taken)
+        at, to = sql.Identifier(self._schema, name), sql.Identifier(role)
+        yield sql.SQL("CREATE VIEW {} WITH (security_barrier = true) AS {}").format(
+            at, _query(view)
+        )
+        # Default privileges of the account would give it to others.
+        for id, grantee in self._rows(_GRANTEES, [self._schema, name]):
+            whom = sql.Identifier(grantee) if id else sql.SQL("PUBLIC")
+            yield sql.SQL("REVOKE ALL ON {} FROM {}").format(at, whom)
+        schema = sql.Identifier(self._schema)
+        yield sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, to)
+        yield sql.SQL("GRANT SELECT ON {} TO {}").format(at, to)
+        yield self._comment(view, role, name)
+
+    def drop(self, path: Path, role: str) -> Iterator[sql.Composed]:
+        """Drops the view of a path that is for the role, and with its last one the way to it."""
+        paths = {name: note.view[0] for name, note, _ in self._own() if note.role == role}
+        for name in (name for name, own in paths.items() if own == path):
+            yield self._drop(name)
+        if {*paths.values()} == {path}:
+            yield sql.SQL("REVOKE USAGE ON SCHEMA {} FROM {}").format(
+                sql.Identifier(self._schema), sql.Identifier(role)
+            )
+
+    def tidy(self) -> Iterator[sql.Composed]:
+        """Drops views whose roles are gone, and the schema when nothing is in it."""
+        marked = self._rows(_SCHEMA_MARK, [self._schema])
+        if not marked or marked[0][0] != self._mark:
+            return
+        roles = {name for (name,) in self._rows("SELECT rolname FROM pg_roles")}
+        for name, note, _ in list(self._own()):
+            if note.role not in roles:
+                yield self._drop(name)
+        if not self._rows(_VIEWS, [self._schema]):
+            # What others put there stays, and the schema with it: without CASCADE it is refused.
+            yield sql.SQL("DROP SCHEMA {}").format(sql.Identifier(self._schema))
+
+    def _drop(self, name: str) -> sql.Composed:
+        return sql.SQL("DROP VIEW {}").format(sql.Identifier(self._schema, name))
+
+    def _make_schema(self) -> Iterator[sql.Composed]:
+        marked, schema = self._rows(_SCHEMA_MARK, [self._schema]), sql.Identifier(self._schema)
+        if not marked:
+            yield sql.SQL("CREATE SCHEMA {}").format(schema)
+            mark = sql.Literal(self._mark)
+            yield sql.SQL("COMMENT ON SCHEMA {} IS {}").format(schema, mark)
+        elif marked[0][0] != self._mark:
+            message = f"the schema `{self._schema}` of the database is not ours"
+            raise Conflict(f"{message}: drop or rename it, or give the target another name")
+
+    def _comment(self, view: MaskingView, role: str, name: str) -> sql.Composed:
+        states = {own: state for own, _, state in self._rows(_VIEWS, [self._schema])}
+        note = _Note(self._mark, role, (view.path, view.columns, view.condition), states[name])
+        text = msgspec.json.encode(note).decode()
+        at = sql.Identifier(self._schema, name)
+        return sql.SQL("COMMENT ON VIEW {} IS {}").format(at, sql.Literal(text))
+
+    def _rows(self, query: str, parameters: list[str] | None = None) -> list[tuple[Any, ...]]:
+        return self._connection.execute(query, parameters).fetchall()
+
+
+def _note(comment: str | None) -> _Note | None:
+    try:
+        return msgspec.json.decode(comment or "", type=_Note)
+    except msgspec.DecodeError:
+        return None
+
+
+def _names(path: Path, role: str) -> Iterator[str]:
+    """Names for a role's view of a path, the first of them while others have not taken it.
+
+    So a view keeps its name while its masks change.
+    """
+    stem = ".".join(path).encode()[: MAX_NAME_BYTES - _DIGITS - 1].decode(errors="ignore")
+    for number in count():
+        digest = sha256(msgspec.json.encode([path, role, number])).hexdigest()[:_DIGITS]
+        yield f"{stem}_{digest}"
+
+
+def _query(view: MaskingView) -> sql.Composed:
+    shown = sql.SQL(", ").join(_shown(name, value) for name, value in view.columns)
+    query = sql.SQL("SELECT {} FROM {}").format(shown, sql.Identifier(*view.path))
+    if view.condition == _EVERY_ROW:
+        return query
+    return sql.SQL("{} WHERE {}").format(query, sql.SQL(view.condition))
+
+
+def _shown(name: str, value: str) -> sql.Composed:
+    column = sql.Identifier(name)
+    if not value:
+        return sql.Composed([column])
+    # A NULL of its own would be a text, whatever the column is.
+    typed = sql.SQL("CASE WHEN false THEN {} END").format(column)
+    own = typed if value == _NULL else sql.SQL(value)
+    return sql.SQL("{} AS {}").format(own, column)

@@ -28,6 +28,7 @@ SYSTEM: Final = SystemDefinition(
         "unity-catalog-file": "ingest.catalogs.source:UNITY",
         "glue-file": "ingest.catalogs.source:GLUE",
         "hive-metastore": "ingest.catalogs.database:HIVE",
+        "people-file": "ingest.catalogs.source:PEOPLE",
         "bigquery-file": "ingest.catalogs.source:BIGQUERY",
         "snowflake-file": "ingest.catalogs.source:SNOWFLAKE",
     },

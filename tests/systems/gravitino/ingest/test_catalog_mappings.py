@@ -57,6 +57,7 @@ DOCUMENTED = {
         ROLES/BIGQUERY.USER, ROLES/BIGQUERYDATAPOLICY.MASKEDREADER,
         ROLES/DATACATALOG.CATEGORYFINEGRAINEDREADER, ROLES/EDITOR, ROLES/OWNER, ROLES/VIEWER
     """,
+    "people": "",
     "hive": """
         ALL, ALTER, CREATE, DELETE, DROP, INDEX, INSERT, LOCK, SELECT, SHOW DATABASE, UPDATE
     """,
@@ -65,7 +66,7 @@ DOCUMENTED = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mapping_names_every_documented_privilege_and_no_other(name: str) -> None:
-    documented = {word.strip().replace(" ", "_") for word in DOCUMENTED[name].split(",")}
+    documented = {word.strip().replace(" ", "_") for word in DOCUMENTED[name].split(",")} - {""}
     assert mapping(name, MODEL).privileges.keys() == documented
 
 
@@ -140,4 +141,4 @@ def test_the_page_has_the_tables_of_the_mappings() -> None:
     text = source_pages.PAGE.read_text("utf-8")
     assert text == source_pages.page(text), "make docs"
     for name in NAMES:
-        assert f"<!-- {name} -->\n| " in text
+        assert f"<!-- {name} -->\n| " in text or name == "people"

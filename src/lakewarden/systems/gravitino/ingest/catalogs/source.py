@@ -19,7 +19,13 @@ from lakewarden.pipeline.ingest.opener import Opener, Options
 from lakewarden.pipeline.ingest.source import Progress, Reading
 from lakewarden.service.system import System
 from lakewarden.systems.gravitino import names as gravitino
-from lakewarden.systems.gravitino.ingest.catalogs import bigquery, lake_formation, policy, tables
+from lakewarden.systems.gravitino.ingest.catalogs import (
+    bigquery,
+    lake_formation,
+    people,
+    policy,
+    tables,
+)
 from lakewarden.systems.gravitino.ingest.catalogs.export_content import ExportContent
 from lakewarden.systems.gravitino.ingest.catalogs.mapping import SourceMapping, mapping
 from lakewarden.systems.gravitino.ingest.catalogs.records import Record
@@ -36,7 +42,8 @@ class CatalogExport:
     """The export of a catalog at a path, in a metalake.
 
     `source` names the mapping, `catalog` the catalog where the names of the source have none.
-    `known` is what there is beside it.
+    `reader` reads
+    the files with these `suffixes`. `known` is what there is beside the export.
     """
 
     model: ClassVar[str] = "gravitino"
@@ -45,6 +52,7 @@ class CatalogExport:
     metalake: str
     catalog: str = ""
     reader: Reader | None = None
+    suffixes: tuple[str, ...] = ()
     known: tuple[Entity, ...] = ()
 
     @property
@@ -58,7 +66,10 @@ class CatalogExport:
 
     def inputs(self) -> Sequence[Input]:
         """See `Source`."""
-        return inputs_of(find(self.path, tables.SUFFIXES))
+        return inputs_of(self._files())
+
+    def _files(self) -> list[File]:
+        return find(self.path, (*tables.SUFFIXES, *self.suffixes))
 
     def knowing(self, entities: Sequence[Entity]) -> CatalogExport:
         """See `inventory.Resolving`."""
@@ -74,14 +85,14 @@ class CatalogExport:
             content.take(record)
         not_read = list(declared.not_read)
         if self.reader is None:
-            not_read += tables.missing(find(self.path, tables.SUFFIXES), declared.tables)
+            not_read += tables.missing(self._files(), declared.tables)
         return Reading(list(policy.rows(content, system.model)), not_read=not_read)
 
     def _records(self, declared: SourceMapping, progress: Progress) -> Iterator[Record]:
-        files = find(self.path, tables.SUFFIXES)
+        files = self._files()
         if self.reader is not None:
-            yield from self.reader([file for file in files if file.path.suffix in JSON])
-            files = [file for file in files if file.path.suffix not in JSON]
+            yield from self.reader([file for file in files if file.path.suffix in self.suffixes])
+            files = [file for file in files if file.path.suffix not in self.suffixes]
         chosen = tables.exported(files, declared.tables, str(self.path))
         for done, (file, specs) in enumerate(chosen, 1):
             yield from tables.records(file, specs)
@@ -106,9 +117,17 @@ def content_of(
 JSON: Final = (".json", ".jsonl", ".ndjson")
 
 
-def _opener(source: str, reader: Reader | None = None, *, one_catalog: bool = False) -> Opener:
+def _opener(
+    source: str,
+    reader: Reader | None = None,
+    suffixes: tuple[str, ...] = JSON,
+    *,
+    one_catalog: bool = False,
+) -> Opener:
+    read = suffixes if reader is not None else ()
+
     def open_export(place: str, _: str, options: Options) -> CatalogExport:
-        return CatalogExport(source, Path(place), reader=reader, **options)
+        return CatalogExport(source, Path(place), reader=reader, suffixes=read, **options)
 
     names = ("metalake", "catalog") if one_catalog else ("metalake",)
     return Opener(("gravitino",), open_export, options=names, required=names)
@@ -118,3 +137,4 @@ UNITY: Final = _opener("unity-catalog")
 SNOWFLAKE: Final = _opener("snowflake")
 GLUE: Final = _opener("glue", lake_formation.records, one_catalog=True)
 BIGQUERY: Final = _opener("bigquery", bigquery.records)
+PEOPLE: Final = _opener("people", people.records, (*JSON, people.LDIF))

@@ -1,0 +1,197 @@
+"""Users and groups from LDIF and from replies of SCIM.
+
+    LDIF    entries of persons (`uid`, or `sAMAccountName`), of groups with members by name
+            (`member`, `uniqueMember`) and of POSIX groups (`memberUid`). Not active: bit 2 of
+            `userAccountControl`, `nsAccountLock` TRUE
+    SCIM    list responses or single resources: `userName` and `active`, `displayName` and `members`
+
+Members are found in all files together: by the name of their entry, or by their id.
+
+SOURCE: RFC 2849; RFC 4519, 2.24 and 3.5; RFC 2307; Active Directory schema, User-Account-Control;
+RFC 7643, 4.1 and 4.2; RFC 7644, 3.4.2.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.toml_section import Section
+from lakewarden.pipeline.ingest.files import File
+from lakewarden.pipeline.ingest.json_file import records as json_records
+from lakewarden.pipeline.toml_file import unreadable
+from lakewarden.systems.gravitino.ingest.catalogs.records import (
+    Grantee,
+    Left,
+    MemberOf,
+    Present,
+    Record,
+)
+
+LDIF: Final = ".ldif"
+USER: Final = "USER"
+GROUP: Final = "GROUP"
+
+_PERSONS: Final = frozenset({"person", "inetorgperson", "organizationalperson", "posixaccount"})
+_GROUPS: Final = frozenset({"groupofnames", "groupofuniquenames", "group", "posixgroup"})
+_DISABLED: Final = 0x2
+_COMMA: Final = re.compile(r"\s*,\s*")
+_EQUALS: Final = re.compile(r"\s*=\s*")
+
+Entry = Mapping[str, Sequence[str]]
+"""The values of an entry of LDIF by attribute in lower case; `dn` is its name."""
+
+
+@dataclass(slots=True)
+class _People:
+    """What all files say; members wait until everybody is known. Keys are names or ids."""
+
+    principals: dict[str, Grantee] = field(default_factory=dict)
+    members: list[tuple[str, Grantee, str]] = field(default_factory=list)
+
+
+def records(files: Sequence[File]) -> Iterator[Record]:
+    """The principals and memberships of the files. Raises `BadInput`."""
+    people = _People()
+    for file in files:
+        if file.path.suffix == LDIF:
+            for place, entry in entries(file):
+                yield from _entry(entry, place, people)
+        else:
+            for record in json_records(file.path, file.name):
+                reply = Section(record.value, f"{file.name}: line {record.line}{record.path}")
+                yield from _reply(reply, people)
+    for key, group, place in people.members:
+        member = people.principals.get(key)
+        if member is None:
+            yield Left(f"{group.name}: {key}", "no_member", place)
+        else:
+            yield MemberOf(member, group, place)
+
+
+# SCIM
+
+
+def _reply(reply: Section, people: _People) -> Iterator[Record]:
+    if "Resources" not in reply.names():
+        yield from _resource(reply, people)
+    for resource in reply.tables("Resources"):
+        yield from _resource(resource, people)
+
+
+def _resource(resource: Section, people: _People) -> Iterator[Record]:
+    id, name = resource.text("id"), resource.text("userName", "")
+    principal = Grantee(USER, name) if name else Grantee(GROUP, resource.text("displayName"))
+    people.principals[id] = principal
+    yield Present(principal, resource.where, resource.flag("active", default=True))
+    for member in resource.tables("members"):
+        people.members.append((member.text("value"), principal, member.where))
+
+
+# LDIF
+
+
+def _entry(entry: Entry, place: str, people: _People) -> Iterator[Record]:
+    classes = {value.lower() for value in entry.get("objectclass", ())}
+    if classes & _GROUPS:
+        group = Grantee(GROUP, _first(entry, "cn", place))
+        people.principals[_name(entry["dn"][0])] = group
+        yield Present(group, place)
+        named = [*entry.get("member", ()), *entry.get("uniquemember", ())]
+        members = [*map(_name, named), *(f"uid:{uid}" for uid in entry.get("memberuid", ()))]
+        people.members += [(member, group, place) for member in members]
+    elif classes & _PERSONS:
+        key = "uid" if "uid" in entry else "samaccountname"
+        user = Grantee(USER, _first(entry, key, place))
+        people.principals[_name(entry["dn"][0])] = user
+        people.principals[f"uid:{user.name}"] = user
+        yield Present(user, place, _is_active(entry, place))
+
+
+def _is_active(entry: Entry, place: str) -> bool:
+    control = entry.get("useraccountcontrol", ("0",))[0]
+    if not control.isdecimal():
+        raise BadInput("expected a number in `userAccountControl`", where=place)
+    is_locked = entry.get("nsaccountlock", ("",))[0].lower() == "true"
+    return not is_locked and not int(control) & _DISABLED
+
+
+def _first(entry: Entry, key: str, place: str) -> str:
+    values = entry.get(key)
+    if not values:
+        raise BadInput(f"expected the attribute `{key}`", where=place)
+    return values[0]
+
+
+def _name(text: str) -> str:
+    """A name of an entry as others write it, too: case and blanks between its parts do not count.
+
+    >>> _name("CN=Ana Lima , OU=People,DC=corp")
+    'cn=ana lima,ou=people,dc=corp'
+    """
+    return _EQUALS.sub("=", _COMMA.sub(",", text.strip())).lower()
+
+
+def entries(file: File) -> Iterator[tuple[str, Entry]]:
+    """The entries of a file of LDIF, each with its place. Raises `BadInput`.
+
+    Values that are elsewhere (`:<`) and changes other than additions are errors.
+    """
+    entry: dict[str, list[str]] = {}
+    place = ""
+    for number, line in (*_unfolded(file), (0, "")):
+        at = f"{file.name}: line {number}"
+        if not line:
+            if entry:
+                yield place, entry
+            entry = {}
+            continue
+        key, value = _attribute(line, at)
+        if key == "version" and not entry:
+            continue
+        if not entry and key != "dn":
+            raise BadInput("expected `dn:`", where=at)
+        if key == "changetype" and value.lower() != "add":
+            raise BadInput("expected entries, not changes of them", where=at)
+        place = place if entry else at
+        entry.setdefault(key, []).append(value)
+
+
+def _unfolded(file: File) -> Iterator[tuple[int, str]]:
+    """Lines with those that go on in them, without comments."""
+    try:
+        text = file.path.read_text("utf-8")
+    except OSError as error:
+        raise unreadable(error, file.name) from None
+    except UnicodeDecodeError:
+        raise BadInput("not UTF-8", where=file.name) from None
+    started, pending = 0, ""
+    for number, line in enumerate((*text.splitlines(), ""), 1):
+        if line.startswith(" ") and pending:
+            pending += line[1:]
+            continue
+        if pending and not pending.startswith("#"):
+            yield started, pending
+        started, pending = number, line
+        if not line:
+            yield number, ""
+
+
+def _attribute(line: str, at: str) -> tuple[str, str]:
+    key, colon, value = line.partition(":")
+    name = key.partition(";")[0].lower()
+    if not colon or not name or value.startswith("<"):
+        raise BadInput("expected `attribute: value`", where=at)
+    if not value.startswith(":"):
+        return name, value.strip()
+    try:
+        return name, base64.b64decode(value[1:].strip(), validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        if name in ("dn", "uid", "cn", "samaccountname", "member", "uniquemember", "memberuid"):
+            raise BadInput("expected text in base64", where=at) from None
+        return name, ""

@@ -1,0 +1,191 @@
+"""Users and groups of a directory and of an identity provider, beside a source with grants."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lakewarden.kernel.errors import BadInput
+from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.ingest.inventory import Inventory, with_inventories
+from lakewarden.pipeline.ingest.opener import opener_of
+from lakewarden.pipeline.ingest.run import Result, ingest
+from lakewarden.service.warden import Warden
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = base64.b64encode("cn=Bj\u00f6rn,ou=People,dc=corp".encode()).decode()
+LDIF = f"""version: 1
+# people
+dn: uid=ana,ou=People,dc=corp
+objectClass: inetOrgPerson
+uid: ana
+cn: Ana
+  Lima
+
+dn:: {NAME}
+objectClass: user
+objectClass: organizationalPerson
+sAMAccountName: bjorn
+userAccountControl: 512
+jpegPhoto:: /9j=
+
+dn: uid=cleo,ou=People,dc=corp
+objectClass: person
+uid: cleo
+userAccountControl: 514
+
+dn: ou=People,dc=corp
+objectClass: organizationalUnit
+
+dn: cn=crew,ou=Groups,dc=corp
+objectClass: groupOfNames
+cn: crew
+member: UID=Ana, OU=People, DC=corp
+member: uid=cleo,ou=People,dc=corp
+member: uid=gone,ou=People,dc=corp
+
+dn: cn=all,ou=Groups,dc=corp
+objectClass: groupOfUniqueNames
+cn: all
+uniqueMember: cn=crew,ou=Groups,dc=corp
+uniqueMember:: {NAME}
+
+dn: cn=unix,ou=Groups,dc=corp
+objectClass: posixGroup
+cn: unix
+memberUid: bjorn
+"""
+SCIM = {
+    "totalResults": 3,
+    "Resources": [
+        {"id": "1", "userName": "dora", "active": True},
+        {"id": "2", "userName": "eve", "active": False},
+        {"id": "9", "displayName": "leads", "members": [{"value": "1"}, {"value": "2"}]},
+    ],
+}
+
+
+def written(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "directory.ldif").write_text(LDIF, "utf-8")
+    (folder / "scim.json").write_text(json.dumps(SCIM), "utf-8")
+    (folder / "users.csv").write_text("user,active\nfay,true\ngil,false\n", "utf-8")
+    (folder / "members.csv").write_text(
+        "group,member,kind\nstaff,fay,user\nstaff,leads,group\nstaff,gil,user\n", "utf-8"
+    )
+    return folder
+
+
+def ingested(folder: Path, out: Path, spark: SparkSession) -> Result:
+    source = opener_of("people-file").open(str(folder), "gravitino", {"metalake": "lk"})
+    return ingest(source, out, spark=spark)
+
+
+def test_people_of_three_formats(unstarted: SparkSession, tmp_path: Path) -> None:
+    result = ingested(written(tmp_path / "in"), tmp_path / "out", unstarted)
+    facts = load(tmp_path / "out").facts
+    members = {
+        (row.member.name, row.of.name) for row in facts.memberships if row.of.kind == "group"
+    }
+    assert members == {
+        ("ana", "crew"),
+        ("ana", "all"),
+        ("bjorn", "all"),
+        ("bjorn", "unix"),
+        ("dora", "leads"),
+        ("dora", "staff"),
+        ("fay", "staff"),
+    }
+    users = {one.name for one in facts.principals if one.kind == "user"}
+    assert users == {"ana", "bjorn", "dora", "fay"}
+    notes = {f"{note.subject}: {note.what}" for note in result.report.notes}
+    assert notes >= {
+        "crew: uid=gone,ou=people,dc=corp: member of a group:"
+        " no user or group of the export is meant",
+        "cleo: not active: no user here",
+        "eve: not active: no user here",
+    }
+
+
+def test_people_are_a_part_of_a_realm_with_grants(unstarted: SparkSession, tmp_path: Path) -> None:
+    """Inventory, grants and people are three sources; each may be renewed by itself."""
+    ingested(written(tmp_path / "in"), tmp_path / "people", unstarted)
+    page = {
+        "TableList": [
+            {
+                "Name": "orders",
+                "DatabaseName": "shop",
+                "StorageDescriptor": {"Columns": [{"Name": "id"}, {"Name": "card"}]},
+            }
+        ]
+    }
+    group = "arn:aws:identitystore:::group/crew"
+    permission = {
+        "Principal": {"DataLakePrincipalIdentifier": group},
+        "Resource": {
+            "TableWithColumns": {
+                "DatabaseName": "shop",
+                "Name": "orders",
+                "ColumnWildcard": {"ExcludedColumnNames": ["card"]},
+            }
+        },
+        "Permissions": ["SELECT"],
+    }
+    options = {"metalake": "lk", "catalog": "aws"}
+    for name, text in (
+        ("tables", page),
+        ("grants", {"PrincipalResourcePermissions": [permission]}),
+    ):
+        (tmp_path / f"{name}.json").write_text(json.dumps(text), "utf-8")
+    glue = opener_of("glue-file")
+    tables = glue.open(str(tmp_path / "tables.json"), "gravitino", options)
+    ingest(tables, tmp_path / "tables", spark=unstarted)
+    (tmp_path / "members").mkdir()
+    (tmp_path / "members" / "members.csv").write_text(
+        f"group,member,kind\n{group},ana,user\n", "utf-8"
+    )
+    ingested(tmp_path / "members", tmp_path / "sso", unstarted)
+    grants = with_inventories(
+        glue.open(str(tmp_path / "grants.json"), "gravitino", options),
+        [
+            Inventory(tmp_path / "tables"),
+            Inventory(tmp_path / "people", frozenset({"people"})),
+            Inventory(tmp_path / "sso", frozenset({"people"})),
+        ],
+    )
+    ingest(grants, tmp_path / "lake", spark=unstarted)
+    loaded = load(tmp_path / "lake")
+    warden = Warden(loaded.system, loaded.facts)
+    assert warden.who("column.read", "column:lk:aws.shop.orders.id") == ("ana",)
+    assert warden.who("column.read", "column:lk:aws.shop.orders.card") == ()
+    assert warden.check("fay", "metalake.load", "metalake:lk").allow
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("uid: ana\n", "line 1: expected `dn:`"),
+        ("dn: uid=ana\nchangetype: delete\n", "line 2: expected entries, not changes"),
+        ("dn: uid=ana\nuid:< file:///etc/passwd\n", "line 2: expected `attribute: value`"),
+        ("dn: uid=ana\nnonsense\n", "line 2: expected `attribute: value`"),
+        ("dn:: %%%\n", "line 1: expected text in base64"),
+        ("dn: uid=ana\nobjectClass: person\n", "line 1: expected the attribute `samaccountname`"),
+        (
+            "dn: a\nobjectClass: person\nuid: a\nuserAccountControl: x\n",
+            "expected a number in `userAccountControl`",
+        ),
+    ],
+)
+def test_a_malformed_directory_is_refused(
+    unstarted: SparkSession, tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "in.ldif").write_text(text, "utf-8")
+    with pytest.raises(BadInput) as refused:
+        ingested(tmp_path / "in.ldif", tmp_path / "out", unstarted)
+    assert message in str(refused.value)

@@ -61,8 +61,11 @@ compiled-tests: setup
 	@[ -d tests/__pycache__ ] || { \
 	    $(COLLECT) tests/systems >/dev/null & $(COLLECT) tests --ignore=tests/systems >/dev/null; wait; }
 
-test: setup compiled-tests coverage ## Run the tests, and the coverage gate (SEED=N: other examples)
-	PYTHON=$(BIN)/python scripts/install-test-tools.sh
+# What the tests start is installed while the gate runs, which needs none of it.
+test: setup ## Run the tests, and the coverage gate (SEED=N: other examples)
+	@PYTHON=$(BIN)/python scripts/install-test-tools.sh & installing=$$!; \
+	    $(MAKE) --no-print-directory compiled-tests coverage SEED=$(SEED); covered=$$?; \
+	    wait $$installing && exit $$covered
 	$(PYTEST) -m 'not nightly and not coverage_gate'
 
 coverage: setup ## The fixed tests of kernel, models and names alone, which have to cover them fully

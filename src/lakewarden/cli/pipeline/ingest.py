@@ -38,8 +38,9 @@ def ingest(  # noqa: PLR0913 — each is an option
     path_or_url: Annotated[
         str,
         Parameter(
-            help="File or folder; for `sql` and `store` the URL of a database, or `env:NAME` for"
-            " the environment variable that holds it; for a running system its address."
+            help="File or folder; for `sql`, `store` and `hive-metastore` the URL of a database, or"
+            " `env:NAME` for the environment variable that holds it; for a running system its"
+            " address."
         ),
     ],
     /,

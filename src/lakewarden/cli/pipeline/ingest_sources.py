@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
-_FORMATS: Final = ("dbt-file", "csv", "parquet", "store")
+_FORMATS: Final = ("dbt-file", "csv", "parquet", "store", "parts")
 """Sources that several systems share."""
 
 RUNNING: Final = tuple(system.name for system in registry().systems.values() if system.extractor)
@@ -127,6 +127,10 @@ def source_of(
         return opener.open(place, model or opener.models[0], database.specified())
     if kind == "dbt-file":
         return DbtFile(Path(text), model or next(iter(readers())), database.specified())
+    if kind == "parts":
+        from lakewarden.pipeline.ingest.parts import read_parts
+
+        return read_parts(Path(text))
 
     from lakewarden.pipeline.ingest.tabular import Tabular
 

@@ -133,15 +133,21 @@ class InventoryRows:
 
     def left(self) -> Iterator[str]:
         """What of it is not taken, for the report."""
+        for part, count in self._counts_left().items():
+            yield f"{part} of the {self.place}: {count:,} rows (`={part}` takes them)"
+
+    def left_out(self) -> Iterator[str]:
+        """What of it is not taken, by part."""
+        return (f"{part}: {count:,} rows" for part, count in self._counts_left().items())
+
+    def _counts_left(self) -> dict[str, int]:
         facts, parts = self.loaded.facts, self.inventory.parts
         counts = {
             OWNERS: len(facts.owners),
             PEOPLE: len(facts.principals) + len(facts.memberships),
             STATEMENTS: sum(1 for _ in self._statements()),
         }
-        for part, count in counts.items():
-            if count and part not in parts:
-                yield f"{part} of the {self.place}: {count:,} rows (`={part}` takes them)"
+        return {part: count for part, count in counts.items() if count and part not in parts}
 
 
 @dataclass(slots=True)
@@ -194,7 +200,8 @@ class Merged:
         """See `Source`."""
         loaded = self._inventory_rows()
         self._check_text(system)
-        self._check_settings(system.model)
+        for inventory in loaded:
+            check_settings(inventory, system.model)
         source = self.source
         if isinstance(source, Resolving):
             source = source.knowing(
@@ -222,16 +229,14 @@ class Merged:
                 message = f"is of another edition of the model `{system.model.name}`"
                 raise BadInput(message, where=str(inventory.inventory.path))
 
-    def _check_settings(self, model: Model) -> None:
-        """Statements mean what they mean under the settings that they were written for."""
-        for inventory in self._inventory_rows():
-            theirs = inventory.loaded.system.model.settings
-            if STATEMENTS in inventory.inventory.parts and theirs != model.settings:
-                differing = sorted(k for k in model.settings if theirs[k] != model.settings[k])
-                named = ", ".join(f"`{name} = {theirs[name]}`" for name in differing)
-                raise BadInput(
-                    f"its statements are under {named}", where=str(inventory.inventory.path)
-                )
+
+def check_settings(rows: InventoryRows, model: Model) -> None:
+    """Refuses statements that were written for other settings: they mean other things there."""
+    theirs = rows.loaded.system.model.settings
+    if STATEMENTS in rows.inventory.parts and theirs != model.settings:
+        differing = sorted(k for k in model.settings if theirs[k] != model.settings[k])
+        named = ", ".join(f"`{name} = {theirs[name]}`" for name in differing)
+        raise BadInput(f"its statements are under {named}", where=str(rows.inventory.path))
 
 
 @dataclass(frozen=True, slots=True)

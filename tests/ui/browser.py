@@ -263,6 +263,8 @@ def pages() -> Sequence[tuple[str, dict[str, str]]]:
         ("/ui/realm", {"name": "gravitino", "tab": "privileges"}),
         ("/ui/links", {}),
         ("/ui/links/suggestions", {"realm": "gravitino", "other": "datahub"}),
+        ("/ui/targets", {"realm": "gravitino"}),
+        ("/ui/target", {"realm": "gravitino", "name": "none"}),
         ("/ui/playground", {}),
         ("/ui/settings/server", {}),
         ("/ui/settings/health", {}),

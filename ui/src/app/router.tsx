@@ -80,6 +80,8 @@ const routes = [
   ),
   page("/realms", () => import("../pages/realms/list")),
   page("/realm", () => import("../pages/realms/realm"), "name", "tab"),
+  page("/targets", () => import("../pages/targets/list"), "realm"),
+  page("/target", () => import("../pages/targets/target"), "realm", "name"),
   page("/links", () => import("../pages/realms/links"), "realm"),
   page("/links/suggestions", () => import("../pages/realms/suggestions"), "realm", "other"),
   page("/playground", () => import("../pages/playground/page")),

@@ -17,6 +17,9 @@ export function RealmsFrame({ acts, children }: { acts?: ReactNode; children: Re
         <Link to="/links/suggestions" activeOptions={{ includeSearch: false }}>
           {t("Suggested links")}
         </Link>
+        <Link to="/targets" activeOptions={{ includeSearch: false }}>
+          {t("Targets")}
+        </Link>
       </Tabs>
       {children}
     </Page>

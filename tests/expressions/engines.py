@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakewarden.testing.trino import TrinoServer
+    from tests.expressions.hive import Hive
 
 NAME: Final = "lw_expressions"
 
@@ -46,6 +47,8 @@ LOOKUPS: Final[dict[str, list[Values]]] = {
 STRINGS: Final = [
     *("eu", "EU", "us", "", " eu", "eu ", "Zürich", "ZÜRICH", "ß", "100%", "a_b", "ab", "o'hara"),
     *("中文", "é", "é", "e!", "\\", "tab\there", "😀x", None, "Straße", "a#_c", "eu\n"),
+    "😀😀secret😀1",
+    "😀😀secret😀1",
 ]
 NUMBERS: Final = [0, 1, -1, 7, 2, None, -3, 1_000_000_007, -2_147_483_649, 10]
 DECIMALS: Final = ["1.500", "-0.500", "2.250", "0.001", None, "999999999.999", "-7.000", "0.000"]
@@ -156,7 +159,7 @@ def spark_engine(spark: SparkSession) -> Evaluate:
 
 
 AT_ONCE: Final = 25
-"""Expressions of one statement of Trino's, which compiles each."""
+"""Expressions of one statement of Trino's and Hive's, which compile each."""
 
 
 def trino_engine(trino: TrinoServer) -> Evaluate:
@@ -177,6 +180,51 @@ def trino_engine(trino: TrinoServer) -> Evaluate:
         return [tuple(cell for part in row for cell in part) for row in zip(*parts, strict=True)]
 
     return evaluate
+
+
+def hive_engine(run: Hive) -> Evaluate:
+    """Hive, which has no timestamps with a time zone; its rows come in any order."""
+    columns = (
+        "id int, s string, t varchar(40), n bigint, m bigint, p decimal(12, 3), f double,"
+        " b boolean, d date, ts timestamp"
+    )
+    types = [Type.INTEGER, *TYPES.values()][:-1]
+    selects = (", ".join(map(_of_hive, row[:-1], types)) for row in rows())
+    # ORC adds a second to times before 1970, and a text has no room for new lines.
+    serde = "org.apache.hadoop.hive.serde2.lazybinary.LazyBinarySerDe"
+    run(f"CREATE TABLE {NAME} ({columns}) ROW FORMAT SERDE '{serde}' STORED AS SEQUENCEFILE")
+    run(f"INSERT INTO {NAME} " + " UNION ALL ".join(f"SELECT {values}" for values in selects))
+
+    def evaluate(expressions: Sequence[str]) -> list[tuple[Any, ...]]:
+        found = []
+        for at in range(0, len(expressions), AT_ONCE):
+            chunk = ["id", *expressions[at : at + AT_ONCE]]
+            by_id = sorted(run(query(chunk).replace(" ORDER BY id", "")), key=lambda r: int(r[0]))
+            found.append([row[1:] for row in by_id])
+        return [tuple(cell for part in row for cell in part) for row in zip(*found, strict=True)]
+
+    return evaluate
+
+
+def _of_hive(value: Any, type: Type) -> str:
+    """A value as a constant of Hive's, with characters by their numbers."""
+    if value is None:
+        name = "BIGINT" if type is Type.INTEGER else type.upper()
+        return f"CAST(NULL AS {name})"
+    match type:
+        case Type.STRING:
+            units = value.encode("utf-16-be")
+            pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+            escaped = "".join(f"\\u{pair}" for pair in pairs)
+            return f"'{escaped}'"
+        case Type.DECIMAL:
+            return f"CAST('{value}' AS DECIMAL(12, 3))"
+        case Type.DATE | Type.TIMESTAMP:
+            return f"{type.upper()} '{value}'"
+        case Type.DOUBLE:
+            return f"CAST({value} AS DOUBLE)"
+        case _:
+            return str(value)
 
 
 def _of_trino(value: Any, type: Type) -> str:

@@ -73,6 +73,11 @@ def _translated(old: str, new: str) -> dict[str, str]:
     return {"": f"TRANSLATE(a, '{old}', '{new}')", "mysql": _replaced(old, new)}
 
 
+def _by_code_points(place: str) -> str:
+    """Hive, whose SUBSTR counts a character beyond the first 65,536 twice, and LENGTH once."""
+    return f"DECODE(MID(ENCODE(a, 'UTF-32BE'), {place}), 'UTF-32BE')"
+
+
 FORMS: Final[dict[str, dict[str, str]]] = {
     "and": {"": "a AND b"},
     "or": {"": "a OR b"},
@@ -90,7 +95,7 @@ FORMS: Final[dict[str, dict[str, str]]] = {
         "spark": "NOT a <=> b",
         "hive": "NOT a <=> b",
     },
-    "like": {"": "a LIKE b ESCAPE '!'"},
+    "like": {"": "a LIKE b ESCAPE '!'", "hive": "a RLIKE b"},
     "+": {"": "a + b"},
     "-": {"": "a - b"},
     "*": {"": "a * b"},
@@ -105,8 +110,8 @@ FORMS: Final[dict[str, dict[str, str]]] = {
         "duckdb": "TRIM(a, ' ')",
     },
     "length": {"": "LENGTH(a)", "mysql": "CHAR_LENGTH(a)"},
-    "substr": {"": "SUBSTR(a, b, c)"},
-    "substr from": {"": "SUBSTR(a, b)"},
+    "substr": {"": "SUBSTR(a, b, c)", "hive": _by_code_points("4 * b - 3, 4 * c")},
+    "substr from": {"": "SUBSTR(a, b)", "hive": _by_code_points("4 * b - 3")},
     "replace": {"": "REPLACE(a, b, c)", "mysql": f"REPLACE({_BYTES}, b, c)"},
     "abs": {"": "ABS(a)"},
     "year": {"": "YEAR(a)", "postgresql": "CAST(EXTRACT(YEAR FROM a) AS INTEGER)"},
@@ -126,7 +131,11 @@ FORMS: Final[dict[str, dict[str, str]]] = {
         "mysql": "MAKEDATE(YEAR(a), 1)",
         "hive": "TRUNC(a, 'YYYY')",
     },
-    "last": {"": "SUBSTR(a, LENGTH(a) - b + 1)", "mysql": "RIGHT(a, b)"},
+    "last": {
+        "": "SUBSTR(a, LENGTH(a) - b + 1)",
+        "mysql": "RIGHT(a, b)",
+        "hive": _by_code_points("4 * (LENGTH(a) - b) + 1"),
+    },
 }
 """The SQL of each function; "" is what all engines write that are not listed."""
 
@@ -227,6 +236,7 @@ class _Writer:
         self._table = table
         self._user = user
         self._lookups = lookups
+        self._within = ""
         self._rewritten: dict[str, Callable[[tuple[Node, ...]], exp.Expr]] = {
             "between": self._between,
             "in": self._in,
@@ -260,12 +270,34 @@ class _Writer:
     def _call(self, function: str, arguments: tuple[Node, ...]) -> exp.Expr:
         if function in self._rewritten:
             return self._rewritten[function](arguments)
-        written = [self.write(argument) for argument in arguments]
+        written = self._arguments(function, arguments)
         if function in _COMPARES and self._is_text(arguments):
             written[0] = self._collated(written[0])
         if function == "substr" and len(arguments) == 2:
             function = "substr from"
+        if self._engine == "hive" and function == "like":
+            written[1] = self._text(_regular_expression(arguments[1]))
+        if self._engine == "hive" and self._is_merged(function, arguments):
+            form = f"COALESCE(a {function} b, CAST(NULL AS BOOLEAN))"
+            return _filled(self._engine, form, written)
         return self._form(FORMS[function], *written)
+
+    def _arguments(self, function: str, arguments: tuple[Node, ...]) -> list[exp.Expr]:
+        above = self._within
+        self._within += f"{function} " if function in ("and", "or") else ""
+        written = [self.write(argument) for argument in arguments]
+        self._within = above
+        return written
+
+    def _is_merged(self, function: str, arguments: tuple[Node, ...]) -> bool:
+        """Whether Hive makes one operator of this comparison and others.
+
+        Of a range it makes a BETWEEN, which is NULL, not FALSE, where one bound is; of
+        alternatives an IN over structs, which is FALSE, not NULL, where one field is.
+        """
+        if function in ("<=", ">="):
+            return not any(map(_is_constant, arguments))
+        return function == "=" and "and" in self._within.partition("or")[2]
 
     def _is_text(self, arguments: Sequence[Node]) -> bool:
         """Whether strings are compared that may have a collation on this engine."""
@@ -309,7 +341,7 @@ class _Writer:
         together: Node = same[0]
         for one in same[1:]:
             together = Call("and", (together, one))
-        return _closed(self.write(together))
+        return _closed(*self._arguments("or", (together,)))
 
     def _any(self, conditions: Sequence[exp.Expr]) -> exp.Expr:
         """One of the conditions; in halves, for engines bound how deep an expression is nested."""
@@ -394,6 +426,27 @@ class _Writer:
         if text is not None and type is Type.DATE and len(text) == 10 and is_moment(text):
             return self._literal(Literal(text, Type.DATE))
         return exp.cast(exp.null(), _TYPES[type])
+
+
+def _is_constant(node: Node) -> bool:
+    node = node.argument if isinstance(node, Cast) else node
+    return isinstance(node, Literal | UserValue)
+
+
+def _regular_expression(pattern: Node) -> str:
+    """A pattern of LIKE as one of Java's, for Hive has no ESCAPE."""
+    if not isinstance(pattern, Literal):
+        raise BadInput("LIKE takes a pattern that is a constant")
+    parts, is_escaped = [], False
+    for sign in pattern.text:
+        if sign == "!" and not is_escaped:
+            is_escaped = True
+            continue
+        wildcard = None if is_escaped else {"%": ".*", "_": "."}.get(sign)
+        is_plain = sign.isalnum() or not sign.isascii()
+        parts.append(wildcard or (sign if is_plain else f"\\{sign}"))
+        is_escaped = False
+    return rf"(?s)\A{''.join(parts)}\z"
 
 
 _CAST_FORMS: Final = {

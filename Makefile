@@ -95,6 +95,7 @@ bench: setup ## Print the benches' results as JSON, keep them in build/bench (AR
 	@$(BIN)/python -m bench.grant_visible --save
 	@$(BIN)/python -m bench.visible_http --save
 	@$(BIN)/python -m bench.search --save
+	@$(BIN)/python -m bench.trino --save
 	@$(BIN)/python -m bench.push --save $(filter --quick,$(ARGS))
 	@$(BIN)/python -m bench.datahub --save
 

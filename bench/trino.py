@@ -1,6 +1,6 @@
 """Questions of Trino: which of 20,000 tables may be listed, 250 columns' masks, and single ones.
 
-    python -m bench.trino [--tables N]
+    python -m bench.trino [--tables N] [--save [FILE]]
 
 Prints milliseconds of processor from the body of the request to that of the answer, without HTTP;
 the asker may see the tables of each second schema, and of the columns every second has a mask by
@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from bench.result import machine, rounded
+from bench.result import kept, machine, rounded
 from bench.timing import median, settle
 from lakewarden.config.engines import TrinoRealm
 from lakewarden.engines import mapping
@@ -156,8 +156,12 @@ def main() -> int:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", type=int, default=20_000)
+    parser.add_argument("--save", nargs="?", const="")
     given = parser.parse_args()
-    print(json.dumps(rounded({**machine(), **measured(given.tables)}), indent=2))
+    result = rounded({**machine(), **measured(given.tables)})
+    print(json.dumps(result, indent=2))
+    if given.save is not None:
+        kept(result, "trino", given.save)
     return 0
 
 

@@ -21,13 +21,13 @@ import msgspec
 from bench.result import machine, rounded
 from bench.timing import settle
 from lakewarden.engines import mapping, ranger_service
-from lakewarden.http.ranger.document import documents
-from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement_file import read_statements
+from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.places import Naming
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system

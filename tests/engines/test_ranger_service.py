@@ -10,8 +10,8 @@ import pytest
 
 from lakewarden.engines import ranger_service
 from lakewarden.engines.mapping import of_model
-from lakewarden.http.ranger.definition import named
 from lakewarden.kernel.errors import BadInput, Unknown
+from lakewarden.service.ranger.definition import named
 from tests.http.ranger.judge import judge_home
 
 

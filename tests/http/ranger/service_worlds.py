@@ -11,15 +11,15 @@ from lakewarden.engines import mapping, ranger_service
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import FILE_SYSTEM, Level, RangerService
 from lakewarden.http.engine_access import EngineAccess, vouched
-from lakewarden.http.ranger.document import Documents, documents
-from lakewarden.http.ranger.file_places import Files
-from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, Matching, On, Statement
+from lakewarden.service.ranger.document import Documents, documents
+from lakewarden.service.ranger.file_places import Files
+from lakewarden.service.ranger.places import Naming
 from lakewarden.service.realm import Realm
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import People, RealmState

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from lakewarden.http.ranger.deltas import CREATED, DELETED, UPDATED, changes, known, numbered
+from lakewarden.http.ranger.deltas import CREATED, DELETED, UPDATED, changes, known
+from lakewarden.service.ranger.number import numbered
 from tests.http.opa.test_served import Trino
 from tests.http.ranger.service_worlds import world_of
 from tests.http.ranger.test_served import POLICIES, _plugin, document, drop, get, put

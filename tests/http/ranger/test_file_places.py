@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pyroaring import BitMap
 
-from lakewarden.http.ranger.file_places import Files
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.relations import EntityRow, Facts
 from lakewarden.kernel.snapshot import compile
+from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.residue import Residues
 from lakewarden.service.system import load_system
 

@@ -18,14 +18,14 @@ from lakewarden.engines import mapping, ranger_service
 from lakewarden.http.engine_access import EngineAccess, vouched
 from lakewarden.http.opa.evaluator import Evaluator
 from lakewarden.http.opa.question import read
-from lakewarden.http.ranger.document import Documents, documents
-from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, members_of
 from lakewarden.kernel.relations import Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Scope, Statement
+from lakewarden.service.ranger.document import Documents, documents
+from lakewarden.service.ranger.places import Naming
 from lakewarden.service.read_limits import column_mask, row_filters
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState

@@ -13,8 +13,8 @@ import pytest
 
 from lakewarden.engines.ranger_service import ANY, Level
 from lakewarden.http.engine_access import vouched
-from lakewarden.http.ranger.definition import named
 from lakewarden.kernel.entity import Entity
+from lakewarden.service.ranger.definition import named
 from lakewarden.service.read_limits import column_mask, row_filters
 from lakewarden.testing.world_draft import NOW
 from tests.http.ranger.judge import judged, without_schedules

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from lakewarden.http.ranger import document, download
+from lakewarden.http.ranger import download
 from lakewarden.http.ranger.maker import Maker
 from lakewarden.kernel.errors import BadInput, Unavailable
 from lakewarden.service.decision_service import DecisionService
+from lakewarden.service.ranger import document
 from lakewarden.store import open_store
 from tests.app.serving import Served
 from tests.app.threaded import threaded

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.engines import mapping, ranger_service
-from lakewarden.http.ranger.document import Documents, documents
-from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import USER, Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow, OwnerRow
 from lakewarden.kernel.snapshot import compile
+from lakewarden.service.ranger.document import Documents, documents
+from lakewarden.service.ranger.places import Naming
 from lakewarden.service.realm import Realm
 from lakewarden.service.state import People, RealmState
 from lakewarden.service.system import load_system

@@ -18,12 +18,12 @@ import msgspec
 
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import ANY, Level, RangerService
-from lakewarden.http.ranger.definition import named
 from lakewarden.http.ranger.download import Download
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import BadInput, LimitExceeded
 from lakewarden.kernel.model import NONE
 from lakewarden.kernel.principal import Principal
+from lakewarden.service.ranger.definition import named
 
 MOST_EVENTS: Final = 10_000
 """So many events may be in one upload."""

@@ -1,13 +1,13 @@
 """The policies of a document by their ids, and what changed from one version to another.
 
-The id of a policy follows from what it says, so that a policy which stays has the id that it had.
+The id of a policy follows from what it says (`service.ranger.number`).
 Source: apache/ranger, `agents-common/src/main/java/org/apache/ranger/plugin/model/
 RangerPolicyDelta.java` and `plugin/util/RangerPolicyDeltaUtil.java` at 8e7716cd3c36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -19,7 +19,6 @@ UPDATED: Final = 1
 DELETED: Final = 2
 
 _DIGEST_BYTES: Final = 16
-_UNUSED_BITS: Final = 64 - 53
 
 Json = dict[str, Any]
 
@@ -30,23 +29,6 @@ class Known:
 
     type: int
     digest: bytes
-
-
-def numbered(policies: Iterable[Json], label: str) -> Iterator[Json]:
-    """The policies with ids, each different one once, in their order.
-
-    Ids are positive and have 53 bits, which every reader of JSON keeps exactly. Where two would be
-    equal, which is less likely than one in a million, the later policy has the next number.
-    """
-    taken: dict[int, bytes] = {}
-    for policy in policies:
-        digest = blake2b(msgspec.json.encode(policy), digest_size=_DIGEST_BYTES).digest()
-        id = max(int.from_bytes(digest[:8]) >> _UNUSED_BITS, 1)
-        while taken.get(id, digest) != digest:
-            id += 1
-        if id not in taken:
-            taken[id] = digest
-            yield {"id": id, "guid": f"{label}-{id}", "name": f"{label} {id}", **policy}
 
 
 def known(policies: Iterable[Json]) -> Mapping[int, Known]:

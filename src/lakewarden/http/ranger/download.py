@@ -14,14 +14,14 @@ from lakewarden.engines.ranger_service import FILE_SYSTEM, RangerService
 from lakewarden.http import engine_figures
 from lakewarden.http.engine_dialect import mapping_of
 from lakewarden.http.ranger.deltas import Json, Known, changes, known
-from lakewarden.http.ranger.document import documents
-from lakewarden.http.ranger.file_places import Files
-from lakewarden.http.ranger.places import Naming, Places
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.errors import Unavailable
 from lakewarden.registry import registry
 from lakewarden.service.decision_service import DecisionService
 from lakewarden.service.ports import Reading
+from lakewarden.service.ranger.document import documents
+from lakewarden.service.ranger.file_places import Files
+from lakewarden.service.ranger.places import Naming, Places
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import RealmState, State
 

@@ -11,7 +11,6 @@ from pyroaring import BitMap
 
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import Access, Level, RangerService
-from lakewarden.http.ranger.places import Places
 from lakewarden.kernel.entity import NO_RESOURCE
 from lakewarden.kernel.expression import Node
 from lakewarden.kernel.listing import listing
@@ -19,6 +18,7 @@ from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.model import NONE, Operation
 from lakewarden.kernel.principal import Principal
 from lakewarden.kernel.request import Request
+from lakewarden.service.ranger.places import Places
 
 
 class Allowed:

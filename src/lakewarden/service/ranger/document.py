@@ -16,17 +16,17 @@ from pyroaring import BitMap
 
 from lakewarden.engines.mapping import NOBODY, EngineMapping
 from lakewarden.engines.ranger_service import ANY, Level, RangerService
-from lakewarden.http.ranger.allowed import Allowed, Given, given
-from lakewarden.http.ranger.definition import definition, named
-from lakewarden.http.ranger.deltas import numbered
-from lakewarden.http.ranger.limits import Bound, Limits
-from lakewarden.http.ranger.places import Naming, Places
-from lakewarden.http.ranger.readers import Together, named_users, role_name
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.service.alike_places import Grants, Rows, alike_places
 from lakewarden.service.alike_users import Readers, alike_users
 from lakewarden.service.lasting import lasting
 from lakewarden.service.limited_tables import touched
+from lakewarden.service.ranger.allowed import Allowed, Given, given
+from lakewarden.service.ranger.definition import definition, named
+from lakewarden.service.ranger.limits import Bound, Limits
+from lakewarden.service.ranger.number import numbered
+from lakewarden.service.ranger.places import Naming, Places
+from lakewarden.service.ranger.readers import Together, named_users, role_name
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 

@@ -12,9 +12,9 @@ from pyroaring import BitMap
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.place import placeholders
 from lakewarden.engines.ranger_service import CATALOG, Level, RangerService
-from lakewarden.http.ranger.file_places import Files
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.model import Operation
+from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from lakewarden.engines import mapping, ranger_service
-from lakewarden.http.ranger.file_places import Files
-from lakewarden.http.ranger.places import Naming
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service.ranger.file_places import Files
+from lakewarden.service.ranger.places import Naming
 from lakewarden.service.realm import Realm
 from lakewarden.service.residue import Residues
 from lakewarden.service.state import People, RealmState

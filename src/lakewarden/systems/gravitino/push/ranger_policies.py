@@ -29,9 +29,6 @@ from pyroaring import BitMap
 
 from lakewarden.engines.mapping import EngineMapping
 from lakewarden.engines.ranger_service import RangerService
-from lakewarden.http.ranger.allowed import Allowed, given
-from lakewarden.http.ranger.places import Naming, Places
-from lakewarden.http.ranger.readers import named_users
 from lakewarden.kernel.entity import Entity
 from lakewarden.kernel.matrix import Matrix
 from lakewarden.kernel.principal import ROLE, Principal
@@ -40,6 +37,9 @@ from lakewarden.service import grant
 from lakewarden.service.alike_users import alike_users
 from lakewarden.service.lasting import lasting
 from lakewarden.service.limited_tables import touched
+from lakewarden.service.ranger.allowed import Allowed, given
+from lakewarden.service.ranger.places import Naming, Places
+from lakewarden.service.ranger.readers import named_users
 from lakewarden.service.residue import Residue, Residues
 from lakewarden.service.state import RealmState
 from lakewarden.systems.gravitino import names as gravitino

@@ -16,7 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from lakewarden.kernel.errors import BadInput
+from lakewarden.kernel.matrix import Matrix
 from lakewarden.pipeline.directory import load
+from lakewarden.pipeline.index.index import open_index, snapshot
+from lakewarden.pipeline.index.run import make_index
 from lakewarden.pipeline.ingest.inventory import Inventory, with_inventories
 from lakewarden.pipeline.ingest.opener import opener_of
 from lakewarden.pipeline.ingest.run import Result, ingest
@@ -487,6 +490,44 @@ def test_row_access_policies_are_required(unstarted: SparkSession, tmp_path: Pat
     export = written(tmp_path / "e", {"assets.json": BIGQUERY["assets.json"]})
     with pytest.raises(BadInput, match="has no reply with `rowAccessPolicies`, without which"):
         ingested("bigquery-file", export, tmp_path / "out", unstarted)
+
+
+INDEXED = {
+    "unity-catalog-file": (UNITY, "", "ana@corp.test", "table:lk:main.shop.orders"),
+    "snowflake-file": (SNOWFLAKE, "", "ANA", "table:lk:SHOP.RAW.ORDERS"),
+    "glue-file": (GLUE, "aws", f"{ARN}:user/ana", "table:lk:aws.shop.orders"),
+    "bigquery-file": (BIGQUERY, "", "ana@corp.test", "table:lk:corp.shop.orders"),
+}
+ASKED = {
+    "table": ("table.load", "table.write", "table.alter"),
+    "view": ("view.load",),
+    "column": ("column.read", "column.write"),
+    "schema": ("schema.load", "table.create"),
+}
+
+
+@pytest.mark.parametrize("kind", INDEXED)
+def test_an_index_of_an_export_answers_as_its_directory(
+    unstarted: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    files, catalog, reader, table = INDEXED[kind]
+    warden, _ = ingested(kind, written(tmp_path / "e", files), tmp_path / "out", unstarted, catalog)
+    facts = load(tmp_path / "out").facts
+    make_index(tmp_path / "out", tmp_path / "index", spark=unstarted, now=0.0)
+    matrix = Matrix(snapshot(open_index(tmp_path / "index")))
+    users = [one.name for one in facts.principals if one.kind == "user"]
+    entities = [row.entity for row in facts.entities]
+    answers = {
+        (user, operation, f"{entity.type}:{entity.name}"): matrix.decide(
+            warden.request(user, operation, f"{entity.type}:{entity.name}")
+        ).allow
+        for user in users
+        for entity in entities
+        for operation in ASKED.get(entity.type, ())
+    }
+    assert answers == {question: warden.check(*question).allow for question in answers}
+    assert answers[reader, "table.load", table]
+    assert not answers[reader, "table.alter", table]
 
 
 def test_tables_have_any_format(unstarted: SparkSession, tmp_path: Path) -> None:

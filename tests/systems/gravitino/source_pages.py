@@ -17,8 +17,8 @@ from lakewarden.systems.gravitino.ingest.catalogs.mapping import (
 )
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "sources.md"
-PEOPLE: Final = "people"
-"""A source without privileges."""
+WITHOUT: Final = ("iceberg", "people")
+"""Sources without privileges."""
 
 _PART: Final = r"(<!-- {name} -->)\n.*?(<!-- end -->)"
 
@@ -82,7 +82,7 @@ def _code(text: str) -> str:
 def parts() -> Mapping[str, list[str]]:
     """The tables of the page, by the names of their sources."""
     model = load_system("gravitino").model
-    return {name: list(_source(mapping(name, model))) for name in NAMES if name != PEOPLE}
+    return {name: list(_source(mapping(name, model))) for name in NAMES if name not in WITHOUT}
 
 
 def page(text: str) -> str:

@@ -17,6 +17,7 @@ from lakewarden.cli.pipeline.ingest_sources import (
     Kind,
     Spark,
     check_options,
+    is_asked,
     show_result,
     source_of,
     url_of,
@@ -128,7 +129,7 @@ def ingest(  # noqa: PLR0913 — each is an option
         chosen, realm = stored, stored.snapshot.realm.name
         settings = dict(stored.settings)
     else:
-        chosen = source_of(source, path_or_url, model, database)
+        chosen = source_of(source, path_or_url, model, database, asking)
     system_of(chosen, settings)
     chosen = _with_inventories(chosen, inventory)
     reads: list[str | Path] = [path_or_url, *(_inventory(text)[0] for text in inventory)]
@@ -175,7 +176,7 @@ def _inventory(text: str) -> tuple[Path, list[str]]:
 
 def _check_asking(kind: Kind, asking: SourceCredentials, people: People) -> None:
     """Refuses options of running systems where none is read."""
-    if kind not in RUNNING and (asking != PLAINLY or people != NO_PEOPLE):
+    if (not is_asked(kind) and asking != PLAINLY) or (kind not in RUNNING and people != NO_PEOPLE):
         listed = ", ".join(f"`{system}`" for system in RUNNING)
         raise BadInput(f"only for a running system: {listed}", where="--source")
     if kind in RUNNING:

@@ -22,6 +22,7 @@ from lakewarden.pipeline.ingest.source import Source
 from lakewarden.registry import registry
 
 if TYPE_CHECKING:
+    from lakewarden.cli.importing import SourceCredentials
     from lakewarden.pipeline.ingest.report import Quality, Report
     from lakewarden.pipeline.ingest.run import Result
 
@@ -82,6 +83,9 @@ class Database:
         bool,
         Parameter(help="For `sql`: roles that require SET ROLE also count.", show_default=False),
     ] = False
+    warehouse: Annotated[
+        str | None, Parameter(help="For `iceberg-rest`: the warehouse, if there are several.")
+    ] = None
     service: Annotated[
         str | None, Parameter(help="For `ranger-file`: the service, if there are several.")
     ] = None
@@ -113,8 +117,17 @@ LOCAL = Spark()
 NO_DATABASE = Database()
 
 
+def is_asked(kind: Kind) -> bool:
+    """Whether the source is a running system, which is asked with credentials."""
+    return kind in RUNNING or (kind in openers() and opener_of(kind).is_asked)
+
+
 def source_of(
-    kind: Kind, text: str, model: str | None = None, database: Database = NO_DATABASE
+    kind: Kind,
+    text: str,
+    model: str | None = None,
+    database: Database = NO_DATABASE,
+    asking: SourceCredentials | None = None,
 ) -> Source:
     """The source that the command line names; raises `BadInput` for what does not go together."""
     check_options(kind, model, database)
@@ -124,7 +137,14 @@ def source_of(
     if kind in openers():
         opener = opener_of(kind)
         place = url_of(text, kind) if is_url else text
-        return opener.open(place, model or opener.models[0], database.specified())
+        options = dict(database.specified())
+        if opener.is_asked and asking is not None:
+            options |= {
+                "credential": asking.credential(),
+                "timeout": asking.source_timeout,
+                "trusted": asking.source_ca,
+            }
+        return opener.open(place, model or opener.models[0], options)
     if kind == "dbt-file":
         return DbtFile(Path(text), model or next(iter(readers())), database.specified())
     if kind == "parts":

@@ -20,7 +20,8 @@ class Opener:
 
     `open` takes where it is (a path, or with `is_url` a URL), one of the `models`, the usual one
     first, and the options. `options` are the names of those that it takes; it cannot do without
-    those that are `required`.
+    those that are `required`. What `is_asked` is a running system: its options have
+    `credential`, `timeout` and `trusted`, too.
     """
 
     models: tuple[str, ...]
@@ -28,6 +29,7 @@ class Opener:
     options: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     is_url: bool = False
+    is_asked: bool = False
 
 
 def openers() -> dict[str, str]:

@@ -28,6 +28,7 @@ SYSTEM: Final = SystemDefinition(
         "unity-catalog-file": "ingest.catalogs.source:UNITY",
         "glue-file": "ingest.catalogs.source:GLUE",
         "hive-metastore": "ingest.catalogs.database:HIVE",
+        "iceberg-rest": "ingest.catalogs.iceberg_rest:ICEBERG_REST",
         "people-file": "ingest.catalogs.source:PEOPLE",
         "bigquery-file": "ingest.catalogs.source:BIGQUERY",
         "snowflake-file": "ingest.catalogs.source:SNOWFLAKE",

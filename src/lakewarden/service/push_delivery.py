@@ -96,6 +96,8 @@ class Delivery:
     def _push(self, target: PushTarget) -> int:
         state = self.service.catch_up()
         realm = state.realm(target.realm)
+        with self.service.reading() as reading:
+            target = push_target.whole(reading, target)
         over = target.closing or (bool(target.plugin) and not _has_catalog(realm, target))
         count = 0
         with self._connected(target) as session:
@@ -105,7 +107,8 @@ class Delivery:
             if made.is_pending:
                 count = session.apply(made)
                 self._write(lambda work: _record(work, made, count))
-        self._write(lambda work: _settle(work, made, state.revision, over=over))
+        is_other = not made.is_pending and made.done().pushed != target.pushed
+        self._write(lambda work: _settle(work, made, state.revision, over=over, is_other=is_other))
         return count
 
     @contextmanager
@@ -187,8 +190,13 @@ def _record(work: WriteTransaction, made: PushPlan, count: int) -> None:
     raise Unknown("target", done.name, "it was removed meanwhile")
 
 
-def _settle(work: WriteTransaction, made: PushPlan, revision: int, *, over: bool) -> None:
-    """Takes out the entry of a target that was told, unless there is more to tell."""
+def _settle(
+    work: WriteTransaction, made: PushPlan, revision: int, *, over: bool, is_other: bool
+) -> None:
+    """Takes out the entry of a target that was told, unless there is more to tell.
+
+    `is_other`: what it holds is not what was remembered of it.
+    """
     done = made.done()
     current = next(push_target.stored(work.store, done), None)
     if current is None:
@@ -198,7 +206,7 @@ def _settle(work: WriteTransaction, made: PushPlan, revision: int, *, over: bool
     if over:
         _leave(work, after)
         return
-    work.change(done.realm, push_target.put(after))
+    work.change(done.realm, *(push_target.told(after) if is_other else (push_target.put(after),)))
     if entry is not None and entry.revision > revision:
         left = replace(entry, since=work.now, attempts=0, due=0.0, error="", holder="", until=0.0)
         work.change(done.realm, push_outbox.put(after, left))
@@ -217,7 +225,7 @@ def _leave(work: WriteTransaction, old: PushTarget) -> None:
 
 
 def _others(work: WriteTransaction, old: PushTarget) -> Iterator[PushTarget]:
-    for one in list(push_target.targets(work.store, (old.realm,))):
+    for one in push_target.briefly(work.store, old.realm):
         if one.follow and one.name != old.name:
             yield one
 

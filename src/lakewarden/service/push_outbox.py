@@ -91,7 +91,7 @@ def followed(reading: Reading, state: State) -> list[Followed]:
     found: list[Followed] = []
     for name, realm in state.realms.items():
         if is_told(realm):
-            targets = [one for one in push_target.targets(reading, (name,)) if one.follow]
+            targets = [one for one in push_target.briefly(reading, name) if one.follow]
             entries = pending(reading, targets)
             found += (Followed(one, entries.get(one.name)) for one in targets)
     return found

@@ -7,7 +7,7 @@ beside it. So it goes with the realm, and into backups.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from lakewarden.kernel.errors import BadInput, Conflict, Unknown
 from lakewarden.registry import registry
 from lakewarden.service import control
 from lakewarden.service.control import Denied
-from lakewarden.service.effect import DocumentChanged, SecretChanged
+from lakewarden.service.effect import Document, DocumentChanged, SecretChanged
 from lakewarden.service.ports import Reading
 from lakewarden.service.sealed_properties import Sealing
 from lakewarden.service.state import RealmState
@@ -27,6 +27,7 @@ KINDS: Final = ("postgresql",)
 """The engines that can be told, each by the name of its mapping."""
 
 _TYPE: Final = "push-target"
+_PUSHED: Final = "push-roles"
 _DRIFT: Final = "push-drift"
 OUTBOX: Final = "push-outbox"
 """The type of the documents that say what a target has still to be told."""
@@ -81,8 +82,30 @@ class PushTarget:
 def targets(reading: Reading, realms: Iterable[str]) -> Iterator[PushTarget]:
     """The targets of these realms, in order of realms and names."""
     for realm in sorted(realms):
-        for _, document in reading.documents_of(realm, _TYPE):
-            yield PushTarget(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+        yield from _whole(reading, briefly(reading, realm))
+
+
+def briefly(reading: Reading, realm: str) -> list[PushTarget]:
+    """The targets of a realm without what was pushed to them, which may be much."""
+    return [_target(document) for _, document in reading.documents_of(realm, _TYPE)]
+
+
+def whole(reading: Reading, of: PushTarget) -> PushTarget:
+    """The target as it is stored, with what was pushed; raises `Unknown`."""
+    for found in _whole(reading, list(stored(reading, of))):
+        return found
+    raise Unknown("target", of.name, "it was removed meanwhile")
+
+
+def _whole(reading: Reading, brief: Sequence[PushTarget]) -> Iterator[PushTarget]:
+    for one in brief:
+        about = Entity(_PUSHED, one.name)
+        document = reading.documents(one.realm, [about]).get(about)
+        yield one if document is None else replace(one, pushed=document["roles"])  # type: ignore[arg-type]  # as `told` wrote it
+
+
+def _target(document: Document) -> PushTarget:
+    return PushTarget(**document)  # type: ignore[arg-type]  # as `put` wrote it
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +140,20 @@ def url(reading: Reading, sealing: Sealing, of: PushTarget) -> str:
 
 
 def stored(reading: Reading, of: PushTarget) -> Iterator[PushTarget]:
-    """The target as it is stored, if it is."""
+    """The target as it is stored, if it is, without what was pushed."""
     for document in reading.documents(of.realm, [_entity(of.name)]).values():
-        yield PushTarget(**document)  # type: ignore[arg-type]  # as `asdict` wrote it
+        yield _target(document)
 
 
 def put(new: PushTarget) -> DocumentChanged:
-    """The target from now on."""
-    return DocumentChanged(_entity(new.name), asdict(new))
+    """The target from now on; what was pushed to it stays as it is."""
+    return DocumentChanged(_entity(new.name), asdict(replace(new, pushed={})))
 
 
 def told(done: PushTarget) -> Iterator[DocumentChanged]:
     """The target after a push, when what a watch found before it is over."""
     yield put(done)
+    yield DocumentChanged(Entity(_PUSHED, done.name), {"roles": done.pushed})
     yield DocumentChanged(Entity(_DRIFT, done.name), None)
 
 
@@ -143,8 +167,8 @@ def dropped(old: PushTarget) -> Iterator[DocumentChanged | SecretChanged]:
     entity = _entity(old.name)
     yield DocumentChanged(entity, None)
     yield SecretChanged(entity, _URL, None)
-    yield DocumentChanged(Entity(OUTBOX, old.name), None)
-    yield DocumentChanged(Entity(_DRIFT, old.name), None)
+    for type in (_PUSHED, OUTBOX, _DRIFT):
+        yield DocumentChanged(Entity(type, old.name), None)
 
 
 def declared(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.service import push_outbox
 from lakewarden.service.push_outbox import LEASE_SECONDS, MOST_SECONDS
 from tests.pushdown.relay import AWAY, HANGING, OPEN, columns
 from tests.systems.gravitino.push.hooked import (
@@ -72,6 +73,16 @@ def test_many_changes_are_one_push(hook: Hooked) -> None:
     assert len(hook.told) == 1
     assert hook.told[0][1] > 0
     assert hook.may()
+
+
+def test_a_write_does_not_read_what_was_pushed(hook: Hooked) -> None:
+    hook.grant()
+    hook.delivery().deliver_due()
+    ((target, _),) = hook.targets()
+    assert "readers" in target.pushed
+    with hook.wire.service.reading() as reading:
+        (followed,) = push_outbox.followed(reading, hook.wire.service.state)
+    assert not followed.target.pushed
 
 
 def test_a_write_returns_while_the_target_hangs(hook: Hooked) -> None:

@@ -103,7 +103,7 @@ def _targets(
 ) -> Iterator[PushTarget]:
     """The targets of plug-ins of a catalog."""
     place = gravitino.parts(catalog)
-    for target in push_target.targets(transaction.store, (exchange.realm,)):
+    for target in push_target.briefly(transaction.store, exchange.realm):
         if target.plugin and not target.closing and (target.metalake, target.catalog) == place:
             yield target
 

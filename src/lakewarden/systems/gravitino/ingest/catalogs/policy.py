@@ -184,7 +184,7 @@ class _Policy:
         if not self._mapping.single_role or principal.kind != ROLE:
             return self._own.get(principal, {})
         merged = _privileges()
-        for one in {principal, *closure(principal, self._edges)}:
+        for one in {principal, self._everybody, *closure(principal, self._edges)}:
             for entity, words in self._own.get(one, {}).items():
                 merged[entity] |= words
         return merged

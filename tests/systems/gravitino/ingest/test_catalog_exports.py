@@ -367,7 +367,12 @@ def test_columns_that_nobody_knows_are_left_out(unstarted: SparkSession, tmp_pat
     assert any("its columns are not known" in note for note in notes(result))
 
 
+ON_DATABASE = [permission(f"{ARN}:user/ana", {"Database": {"Name": "shop"}}, "SELECT")]
 GLUE_BAD = [
+    (
+        {"x.json": json.dumps({"PrincipalResourcePermissions": ON_DATABASE})},
+        "`SELECT` is no permission on a database, but on its tables",
+    ),
     ({"x.json": '{"Databases": []}'}, "expected a page with one of: `DatabaseList`"),
     ({"x.json": '{"DatabaseList": [{"Name": "a", "CatalogId": "9"}]}'}, "two catalogs, `1"),
     ({"x.csv": "a\n1\n"}, "is no table of the export"),

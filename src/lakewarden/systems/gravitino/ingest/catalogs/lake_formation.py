@@ -96,6 +96,9 @@ class _Pages:
         on = self._resource(names[0], Section(resource.take(names[0]), resource.at(names[0])))
         limit = "condition" if item.take("Condition") else ""
         for privilege in item.texts("Permissions"):
+            if on.on.kind == "DATABASE" and privilege in _ALL_TABLES[:3]:
+                message = f"`{privilege}` is no permission on a database, but on its tables"
+                raise BadInput(message, where=item.where)
             for word in _words(privilege, on):
                 yield _granted(on, grantee, word, limit, item.where)
         for privilege in item.texts("PermissionsWithGrantOption"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lakewarden.kernel.principal import Principal, members_of
 from lakewarden.kernel.relations import EntityRow, Facts, MembershipRow
 from lakewarden.kernel.snapshot import compile
 from lakewarden.kernel.statement import Effect, On, Statement
+from lakewarden.service.lasting import lasting
 from lakewarden.service.ranger.file_places import Files
 from lakewarden.service.ranger.places import Naming
 from lakewarden.service.realm import Realm
@@ -142,6 +144,8 @@ def test_what_is_ours_has_the_label_of_the_original(type: str) -> None:
 def requests(world: ServiceWorld) -> Iterator[tuple[dict[str, Any], bool, bool]]:
     """What a plug-in may ask, whether the kernel allows it, and whether the form should say it."""
     database, table = SERVICE.levels["database"], SERVICE.levels["table"]
+    matrix = Matrix(lasting(world.state.matrix.snapshot))
+    forever = replace(world, state=replace(world.state, matrix=matrix))
     for user in world.users():
         for path, entity in world.stored.items():
             names = path[2:]
@@ -161,7 +165,9 @@ def requests(world: ServiceWorld) -> Iterator[tuple[dict[str, Any], bool, bool]]
                     else:
                         allowed = bool(acts) and world.opens(user, table, acts, entity)
                     for more in ({}, {"column": "c1"}):
-                        said = _is_said(names) and access.name != "alter"  # it sets owners, too
+                        # With `alter` owners are set, too; what ends is said to nobody.
+                        said = _is_said(names) and access.name != "alter"
+                        said = said and bool(acts) and forever.opens(user, table, acts, entity)
                         yield ask(user, access.name, **at, **more), allowed, said
 
 

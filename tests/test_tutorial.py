@@ -7,16 +7,22 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import psycopg
 import pytest
+import sqlalchemy as sa
 
 from lakewarden.cli import main
+from tests.sample.estate import estate
+from tests.servers import fresh_database
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+__all__ = ["estate"]
 
 PAGE = Path(__file__).parent.parent / "docs" / "tutorial.md"
 
@@ -28,9 +34,15 @@ class Block(NamedTuple):
     text: str
 
 
-def blocks() -> list[Block]:
-    found = re.findall(r"^```([a-z]*)\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.M)
+def blocks(text: str) -> list[Block]:
+    found = re.findall(r"^```([a-z]*)\n(.*?)^```", text, re.DOTALL | re.M)
     return [Block(*cells) for cells in found]
+
+
+def parts() -> tuple[str, str]:
+    """The jobs of the pipeline, and the step that needs a database."""
+    jobs, _, push = PAGE.read_text("utf-8").partition("\n## 10. Tell a database\n")
+    return jobs, push
 
 
 def is_as_shown(said: str, shown: str) -> bool:
@@ -45,7 +57,7 @@ def is_as_shown(said: str, shown: str) -> bool:
 class Reader:
     """Does what the page says, as somebody would who reads it."""
 
-    def __init__(self, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, spark: SparkSession | None, capsys: pytest.CaptureFixture[str]) -> None:
         self._spark = spark
         self._capsys = capsys
         self._names: dict[str, Any] = {}
@@ -72,11 +84,36 @@ class Reader:
         assert main(rest) in (0, 1), self._capsys.readouterr().err
         return self._capsys.readouterr().out
 
+    def follow(self, page: Sequence[Block]) -> None:
+        """Does all of the page, and holds what is answered against what it shows."""
+        for number, block in enumerate(page):
+            for question, said in self.answers(block):
+                answer = page[number + 1] if block.language == "sql" else block
+                shown = answer.text.removeprefix(f"$ {question}\n")
+                assert is_as_shown(said, shown), f"{question}\n{said}"
+
     def _asked(self, question: str) -> str:
+        assert self._spark is not None
         self.questions += 1
         rows = self._names["db"].execute(question).fetchall()
         assert [tuple(row) for row in self._spark.sql(question).collect()] == rows, question
         return "\n".join(" | ".join(map(str, row)) for row in rows)
+
+
+@pytest.fixture
+def target(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An empty database, whose address is in the environment."""
+    with fresh_database(postgres_url) as url:
+        text = sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        monkeypatch.setenv("LAKEWARDEN_TARGET_URL", text)
+        yield
+        with psycopg.connect(text, autocommit=True) as own:
+            roles = own.execute(
+                "SELECT rolname FROM pg_roles WHERE starts_with(rolname, 'lw_')"
+                " OR rolname IN ('ana', 'jane', 'paul')"
+            ).fetchall()
+            for (role,) in roles:
+                own.execute(f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
 
 
 @pytest.mark.slow
@@ -87,10 +124,22 @@ def test_the_tutorial_answers_as_it_shows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    reader, page = Reader(declared, capsys), blocks()
-    for number, block in enumerate(page):
-        for question, said in reader.answers(block):
-            answer = page[number + 1] if block.language == "sql" else block
-            shown = answer.text.removeprefix(f"$ {question}\n")
-            assert is_as_shown(said, shown), f"{question}\n{said}"
+    reader = Reader(declared, capsys)
+    reader.follow(blocks(parts()[0]))
     assert reader.questions
+
+
+@pytest.mark.nightly  # test_push.py follows docs/push-down.md by day
+def test_a_database_is_told_as_it_shows(
+    estate: Path,
+    target: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").symlink_to(estate / "gravitino")
+    page = blocks(parts()[1])
+    assert len(page) > 7
+    capsys.readouterr()
+    Reader(None, capsys).follow(page)
